@@ -1,0 +1,82 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "weir",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "JSONReader", dependencies: ["CSimdjson"], swiftSettings: strict),
+        .target(name: "EventLog",
+            dependencies: [grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")], swiftSettings: strict),
+        .systemLibrary(
+            name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "Attestation", dependencies: ["COpenSSL", crypto], swiftSettings: strict),
+        .target(name: "ConversionModels", swiftSettings: strict),
+        .target(
+            name: "Pipelines", dependencies: ["ConversionModels", yams], swiftSettings: strict),
+        .target(
+            name: "Streams",
+            dependencies: ["Attestation", "ConversionModels", "EventLog", "JSONReader", crypto],
+            swiftSettings: strict),
+        .target(
+            name: "AggregateStore",
+            dependencies: [
+                "EventLog", "Streams", crypto, grdb,
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Worker",
+            dependencies: [
+                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
+                "Pipelines", "Streams", arguments,
+                logging,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Inspection",
+            dependencies: ["AggregateStore", "Streams", crypto],
+            swiftSettings: strict),
+        .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir",
+            dependencies: [
+                "Attestation", "ConversionModels", "EventLog", "Inspection", "JSONReader",
+                "Pipelines", "Streams", "Worker", arguments, yams,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AttestationTests",
+            dependencies: ["Attestation", "COpenSSL", crypto],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ConversionModelsTests",
+            dependencies: ["ConversionModels"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "EventLogTests",
+            dependencies: ["EventLog", grdb],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PipelinesTests",
+            dependencies: ["ConversionModels", "Pipelines"],
+            swiftSettings: strict),
+    ],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,36 @@
+import GRDB
+import Streams
+
+extension AggregateStore {
+    /// Outbox rows of a partition from a sequence on, in order; at most `limit` of them.
+    public func outbox(
+        partition: Int32, from sequence: Int64, limit: Int
+    ) throws(StoreError) -> [(sequence: Int64, postback: PartnerPostback)] {
+        guard stream == PostbacksFold.streamName else { return [] }
+        return try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM outbox WHERE partition = ? AND sequence >= ?
+                    ORDER BY sequence LIMIT ?
+                    """,
+                arguments: [partition, sequence, limit]
+            ).map { row in
+                let postback = PartnerPostback(
+                    partner: row["partner"], id: row["id"], revision: row["revision"],
+                    partition: row["partition"], originOffset: row["origin_offset"],
+                    adNetworkID: row["ad_network_id"], campaign: row["campaign"],
+                    appID: row["app_id"], sourceAppID: row["source_app_id"],
+                    document: row["document"])
+                return (row["sequence"], postback)
+            }
+        }
+    }
+
+    /// Refused records of a partition from an offset on, in order; at most `limit` of them.
+    public func refused(
+        partition: Int32, from offset: Int64, limit: Int
+    ) throws(StoreError) -> [StoredRefusal] {
+        try read { try StoredRefusal.fetch($0, partition: partition, from: offset, limit: limit) }
+    }
+}

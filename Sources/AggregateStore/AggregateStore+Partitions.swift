@@ -1,0 +1,105 @@
+import Crypto
+import GRDB
+
+extension AggregateStore {
+    /// The partitions that the store knows, in order of their numbers.
+    public func partitionStates() throws(StoreError) -> [PartitionState] {
+        try read { try StoreReader.partitionStates($0) }
+    }
+
+    /// Begins a partition at its oldest record. What comes of records below `emitFrom` counts as
+    /// emitted.
+    public func beginPartition(
+        _ partition: Int32, at firstOffset: Int64, emitFrom: Int64
+    ) throws(StoreError) {
+        try commit { db in
+            try db.execute(
+                sql: "INSERT INTO partitions VALUES (?, ?, ?, 0, 0, ?, ?, 0, 0)",
+                arguments: [
+                    partition, firstOffset, firstOffset, emitFrom, max(emitFrom, firstOffset),
+                ])
+        }
+    }
+
+    /// The configurations that were in force, by offset.
+    public func epochs(of partition: Int32) throws(StoreError) -> [Epoch] {
+        try read { try StoreReader.epochs($0, partition: partition) }
+    }
+
+    /// True when postbacks of an app were folded in a partition.
+    public func hasPostbacks(ofApp app: Int64, partition: Int32) throws(StoreError) -> Bool {
+        try read { db in
+            try Int.fetchOne(
+                db, sql: "SELECT 1 FROM postbacks WHERE partition = ? AND app_id = ? LIMIT 1",
+                arguments: [partition, app]) != nil
+        }
+    }
+
+    /// Records which configuration is in force from the partition's next offset on, when it is not the
+    /// one that is.
+    public func recordEpoch(
+        partition: Int32, configuration: FoldConfiguration
+    ) throws(StoreError) {
+        try commit { db in
+            // An epoch in which nothing was folded never was.
+            try db.execute(
+                sql: """
+                    DELETE FROM epochs WHERE partition = ?1 AND from_offset =
+                      (SELECT next_offset FROM partitions WHERE partition = ?1)
+                    """,
+                arguments: [partition])
+            try db.execute(
+                sql: """
+                    INSERT INTO epochs SELECT partition, next_offset, ?2, ?3, ?4 FROM partitions
+                    WHERE partition = ?1 AND ?2 IS NOT
+                      (SELECT configuration_hash FROM epochs WHERE partition = ?1
+                       ORDER BY from_offset DESC LIMIT 1)
+                    """,
+                arguments: [
+                    partition, configuration.hash, configuration.text,
+                    configuration.dedupeWindowMilliseconds,
+                ])
+        }
+    }
+
+    /// Notes that refused records below an offset, and outbox rows below a sequence, are published.
+    public func noteEmitted(
+        partition: Int32, deadLettersNext: Int64, outboxEmitted: Int64
+    ) throws(StoreError) {
+        try commit { db in
+            try db.execute(
+                sql: """
+                    UPDATE partitions SET dead_letters_next = ?, outbox_emitted = ?
+                    WHERE partition = ?
+                    """,
+                arguments: [deadLettersNext, outboxEmitted, partition])
+        }
+    }
+}
+
+/// All that a fold depends on, besides the log.
+public struct FoldConfiguration: Equatable, Sendable {
+    /// SHA-256 of the text, in hex.
+    public var hash: String
+    /// The configuration as JSON, the same for the same configuration.
+    public var text: String
+    /// How long an id is remembered, in milliseconds of event time; nil for ever.
+    public var dedupeWindowMilliseconds: Int64?
+
+    /// Takes the text, and hashes it.
+    public init(text: String, dedupeWindowMilliseconds: Int64?) {
+        self.text = text
+        self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
+        hash = SHA256.hash(data: Array(text.utf8)).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}
+
+/// A configuration that was in force from an offset on.
+public struct Epoch: Equatable, Sendable {
+    /// The first offset that was folded under it.
+    public var fromOffset: Int64
+    /// The configuration.
+    public var configuration: FoldConfiguration
+}

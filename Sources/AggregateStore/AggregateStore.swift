@@ -1,0 +1,200 @@
+import EventLog
+import Foundation
+import GRDB
+import Streams
+
+/// The store of one stream, opened by its one worker: aggregates, dedupe memory, refused records, outbox
+/// and the next offsets, in one SQLite file.
+///
+/// All commits and checkpoints happen on one connection (SQLite 3.40 has a fault that needs two
+/// checkpointing ones); commits are durable when they return.
+public final class AggregateStore {
+    /// Path of the file.
+    public let path: String
+    /// Name of the stream.
+    public let stream: String
+    let queue: DatabaseQueue
+    private let lock: StoreLock
+    private var positions: [Int32: Int64] = [:]
+
+    /// Opens the store of a fold's stream, and creates it when there is none.
+    public init(
+        path: String, fold: (some StoredFold).Type, topic: String, logIdentity: String
+    ) throws(StoreError) {
+        self.path = path
+        stream = fold.streamName
+        do {
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent,
+                withIntermediateDirectories: true)
+        } catch {
+            throw .disk(operation: "create", path: path, detail: error.localizedDescription)
+        }
+        lock = try StoreLock(storePath: path)
+        do {
+            queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+            try Self.migrate(
+                queue, path: path, schema: fold.schema, stream: fold.streamName, topic: topic,
+                logIdentity: logIdentity)
+        } catch {
+            throw StoreError(error, operation: "open", path: path)
+        }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.journalMode = .wal
+        configuration.label = "store"
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -65536")
+        }
+        return configuration
+    }
+
+    private static func migrate(
+        _ queue: DatabaseQueue, path: String, schema: String, stream: String, topic: String,
+        logIdentity: String
+    ) throws {
+        try queue.inDatabase { db in
+            // GRDB sets NORMAL when it turns to WAL; the store's promise needs FULL.
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            let version = try StoreReader.checkVersion(db, path: path)
+            if version == 0 {
+                try db.inTransaction(.immediate) {
+                    try db.execute(sql: schema)
+                    try db.execute(
+                        sql: "INSERT INTO store VALUES (?, ?, ?)",
+                        arguments: [stream, topic, logIdentity])
+                    try db.execute(
+                        sql: """
+                            PRAGMA application_id = \(StoreSchema.applicationID);
+                            PRAGMA user_version = \(StoreSchema.version)
+                            """)
+                    return .commit
+                }
+            }
+            let found = try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
+            guard found == stream else {
+                throw StoreError.otherStream(path: path, found: found, wanted: stream)
+            }
+        }
+    }
+
+    /// The topic that the store folds, and what told it from others of its name when the store began.
+    public func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
+        let row = try read { try Row.fetchOne($0, sql: "SELECT topic, log_identity FROM store") }
+        return (row?["topic"] ?? "", row?["log_identity"] ?? "")
+    }
+
+    /// Reads from the store.
+    func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
+        do {
+            return try queue.inDatabase(body)
+        } catch {
+            throw StoreError(error, operation: "read", path: path)
+        }
+    }
+
+    /// Runs `body` in one durable transaction.
+    func commit(_ body: (Database) throws -> Void) throws(StoreError) {
+        do {
+            try queue.inDatabase { db in
+                try db.inTransaction(.immediate) {
+                    try body(db)
+                    return .commit
+                }
+            }
+        } catch {
+            throw StoreError(error, operation: "write", path: path)
+        }
+    }
+
+    /// Takes a partition on: from now on commits expect it where the state says it is.
+    public func expect(_ state: PartitionState) {
+        positions[state.partition] = state.nextOffset
+    }
+
+    /// Stores what a fold made of a batch, all of it in one transaction, and clears the fold.
+    ///
+    /// When a sum would overflow, the batch is folded again record by record, so that the one record
+    /// is rejected. On an error nothing of the batch is stored.
+    ///
+    /// - Returns: whether a sum overflowed.
+    public func store<Fold: StoredFold>(
+        _ fold: Fold, batch: RecordBatch
+    ) throws(StoreError) -> Bool {
+        var next = positions
+        var hasOverflowed = false
+        do throws(StoreError) {
+            guard !fold.hasOverflowed else { throw .overflow }
+            try commit { db in
+                let transaction = StoreTransaction(db, batch: batch)
+                try self.write(fold, to: transaction, positions: &next)
+            }
+        } catch .overflow {
+            hasOverflowed = true
+            next = positions
+            try refold(fold, batch: batch, positions: &next)
+        }
+        positions = next
+        fold.clear()
+        return hasOverflowed
+    }
+
+    private func write<Fold: StoredFold>(
+        _ fold: Fold, to transaction: StoreTransaction, positions: inout [Int32: Int64]
+    ) throws {
+        try fold.write(to: transaction)
+        try transaction.add(fold.effects.outcomes, symbols: fold.effects.symbols)
+        try transaction.keep(fold.effects.refused)
+        for progress in fold.effects.progress {
+            let expected = positions[progress.partition] ?? 0
+            guard try transaction.advance(progress, from: expected) else {
+                throw StoreError.fenced(
+                    path: path, partition: progress.partition, expected: expected)
+            }
+            positions[progress.partition] = progress.nextOffset
+        }
+    }
+
+    private func refold<Fold: StoredFold>(
+        _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64]
+    ) throws(StoreError) {
+        let partitions = Set(fold.effects.progress.map(\.partition))
+        fold.clear()
+        for state in try partitionStates() where partitions.contains(state.partition) {
+            try fold.restoreMemory(of: state, from: self)
+        }
+        try commit { db in
+            let transaction = StoreTransaction(db, batch: batch)
+            for index in 0..<batch.count {
+                try fold.fold(index)
+                if try !self.tryToWrite(fold, to: transaction, positions: &positions) {
+                    fold.rejectOverflow(index)
+                    try self.write(fold, to: transaction, positions: &positions)
+                }
+                fold.clear()
+            }
+        }
+    }
+
+    /// Writes one record's effects unless a sum overflows; then nothing of them is written.
+    private func tryToWrite<Fold: StoredFold>(
+        _ fold: Fold, to transaction: StoreTransaction, positions: inout [Int32: Int64]
+    ) throws -> Bool {
+        guard !fold.hasOverflowed else { return false }
+        var next = positions
+        var isWritten = true
+        try transaction.db.inSavepoint {
+            do {
+                try self.write(fold, to: transaction, positions: &next)
+                return .commit
+            } catch StoreError.overflow {
+                isWritten = false
+                return .rollback
+            }
+        }
+        if isWritten { positions = next }
+        return isWritten
+    }
+}

@@ -1,0 +1,80 @@
+import GRDB
+import Streams
+
+extension PostbacksFold: StoredFold {
+    /// The tables of `postbacks.sqlite`.
+    public static var schema: String { StoreSchema.postbacks }
+
+    /// Reads the watermark; ids are looked up as they come.
+    public func restoreMemory(
+        of partition: PartitionState, from store: AggregateStore
+    ) throws(StoreError) {
+        restore(
+            partition: partition.partition,
+            watermarkMilliseconds: partition.watermarkMilliseconds)
+    }
+
+    /// Drops the watermark of a partition.
+    public func forgetMemory(of partition: Int32) {
+        forget(partition: partition)
+    }
+
+    /// True when the batch has something for partners.
+    public var hasOutbox: Bool { !outbox.isEmpty }
+
+    /// Number of postbacks ever accepted.
+    public func rememberedIDs(atMost bound: Int) -> Int {
+        (memory as? PostbackIDs)?.count ?? 0
+    }
+
+    /// Writes the aggregates, the ids that the batch accepted, and the outbox.
+    public func write(to transaction: StoreTransaction) throws {
+        try transaction.add(postbacks, symbols: effects.symbols)
+        try transaction.add(conversionValues, symbols: effects.symbols)
+        try transaction.add(decodedEvents, symbols: effects.symbols)
+        try writeIDs(to: transaction)
+        try writeOutbox(to: transaction)
+    }
+
+    /// In order of the ids, so that neighbours on disk are written together.
+    private func writeIDs(to transaction: StoreTransaction) throws {
+        let row = StatementRow(
+            try transaction.db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO postback_ids VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"))
+        for (partition, copies) in accepted {
+            for (id, copy) in copies.sorted(by: { $0.key < $1.key }) {
+                row.begin()
+                row.bind(Int64(partition))
+                row.bind(id)
+                row.bind(Int64(copy.rank))
+                row.bind(copy.offset)
+                row.bind(optional: copy.values.fineValue.map(Int64.init))
+                row.bind(optional: copy.values.coarseValue?.rawValue)
+                row.bind(optional: copy.values.country)
+                row.bind(optional: copy.values.interaction)
+                row.bind(optional: copy.publishedText)
+                try row.step()
+                (memory as? PostbackIDs)?.insert(id, partition: partition)
+            }
+        }
+    }
+
+    private func writeOutbox(to transaction: StoreTransaction) throws {
+        guard !outbox.isEmpty else { return }
+        let insertion = try transaction.db.cachedStatement(
+            sql: """
+                INSERT INTO outbox SELECT ?1, outbox_next, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+                FROM partitions WHERE partition = ?1
+                """)
+        let counter = try transaction.db.cachedStatement(
+            sql: "UPDATE partitions SET outbox_next = outbox_next + 1 WHERE partition = ?")
+        for postback in outbox {
+            try insertion.execute(arguments: [
+                postback.partition, postback.partner, postback.id, postback.revision,
+                postback.originOffset, postback.adNetworkID, postback.campaign, postback.appID,
+                postback.sourceAppID, postback.document,
+            ])
+            try counter.execute(arguments: [postback.partition])
+        }
+    }
+}

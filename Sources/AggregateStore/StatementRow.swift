@@ -1,0 +1,116 @@
+import GRDB
+import GRDBSQLite
+import Streams
+
+/// Binds and runs a prepared statement, row by row, straight from borrowed bytes: what a batch writes
+/// costs no allocation a value.
+struct StatementRow {
+    private let statement: Statement
+    private let handle: OpaquePointer
+    private final class Place { var index: Int32 = 0 }
+    private let place = Place()
+
+    init(_ statement: Statement) {
+        self.statement = statement
+        handle = statement.sqliteStatement
+    }
+
+    /// Makes the statement ready for the values of a row.
+    func begin() {
+        sqlite3_reset(handle)
+        place.index = 0
+    }
+
+    func bind(_ integer: Int64) {
+        sqlite3_bind_int64(handle, next(), integer)
+    }
+
+    func bindNull() {
+        sqlite3_bind_null(handle, next())
+    }
+
+    /// The bytes have to stay until `step`.
+    func bind(text: UnsafeRawBufferPointer) {
+        let start = text.baseAddress?.assumingMemoryBound(to: CChar.self)
+        guard let start, !text.isEmpty else {
+            sqlite3_bind_text(handle, next(), "", 0, nil)
+            return
+        }
+        sqlite3_bind_text(handle, next(), start, Int32(text.count), nil)
+    }
+
+    func bind(text: StaticString) {
+        bind(text: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Copies the text.
+    func bind(_ text: some StringProtocol) {
+        bind(Array(text.utf8))
+    }
+
+    /// Copies the bytes, which are UTF-8.
+    func bind(_ text: [UInt8]) {
+        text.withUnsafeBufferPointer { bytes in
+            let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            _ = sqlite3_bind_text(handle, next(), start ?? Self.noText, Int32(bytes.count), Self.copied)
+        }
+    }
+
+    /// The bytes have to stay until `step`.
+    func bind(blob: UnsafeRawBufferPointer?) {
+        guard let blob else {
+            bindNull()
+            return
+        }
+        if blob.isEmpty {
+            sqlite3_bind_zeroblob(handle, next(), 0)
+        } else {
+            sqlite3_bind_blob64(handle, next(), blob.baseAddress, sqlite3_uint64(blob.count), nil)
+        }
+    }
+
+    /// Null when there is no number.
+    func bind(optional integer: Int64?) {
+        if let integer { bind(integer) } else { bindNull() }
+    }
+
+    /// Null when there is no text, or an empty one.
+    func bind(optional text: String?) {
+        if let text, !text.isEmpty { bind(text) } else { bindNull() }
+    }
+
+    /// The 16 bytes of an id.
+    func bind(_ id: RecordID) {
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
+            bytes.storeBytes(of: id.high.bigEndian, as: UInt64.self)
+            bytes.storeBytes(of: id.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            _ = sqlite3_bind_blob(handle, next(), bytes.baseAddress, 16, Self.copied)
+        }
+    }
+
+    /// Runs the statement, which returns no row.
+    func step() throws {
+        let code = sqlite3_step(handle)
+        if code == SQLITE_DONE { return }
+        let error = DatabaseError(
+            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(sqlite3_db_handle(handle))),
+            message: String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))))
+        sqlite3_reset(handle)
+        if error.extendedResultCode.rawValue == Self.datatypeConstraint { throw StoreError.overflow }
+        throw error
+    }
+
+    private func next() -> Int32 {
+        place.index += 1
+        return place.index
+    }
+
+    /// SQLITE_CONSTRAINT_DATATYPE: a value of another type for a column of a STRICT table.
+    private static let datatypeConstraint: Int32 = 19 | (12 << 8)
+    private static var copied: sqlite3_destructor_type {
+        unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    }
+    private static var noText: UnsafePointer<CChar> {
+        UnsafeRawPointer(("" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+}

@@ -1,0 +1,45 @@
+/// What can go wrong with a store: what, where, and what to do about it.
+public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// There is no store at this path.
+    case noStore(path: String)
+    /// What lies there is no store, or is damaged.
+    case notAStore(path: String, detail: String)
+    /// The store belongs to another stream.
+    case otherStream(path: String, found: String, wanted: String)
+    /// The store was written by a newer version.
+    case newerVersion(path: String, found: Int, known: Int)
+    /// Another worker has the store.
+    case locked(path: String, owner: String)
+    /// Another worker has moved the partition on meanwhile.
+    case fenced(path: String, partition: Int32, expected: Int64)
+    /// The disk refused: full, read-only, or failed.
+    case disk(operation: String, path: String, detail: String)
+    /// Anything else that SQLite reported.
+    case backend(operation: String, path: String, detail: String)
+    /// A sum would no longer fit 64 bits.
+    case overflow
+
+    /// One line: what, where, and what to do.
+    public var description: String {
+        switch self {
+        case .noStore(let path):
+            "no store at \(path): run the stream's worker first, or give --data"
+        case .notAStore(let path, let detail):
+            "\(path) is not a store (\(detail)): give --data another directory, or move the file away and fold again"
+        case .otherStream(let path, let found, let wanted):
+            "\(path) is a store of '\(found)', not of '\(wanted)': give --data another directory"
+        case .newerVersion(let path, let found, let known):
+            "\(path) has schema \(found) and this program knows \(known): use the newer program"
+        case .locked(let path, let owner):
+            "\(path) is in use by another worker\(owner): stop it, or give --data another directory"
+        case .fenced(let path, let partition, let expected):
+            "\(path): partition \(partition) is no longer at offset \(expected), another worker has folded it; nothing of this batch was stored"
+        case .disk(let operation, let path, let detail):
+            "cannot \(operation) \(path): \(detail); make room or mend the disk, then start again: nothing is lost"
+        case .backend(let operation, let path, let detail):
+            "cannot \(operation) \(path): \(detail)"
+        case .overflow:
+            "a sum would no longer fit 64 bits"
+        }
+    }
+}

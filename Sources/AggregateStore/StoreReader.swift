@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+
+/// A store opened for reading, beside its worker. It never writes and never checkpoints.
+public final class StoreReader {
+    /// Path of the file.
+    public let path: String
+    /// Name of the stream.
+    public let stream: String
+    let queue: DatabaseQueue
+
+    /// Opens a store that exists.
+    public init(path: String) throws(StoreError) {
+        self.path = path
+        guard FileManager.default.fileExists(atPath: path) else { throw .noStore(path: path) }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.label = "store reader"
+        configuration.busyMode = .timeout(10)
+        do {
+            queue = try DatabaseQueue(path: path, configuration: configuration)
+            stream = try queue.inDatabase { db in
+                guard try Self.checkVersion(db, path: path) > 0 else {
+                    throw StoreError.noStore(path: path)
+                }
+                return try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
+            }
+        } catch {
+            throw StoreError(error, operation: "open", path: path)
+        }
+    }
+
+    /// Runs `body` against one consistent state of the store.
+    func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
+        do {
+            return try queue.read(body)
+        } catch {
+            throw StoreError(error, operation: "read", path: path)
+        }
+    }
+
+    /// The schema's version; 0 for a file that has none yet.
+    static func checkVersion(_ db: Database, path: String) throws -> Int {
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        if version == 0, application == 0 {
+            let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
+            guard tables == 0 else {
+                throw StoreError.notAStore(path: path, detail: "a database of something else")
+            }
+            return 0
+        }
+        guard application == StoreSchema.applicationID else {
+            throw StoreError.notAStore(path: path, detail: "a database of something else")
+        }
+        guard version <= StoreSchema.version else {
+            throw StoreError.newerVersion(
+                path: path, found: version, known: StoreSchema.version)
+        }
+        return version
+    }
+
+    static func partitionStates(_ db: Database) throws -> [PartitionState] {
+        try Row.fetchAll(db, sql: "SELECT * FROM partitions ORDER BY partition").map { row in
+            PartitionState(
+                partition: row["partition"], firstOffset: row["first_offset"],
+                nextOffset: row["next_offset"], watermarkMilliseconds: row["watermark_ms"],
+                records: row["records"], emitFrom: row["emit_from"],
+                deadLettersNext: row["dead_letters_next"], outboxNext: row["outbox_next"],
+                outboxEmitted: row["outbox_emitted"])
+        }
+    }
+
+    static func epochs(_ db: Database, partition: Int32) throws -> [Epoch] {
+        try Row.fetchAll(
+            db, sql: "SELECT * FROM epochs WHERE partition = ? ORDER BY from_offset",
+            arguments: [partition]
+        ).map { row in
+            Epoch(
+                fromOffset: row["from_offset"],
+                configuration: FoldConfiguration(
+                    text: row["configuration"],
+                    dedupeWindowMilliseconds: row["dedupe_window_ms"]))
+        }
+    }
+}
+
+extension StoreReader {
+    /// Calls `body` with one consistent state of the store.
+    public func snapshot<Result>(
+        _ body: (StoreSnapshot) throws -> Result
+    ) throws(StoreError) -> Result {
+        try read { try body(StoreSnapshot($0)) }
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import GRDB
+import Streams
+
+/// A value of a column, as it is stored.
+public enum StoredValue: Hashable, Comparable, Sendable {
+    /// A 64-bit integer; booleans are 0 and 1.
+    case integer(Int64)
+    /// UTF-8 text.
+    case text(String)
+
+    /// Integers by value, texts by their bytes.
+    public static func < (left: StoredValue, right: StoredValue) -> Bool {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): left < right
+        case (.text(let left), .text(let right)):
+            left.utf8.lexicographicallyPrecedes(right.utf8)
+        case (.integer, .text): true
+        case (.text, .integer): false
+        }
+    }
+
+    /// Texts are equal when their bytes are.
+    public static func == (left: StoredValue, right: StoredValue) -> Bool {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): left == right
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        default: false
+        }
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .integer(let integer): hasher.combine(integer)
+        case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
+        }
+    }
+}
+
+/// A refused record, as it is stored.
+public struct StoredRefusal: Sendable {
+    /// The partition that it lies in.
+    public var partition: Int32
+    /// Its offset.
+    public var offset: Int64
+    /// Its timestamp, in milliseconds since 1970.
+    public var timestampMilliseconds: Int64
+    /// The type that its header said.
+    public var type: String
+    /// Why it was refused.
+    public var reason: String
+    /// Words for people.
+    public var detail: String
+    /// Its key.
+    public var key: [UInt8]?
+    /// Its headers, as `RecordHeaders` reads them.
+    public var headers: [UInt8]
+    /// Its value; nil for a tombstone, and for one that was too large to keep.
+    public var value: [UInt8]?
+    /// SHA-256 in hex of a value that was too large to keep.
+    public var valueSHA256: String?
+}
+
+/// One consistent state of a store, for reading.
+public struct StoreSnapshot {
+    let db: Database
+    /// The topic that is folded.
+    public let topic: String
+
+    init(_ db: Database) throws {
+        self.db = db
+        topic = try String.fetchOne(db, sql: "SELECT topic FROM store") ?? ""
+    }
+
+    /// The partitions that the store knows, in order of their numbers.
+    public func partitionStates() throws -> [PartitionState] {
+        try StoreReader.partitionStates(db)
+    }
+
+    /// The configurations that were in force, by offset.
+    public func epochs(of partition: Int32) throws -> [Epoch] {
+        try StoreReader.epochs(db, partition: partition)
+    }
+
+    /// Calls `body` with the columns and measures of each row of an aggregate that counts one of these
+    /// partitions, in no order.
+    public func forEachRow(
+        of table: AggregateTable, partitions: Set<Int32>,
+        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+    ) throws {
+        let names = ["partition"] + table.columns.map(\.name) + table.measures
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT \(names.joined(separator: ", ")) FROM \(table.sqlName)")
+        let firstMeasure = 1 + table.columns.count
+        while let row = try rows.next() {
+            guard partitions.contains(row[0]) else { continue }
+            let columns = table.columns.indices.map { index in
+                Self.value(row, index + 1, table.columns[index].kind)
+            }
+            try body(columns, table.measures.indices.map { row[firstMeasure + $0] })
+        }
+    }
+
+    /// The refused records of a partition from an offset on, in order; at most `limit` of them.
+    public func refused(
+        partition: Int32, from offset: Int64 = .min, limit: Int = .max
+    ) throws -> [StoredRefusal] {
+        try StoredRefusal.fetch(db, partition: partition, from: offset, limit: limit)
+    }
+
+    /// Ids of a partition that are remembered, as text that is equal for equal memory, in order.
+    public func rememberedIDs(of partition: PartitionState) throws -> [String] {
+        let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")
+        if tables.contains("postback_ids") { return try postbackIDs(of: partition.partition) }
+        let blocks = try Row.fetchAll(
+            db, sql: "SELECT entries FROM dedupe WHERE partition = ? ORDER BY first_offset",
+            arguments: [partition.partition]
+        ).map { row in [UInt8](row[0] as Data) }
+        let window = DedupeWindow(
+            windowMilliseconds: try epochs(of: partition.partition).last?
+                .configuration.dedupeWindowMilliseconds ?? 0,
+            watermarkMilliseconds: partition.watermarkMilliseconds)
+        for entry in blocks.flatMap(DedupeBlock.entries) { window.restore(entry) }
+        return window.aliveEntries().map { entry in
+            "\(entry.id.high)/\(entry.id.low)@\(entry.timestampMilliseconds)"
+        }
+    }
+
+    /// Ids, revisions and partners of what a partition has for partners, in order.
+    public func outboxIDs(of partition: Int32) throws -> [String] {
+        let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")
+        guard tables.contains("outbox") else { return [] }
+        return try String.fetchAll(
+            db,
+            sql: """
+                SELECT partner || ' ' || id || ' ' || revision || ' ' || origin_offset || ' '
+                  || document
+                FROM outbox WHERE partition = ? ORDER BY sequence
+                """,
+            arguments: [partition])
+    }
+
+    private func postbackIDs(of partition: Int32) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT hex(id) || ' ' || rank || ' ' || offset || ' '
+                  || coalesce(conversion_value, '-') || ' ' || coalesce(coarse_value, '-') || ' '
+                  || coalesce(interaction, '-') || ' ' || coalesce(published, '-') || ' '
+                  || coalesce(country, '')
+                FROM postback_ids WHERE partition = ? ORDER BY id
+                """,
+            arguments: [partition])
+    }
+
+    private static func value(
+        _ row: Row, _ index: Int, _ kind: AggregateTable.ColumnKind
+    ) -> StoredValue {
+        switch kind {
+        case .hour, .text: .text(row[index])
+        case .integer, .boolean: .integer(row[index])
+        }
+    }
+}
+
+extension StoredRefusal {
+    static func fetch(
+        _ db: Database, partition: Int32, from offset: Int64, limit: Int
+    ) throws -> [StoredRefusal] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT * FROM refused WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?
+                """,
+            arguments: [partition, offset, limit]
+        ).map { row in
+            StoredRefusal(
+                partition: row["partition"], offset: row["offset"],
+                timestampMilliseconds: row["timestamp_ms"], type: row["type"],
+                reason: row["reason"], detail: row["detail"],
+                key: (row["key"] as Data?).map { [UInt8]($0) },
+                headers: [UInt8](row["headers"] as Data),
+                value: (row["value"] as Data?).map { [UInt8]($0) },
+                valueSHA256: row["value_sha256"])
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Crypto
+import EventLog
+import GRDB
+import GRDBSQLite
+import Streams
+
+/// One transaction of a store: what a batch changes.
+public final class StoreTransaction {
+    let db: Database
+    private let batch: RecordBatch
+    private var hourTexts: [Hour: [UInt8]] = [:]
+
+    init(_ db: Database, batch: RecordBatch) {
+        self.db = db
+        self.batch = batch
+    }
+
+    /// Adds a batch's sums to the rows of an aggregate: one row written for each row touched.
+    ///
+    /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite
+    /// then refuses to store. That is how an overflow is noticed.
+    public func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
+        guard deltas.count > 0 else { return }
+        let statement = try db.cachedStatement(sql: Self.upsert(Key.table))
+        let row = StatementRow(statement)
+        try deltas.forEachRow { key, measures in
+            row.begin()
+            row.bind(Int64(key.partition))
+            key.forEachColumn { value in
+                switch value {
+                case .hour(let hour): row.bind(hourText(hour))
+                case .symbol(let symbol): symbols.withBytes(of: symbol) { row.bind(text: $0) }
+                case .text(let text): row.bind(text: text)
+                case .integer(let integer): row.bind(integer)
+                case .boolean(let boolean): row.bind(boolean ? 1 : 0)
+                }
+            }
+            for measure in measures { row.bind(measure) }
+            try row.step()
+        }
+    }
+
+    /// Keeps the records that were refused, with their bytes.
+    func keep(_ refused: [RefusedRecord]) throws {
+        guard !refused.isEmpty else { return }
+        let statement = try db.cachedStatement(
+            sql: "INSERT INTO refused VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        let row = StatementRow(statement)
+        for refusal in refused {
+            let record = batch[refusal.index]
+            let isTooLarge = refusal.reason == RejectionReason.tooLarge.name
+            row.begin()
+            row.bind(Int64(record.partition))
+            row.bind(record.offset)
+            row.bind(max(record.timestampMilliseconds, 0))
+            row.bind(refusal.type)
+            row.bind(refusal.reason)
+            row.bind(refusal.detail)
+            row.bind(blob: record.key)
+            row.bind(blob: record.headers.encoded)
+            row.bind(blob: isTooLarge ? nil : record.value)
+            if isTooLarge, let value = record.value {
+                row.bind(Self.sha256(value))
+            } else {
+                row.bindNull()
+            }
+            try row.step()
+        }
+    }
+
+    /// Moves a partition on; false when it is not where it is expected.
+    func advance(_ progress: PartitionProgress, from expected: Int64) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: """
+                UPDATE partitions SET next_offset = ?, watermark_ms = ?, records = records + ?
+                WHERE partition = ? AND next_offset = ?
+                """)
+        let row = StatementRow(statement)
+        row.begin()
+        row.bind(progress.nextOffset)
+        row.bind(progress.watermarkMilliseconds)
+        row.bind(progress.records)
+        row.bind(Int64(progress.partition))
+        row.bind(expected)
+        try row.step()
+        return db.changesCount == 1
+    }
+
+    private func hourText(_ hour: Hour) -> [UInt8] {
+        if let text = hourTexts[hour] { return text }
+        let text = Array(hour.text.utf8)
+        hourTexts[hour] = text
+        return text
+    }
+
+    private static func sha256(_ bytes: UnsafeRawBufferPointer) -> String {
+        var hash = SHA256()
+        hash.update(bufferPointer: bytes)
+        return hash.finalize().map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+
+    private static func upsert(_ table: AggregateTable) -> String {
+        let columns = ["partition"] + table.columns.map(\.name)
+        let places = Array(repeating: "?", count: columns.count + table.measures.count)
+        let sums = table.measures.map { "\($0) = \($0) + excluded.\($0)" }
+        return """
+            INSERT INTO \(table.sqlName) (\((columns + table.measures).joined(separator: ", ")))
+            VALUES (\(places.joined(separator: ", ")))
+            ON CONFLICT (\(columns.joined(separator: ", ")))
+            DO UPDATE SET \(sums.joined(separator: ", "))
+            """
+    }
+}

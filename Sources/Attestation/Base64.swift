@@ -1,0 +1,83 @@
+/// Strict base64 (RFC 4648) from borrowed bytes into an arena.
+///
+/// Only the alphabet's own characters are taken, and padding exactly as the variant wants it. Bits
+/// of the last character that belong to no byte are ignored, as most decoders do.
+public enum Base64: Sendable {
+    /// `+` and `/`, with padding: signatures and keys of SKAdNetwork.
+    case standard
+    /// `-` and `_`, without padding: the parts of a JWS.
+    case url
+
+    /// Appends the bytes that `text` stands for.
+    ///
+    /// `text` must not lie in `arena`, whose memory may move.
+    ///
+    /// - Returns: where in the arena the bytes are; nil, with nothing appended, when `text` is not
+    ///   base64 of this variant.
+    public func decode(_ text: UnsafeRawBufferPointer, into arena: inout [UInt8]) -> Range<Int>? {
+        guard let digits = digits(of: text), digits.count % 4 != 1 else { return nil }
+        let range = arena.count..<(arena.count + digits.count * 3 / 4)
+        arena.append(contentsOf: repeatElement(0, count: range.count))
+        let isDecoded = arena.withUnsafeMutableBytes { bytes in
+            Self.decode(digits, to: UnsafeMutableRawBufferPointer(rebasing: bytes[range]), table)
+        }
+        guard isDecoded else {
+            arena.removeSubrange(range)
+            return nil
+        }
+        return range
+    }
+
+    /// `text` without its padding; nil when that is not what the variant wants.
+    private func digits(of text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard case .standard = self else { return text }
+        guard text.count.isMultiple(of: 4) else { return nil }
+        let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        return UnsafeRawBufferPointer(rebasing: text.dropLast(padding))
+    }
+
+    private static func decode(
+        _ digits: UnsafeRawBufferPointer,
+        to bytes: UnsafeMutableRawBufferPointer,
+        _ table: [UInt8]
+    ) -> Bool {
+        var bits: UInt32 = 0
+        var bitCount = 0
+        var seen: UInt8 = 0
+        var next = 0
+        for digit in digits {
+            let value = table[Int(digit)]
+            seen |= value
+            bits = bits << 6 | UInt32(value & 0x3F)
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes[next] = UInt8(truncatingIfNeeded: bits >> UInt32(bitCount))
+                next += 1
+            }
+        }
+        return seen < invalid
+    }
+
+    private var table: [UInt8] {
+        switch self {
+        case .standard: Self.standardTable
+        case .url: Self.urlTable
+        }
+    }
+
+    /// Stands for a character outside the alphabet; larger than any digit's value.
+    private static let invalid: UInt8 = 0x80
+    private static let standardTable = table(lastTwo: "+/")
+    private static let urlTable = table(lastTwo: "-_")
+
+    private static func table(lastTwo: String) -> [UInt8] {
+        let alphabet =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + lastTwo
+        var table = [UInt8](repeating: invalid, count: 256)
+        for (value, character) in alphabet.utf8.enumerated() {
+            table[Int(character)] = UInt8(value)
+        }
+        return table
+    }
+}

@@ -1,0 +1,132 @@
+/// What the conversion values of one app mean from one hour on.
+public struct ConversionModelVersion: Equatable, Sendable {
+    /// Name of the version, unique within its model; names compare as UTF-8 bytes.
+    public let id: String
+    /// The hour from which it is in effect, in milliseconds since 1970 (UTC), a whole hour.
+    public let effectiveFromMilliseconds: Int64
+    /// Three capital letters of ISO 4217, the currency of every amount of this version.
+    public let currency: String
+    /// The layout of the fine value, in the order it was written.
+    public let fields: [FineField]
+    /// Events of the coarse values, by window (0, 1, 2).
+    public let coarse: [Int: [CoarseValue: [ModelEvent]]]
+
+    /// The decodings of the fine values 0...63.
+    private let fineDecodings: [[DecodedEvent]]
+    /// The decodings of low, medium and high in window 0, then in 1, then in 2.
+    private let coarseDecodings: [[DecodedEvent]]
+
+    /// Checks the parts against each other and decodes every value once.
+    ///
+    /// Throws a fault at `id`, `effective_from`, `currency`, `fine` or `coarse`; among them
+    /// `overflow` when the events of one value do not add up within 64 bits.
+    public init(
+        id: String,
+        effectiveFromMilliseconds: Int64,
+        currency: String,
+        fields: [FineField],
+        coarse: [Int: [CoarseValue: [ModelEvent]]] = [:]
+    ) throws(ModelFault) {
+        try ModelFault.checkName(id, at: "id")
+        guard effectiveFromMilliseconds.isMultiple(of: Self.hourMilliseconds) else {
+            throw ModelFault("effective_from", .notWholeHour)
+        }
+        guard currency.utf8.count == 3,
+            currency.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
+        else { throw ModelFault("currency", .badCurrency) }
+        try Self.checkLayout(fields)
+        self.id = id
+        self.effectiveFromMilliseconds = effectiveFromMilliseconds
+        self.currency = currency
+        self.fields = fields
+        self.coarse = coarse
+        fineDecodings = try Self.decodings(of: fields)
+        coarseDecodings = try Self.decodings(of: coarse)
+    }
+
+    /// What a fine value says: events of one name joined by addition, in the order in which the
+    /// fields were written. A value outside 0...63 says nothing.
+    public func decode(fine: Int) -> [DecodedEvent] {
+        fineDecodings.indices.contains(fine) ? fineDecodings[fine] : []
+    }
+
+    /// What a coarse value says in the window of `sequenceIndex` (0, 1, 2; any other says nothing).
+    public func decode(coarse: CoarseValue, sequenceIndex: Int) -> [DecodedEvent] {
+        guard Self.windows.contains(sequenceIndex) else { return [] }
+        return coarseDecodings[sequenceIndex * CoarseValue.allCases.count + coarse.rank]
+    }
+
+    /// The day since the install that a fine value names; nil when the layout has no days.
+    public func day(fine: Int) -> Int? {
+        fields.first { $0.kind == .days }?.number(in: fine)
+    }
+
+    /// The names whose flags are set in a fine value.
+    public func flags(fine: Int) -> Set<String> {
+        Set(fields.flatMap(\.flags).filter { fine >> $0.bit & 1 == 1 }.map(\.name))
+    }
+
+    static let windows = 0...2
+    private static let hourMilliseconds: Int64 = 3_600_000
+
+    private static func checkLayout(_ fields: [FineField]) throws(ModelFault) {
+        var owners: [Int: Int] = [:]
+        var flagNames: [String] = []
+        var hasDays = false
+        for (index, field) in fields.enumerated() {
+            let path: [ModelFault.Step] = [.key("fine"), .key("fields"), .index(index)]
+            for bit in field.bits {
+                if let owner = owners[bit] {
+                    throw ModelFault(path: path + [.key("bits")], .overlappingBits(field: owner))
+                }
+                owners[bit] = index
+            }
+            if field.kind == .days {
+                if hasDays { throw ModelFault(path: path + [.key("kind")], .secondDaysField) }
+                hasDays = true
+            }
+            for (bit, name) in field.flags {
+                if flagNames.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+                    let flag: [ModelFault.Step] = [.key("flags"), .key("\(bit)")]
+                    throw ModelFault(path: path + flag, .duplicateFlag)
+                }
+                flagNames.append(name)
+            }
+        }
+    }
+
+    private static func decodings(
+        of fields: [FineField]
+    ) throws(ModelFault) -> [[DecodedEvent]] {
+        var decodings: [[DecodedEvent]] = []
+        for fine in 0...63 {
+            do {
+                decodings.append(try DecodedEvent.merged(fields.flatMap { $0.events(in: fine) }))
+            } catch {
+                throw ModelFault(path: [.key("fine"), .key("fields")], error.problem)
+            }
+        }
+        return decodings
+    }
+
+    private static func decodings(
+        of coarse: [Int: [CoarseValue: [ModelEvent]]]
+    ) throws(ModelFault) -> [[DecodedEvent]] {
+        for window in coarse.keys.sorted() where !windows.contains(window) {
+            throw ModelFault(path: [.key("coarse"), .key("\(window)")], .unknownWindow)
+        }
+        var decodings: [[DecodedEvent]] = []
+        for window in windows {
+            for value in CoarseValue.allCases {
+                let events = coarse[window]?[value] ?? []
+                do {
+                    decodings.append(try DecodedEvent.merged(events.map { DecodedEvent($0) }))
+                } catch {
+                    let path = ["coarse", "\(window)", value.rawValue]
+                    throw ModelFault(path: path.map { .key($0) }, error.problem)
+                }
+            }
+        }
+        return decodings
+    }
+}

@@ -1,0 +1,41 @@
+/// An event as a conversion model writes it: what one number of a field says happened.
+public struct ModelEvent: Equatable, Sendable {
+    /// Name of the event; names compare as UTF-8 bytes.
+    public let event: String
+    /// Fewest times that it happened.
+    public let countMin: Int64
+    /// Most times that it happened, at least `countMin`.
+    public let countMax: Int64
+    /// Least revenue, in micros of the version's currency.
+    public let revenueMinMicros: Int64
+    /// Most revenue, in micros of the version's currency, at least `revenueMinMicros`.
+    public let revenueMaxMicros: Int64
+
+    /// An event with the defaults of the configuration: once, without revenue, and each maximum
+    /// as its minimum.
+    ///
+    /// Throws a fault at `event`, `count_min`, `count_max`, `revenue_min` or `revenue_max` for a
+    /// name that cannot be one, a negative figure, or a maximum below its minimum.
+    public init(
+        event: String,
+        countMin: Int64 = 1,
+        countMax: Int64? = nil,
+        revenueMinMicros: Int64 = 0,
+        revenueMaxMicros: Int64? = nil
+    ) throws(ModelFault) {
+        try ModelFault.checkName(event, at: "event")
+        let countMax = countMax ?? countMin
+        let revenueMaxMicros = revenueMaxMicros ?? revenueMinMicros
+        guard countMin >= 0 else { throw ModelFault("count_min", .negative) }
+        guard countMax >= countMin else { throw ModelFault("count_max", .maximumBelowMinimum) }
+        guard revenueMinMicros >= 0 else { throw ModelFault("revenue_min", .negative) }
+        guard revenueMaxMicros >= revenueMinMicros else {
+            throw ModelFault("revenue_max", .maximumBelowMinimum)
+        }
+        self.event = event
+        self.countMin = countMin
+        self.countMax = countMax
+        self.revenueMinMicros = revenueMinMicros
+        self.revenueMaxMicros = revenueMaxMicros
+    }
+}

@@ -1,0 +1,132 @@
+/// Why a conversion model cannot be used, and where in it.
+///
+/// The path is relative to what was being made, in the words of the configuration, so that whoever
+/// read it from a file can name the line.
+public struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
+    /// One step down: a key of a mapping or an element of a list.
+    public enum Step: Equatable, Sendable {
+        /// The value of this key.
+        case key(String)
+        /// The element of this index, from 0.
+        case index(Int)
+    }
+
+    /// What is wrong.
+    public enum Problem: Equatable, Sendable {
+        /// A name is empty, longer than 255 bytes, or has control characters.
+        case badName
+        /// A count or an amount is below zero.
+        case negative
+        /// A maximum is below its minimum.
+        case maximumBelowMinimum
+        /// Bits are not within 0...5, or the lowest is above the highest.
+        case badBits
+        /// Bits belong to an earlier field as well.
+        case overlappingBits(field: Int)
+        /// A revenue field has no bucket.
+        case noBuckets
+        /// A bucket does not start above the one before it.
+        case bucketsNotAscending
+        /// There are more buckets than the field has numbers.
+        case tooManyBuckets(numbers: Int)
+        /// The closing maximum is below the last bucket.
+        case maxBelowLastBucket
+        /// A number cannot be written with the field's bits.
+        case numberBeyondField(largest: Int)
+        /// A flag's bit is not one of its field's.
+        case flagOutsideField(bits: ClosedRange<Int>)
+        /// Another bit is the flag of this event.
+        case duplicateFlag
+        /// A second field counts days.
+        case secondDaysField
+        /// The windows of coarse values are 0, 1 and 2.
+        case unknownWindow
+        /// An instant is not a whole hour of UTC.
+        case notWholeHour
+        /// A currency is not three capital letters.
+        case badCurrency
+        /// An app's id is not above zero.
+        case badApp
+        /// A model has no version.
+        case noVersions
+        /// Another version has this id.
+        case duplicateVersion
+        /// A version does not take effect after the one before it.
+        case versionsNotAscending
+        /// The sums for one event under one value leave 64 bits.
+        case overflow(event: String)
+    }
+
+    /// From what was being made down to the fault; empty when it is the whole.
+    public let path: [Step]
+    /// What is wrong there.
+    public let problem: Problem
+
+    /// A fault at a path.
+    public init(path: [Step], _ problem: Problem) {
+        self.path = path
+        self.problem = problem
+    }
+
+    init(_ key: String, _ problem: Problem) {
+        self.init(path: [.key(key)], problem)
+    }
+
+    /// The path as it is written: `fields[1].bits`.
+    public var pathText: String {
+        path.reduce(into: "") { text, step in
+            switch step {
+            case .key(let key): text += text.isEmpty ? key : ".\(key)"
+            case .index(let index): text += "[\(index)]"
+            }
+        }
+    }
+
+    /// One line: where, what, and what to do.
+    public var description: String {
+        path.isEmpty ? problem.description : "\(pathText): \(problem)"
+    }
+
+    static func checkName(_ name: String, at key: String) throws(ModelFault) {
+        let printable = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard printable, (1...255).contains(name.utf8.count) else {
+            throw ModelFault(key, .badName)
+        }
+    }
+}
+
+extension ModelFault.Problem: CustomStringConvertible {
+    /// What is wrong and what to do, without the place.
+    public var description: String {
+        switch self {
+        case .badName: "is no name: write 1 to 255 bytes without control characters"
+        case .negative: "is negative: write 0 or more"
+        case .maximumBelowMinimum: "is below its minimum: raise it, or lower the minimum"
+        case .badBits: "are no bits: write [lowest, highest], within 0 to 5, lowest first"
+        case .overlappingBits(let field):
+            "overlap the bits of fields[\(field)]: give every bit to one field"
+        case .noBuckets: "is empty: write the lower bound of at least one bucket"
+        case .bucketsNotAscending: "is not above the bucket before it: write the bounds ascending"
+        case .tooManyBuckets(let numbers):
+            "has more buckets than the field's \(numbers) numbers: add bits or drop buckets"
+        case .maxBelowLastBucket: "is below the last bucket: write the end of the last bucket"
+        case .numberBeyondField(let largest):
+            "does not fit into the field's bits: write a number from 0 to \(largest)"
+        case .flagOutsideField(let bits):
+            "is not a bit of this field: write an absolute bit number from \(bits.lowerBound)"
+                + " to \(bits.upperBound)"
+        case .duplicateFlag: "is the flag of another bit: give every flag a name of its own"
+        case .secondDaysField: "is the second field of days: keep one"
+        case .unknownWindow: "is no window: write \"0\", \"1\" or \"2\""
+        case .notWholeHour: "is not a whole hour of UTC: write it as 2026-01-31T05:00:00Z"
+        case .badCurrency: "is no currency: write the three capital letters of ISO 4217, as USD"
+        case .badApp: "is no app: write the App Store id, a number above 0"
+        case .noVersions: "is empty: write at least one version"
+        case .duplicateVersion: "is the id of an earlier version: give every version its own"
+        case .versionsNotAscending:
+            "is not after the version before it: append versions in the order they take effect"
+        case .overflow(let event):
+            "add up to more than 64 bits for the event '\(event)': lower its counts or revenue"
+        }
+    }
+}

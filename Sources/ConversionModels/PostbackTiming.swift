@@ -1,0 +1,91 @@
+/// How long before its postback arrived a conversion value was set, and the app first launched.
+///
+/// Assumes the first delivery: retries of the device add up to nine days. Instants are
+/// milliseconds since 1970 (UTC); what would leave 64 bits stays at the end of their range.
+/// See https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
+public enum PostbackTiming: CaseIterable, Sendable {
+    /// SKAdNetwork up to 3.0: a timer of 24 hours that each rise of the value restarts.
+    case upTo3
+    /// The window of sequence index 0, of SKAdNetwork 4.0 and AdAttributionKit.
+    case window0
+    /// The window of sequence index 1.
+    case window1
+    /// The window of sequence index 2.
+    case window2
+
+    /// The window of a sequence index; nil outside 0...2.
+    public static func window(_ sequenceIndex: Int) -> PostbackTiming? {
+        switch sequenceIndex {
+        case 0: .window0
+        case 1: .window1
+        case 2: .window2
+        default: nil
+        }
+    }
+
+    /// Between which instants the value of a postback received then was set.
+    public func settingInterval(received: Int64) -> (earliest: Int64, latest: Int64) {
+        let earliest: Duration =
+            switch self {
+            case .upTo3: .hours(48)
+            case .window0: .hours(48) + .days(2)
+            case .window1: .hours(144) + .days(5)
+            case .window2: .hours(144) + .days(28)
+            }
+        return (received.before(earliest), received.before(.hours(24)))
+    }
+
+    /// Between which instants the app was first launched, as far as it is known.
+    ///
+    /// - Parameters:
+    ///   - received: when the postback arrived.
+    ///   - fineIsZero: it carries the fine value 0. Up to 3.0 any other value, or none, may hide
+    ///     timers that were restarted, so that the launch has no earliest instant.
+    ///   - reEngagement: its conversion type is re-engagement: there was no install.
+    ///   - development: its verdict is `development`: the windows of such devices last minutes.
+    public func installWindow(
+        received: Int64,
+        fineIsZero: Bool,
+        reEngagement: Bool,
+        development: Bool
+    ) -> InstallWindow {
+        guard !reEngagement, !development else { return InstallWindow(earliest: nil, latest: nil) }
+        let (earliest, latest): (Duration?, Duration) =
+            switch self {
+            case .upTo3: (fineIsZero ? .hours(48) : nil, .hours(24))
+            case .window0: (.hours(96), .hours(24))
+            case .window1: (.hours(144) + .days(7), .hours(24) + .days(2))
+            case .window2: (.hours(144) + .days(35), .hours(24) + .days(7))
+            }
+        return InstallWindow(
+            earliest: earliest.map { received.before($0) },
+            latest: received.before(latest)
+        )
+    }
+}
+
+/// When an app was first launched: bounds in milliseconds since 1970, nil where nothing is known.
+public struct InstallWindow: Equatable, Sendable {
+    /// The earliest instant of the first launch.
+    public let earliest: Int64?
+    /// The latest instant of the first launch.
+    public let latest: Int64?
+
+    /// States the bounds.
+    public init(earliest: Int64?, latest: Int64?) {
+        self.earliest = earliest
+        self.latest = latest
+    }
+}
+
+extension Duration {
+    fileprivate static func hours(_ hours: Int64) -> Duration { .seconds(3600 * hours) }
+    fileprivate static func days(_ days: Int64) -> Duration { .hours(24 * days) }
+}
+
+extension Int64 {
+    fileprivate func before(_ duration: Duration) -> Int64 {
+        let (instant, overflow) = subtractingReportingOverflow(duration.components.seconds * 1000)
+        return overflow ? .min : instant
+    }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// Reads one topic of an embedded log, over a read-only connection of its own.
+///
+/// It reads the topic that it was opened for: when that is deleted, or deleted and created again,
+/// reading fails rather than go on with other records.
+final class EmbeddedLogReader: LogReader {
+    /// A partition that is read, and how far.
+    private struct Assigned {
+        var ref: Int64
+        var partition: Int32
+        var nextOffset: Int64 = 0
+    }
+
+    let topic: String
+    let log: EmbeddedLog
+    let connection: DatabaseQueue
+    /// The partitions of the topic, in order of their numbers, with the bounds of when it was opened.
+    let partitions: [EmbeddedPartition]
+    /// Opened by the first commit of group offsets.
+    var writing: EmbeddedWriteConnection?
+
+    private let topicIdentity: String
+    private var assigned: [Assigned] = []
+    private var assignmentIsNew = false
+    /// The assigned partition that the next read begins with.
+    private var turn = 0
+
+    /// So many records, or bytes, of one partition are read before it is the next one's turn.
+    private static let recordsPerTurn = 1024
+    private static let bytesPerTurn = 2 << 20
+    /// Pauses between looks at an idle log.
+    private static let pauseMilliseconds = 1...20
+
+    init(topic: String, log: EmbeddedLog, connection: DatabaseQueue) throws(LogError) {
+        self.topic = topic
+        self.log = log
+        self.connection = connection
+        (topicIdentity, partitions) = try connection.reading("read", log.address) { db in
+            guard let identity = try Self.identity(db, topic) else {
+                throw LogError.unknownTopic(topic, address: log.address)
+            }
+            return (identity, try EmbeddedPartition.all(db, topic: topic))
+        }
+    }
+
+    func identity() throws(LogError) -> String {
+        try connection.reading("read", log.address) { db in
+            try requireSameTopic(db)
+        }
+        return topicIdentity
+    }
+
+    func subscribe(_ assignment: LogAssignment) throws(LogError) {
+        let chosen: [EmbeddedPartition]
+        switch assignment {
+        case .all, .group:
+            chosen = partitions
+        case .partitions(let numbers):
+            chosen = try Set(numbers).sorted().map { (number) throws(LogError) in
+                try partition(number)
+            }
+        }
+        assigned = chosen.map { Assigned(ref: $0.ref, partition: $0.partition) }
+        assignmentIsNew = true
+        turn = 0
+    }
+
+    func seek(partition number: Int32, to offset: Int64) throws(LogError) {
+        _ = try partition(number)
+        guard let index = assigned.firstIndex(where: { $0.partition == number }) else {
+            throw .backend(
+                operation: "read",
+                address: log.address,
+                detail: "partition \(topic)/\(number) is not assigned to this reader"
+            )
+        }
+        assigned[index].nextOffset = max(offset, 0)
+    }
+
+    func read(
+        into batch: RecordBatch,
+        maxRecords: Int,
+        maxBytes: Int,
+        waitMilliseconds: Int
+    ) throws(LogError) -> LogReading {
+        batch.removeAll()
+        if assignmentIsNew {
+            assignmentIsNew = false
+            return .assigned(assigned.map(\.partition))
+        }
+        let deadline = ContinuousClock.now + .milliseconds(waitMilliseconds)
+        var pauseMilliseconds = Self.pauseMilliseconds.lowerBound
+        while true {
+            let isLastLook = ContinuousClock.now >= deadline
+            try fill(batch, maxRecords: max(maxRecords, 1), maxBytes: max(maxBytes, 1))
+            if !batch.isEmpty { return .records }
+            if isLastLook { return .idle }
+            let left = ContinuousClock.now.duration(to: deadline)
+            let pause = min(.milliseconds(pauseMilliseconds), left)
+            usleep(UInt32(max(pause / .microseconds(1), 0)))
+            pauseMilliseconds = min(pauseMilliseconds * 2, Self.pauseMilliseconds.upperBound)
+        }
+    }
+
+    /// A partition of the topic. Throws `unknownPartition`.
+    func partition(_ number: Int32) throws(LogError) -> EmbeddedPartition {
+        guard number >= 0, number < partitions.count else {
+            throw .unknownPartition(
+                TopicPartition(topic: topic, partition: number),
+                partitionCount: Int32(partitions.count)
+            )
+        }
+        return partitions[Int(number)]
+    }
+
+    /// Throws unless the topic is still the one that this reader was opened for.
+    func requireSameTopic(_ db: Database) throws {
+        guard let found = try Self.identity(db, topic) else {
+            throw LogError.unknownTopic(topic, address: log.address)
+        }
+        guard found == topicIdentity else {
+            throw LogError.backend(
+                operation: "read",
+                address: log.address,
+                detail: "topic '\(topic)' was deleted and created again meanwhile; start again"
+            )
+        }
+    }
+
+    private static func identity(_ db: Database, _ topic: String) throws -> String? {
+        let statement = try db.cachedStatement(sql: "SELECT identity FROM topics WHERE name = ?")
+        return try String.fetchOne(statement, arguments: [topic])
+    }
+
+    /// Gives each partition its turns until the batch is full or nothing more is there. On an error
+    /// the batch is empty and the positions are what they were.
+    private func fill(_ batch: RecordBatch, maxRecords: Int, maxBytes: Int) throws(LogError) {
+        let before = (assigned, turn)
+        do {
+            try connection.inDatabase { db in
+                var partitionsWithoutMore = 0
+                while partitionsWithoutMore < assigned.count,
+                    batch.count < maxRecords, batch.byteCount < maxBytes
+                {
+                    let recordLimit = min(maxRecords, batch.count + Self.recordsPerTurn)
+                    let byteLimit = min(maxBytes, batch.byteCount + Self.bytesPerTurn)
+                    let found = try readOn(db, &assigned[turn], batch, recordLimit, byteLimit)
+                    partitionsWithoutMore = found ? 0 : partitionsWithoutMore + 1
+                    turn = (turn + 1) % assigned.count
+                }
+                // Afterwards: while the topic is there, nothing of it has been swept away.
+                try requireSameTopic(db)
+            }
+        } catch {
+            batch.removeAll()
+            (assigned, turn) = before
+            throw LogError(error, operation: "read", address: log.address)
+        }
+    }
+
+    /// Copies records of one partition straight from SQLite's pages into the batch, until it has
+    /// reached a limit; says whether there were any.
+    private func readOn(
+        _ db: Database,
+        _ from: inout Assigned,
+        _ batch: RecordBatch,
+        _ recordLimit: Int,
+        _ byteLimit: Int
+    ) throws -> Bool {
+        let selection = try db.cachedStatement(
+            sql: """
+                SELECT position, timestamp_ms, key, headers, value FROM records
+                WHERE position >= ? AND position < ? ORDER BY position
+                """
+        )
+        let statement = selection.sqliteStatement
+        defer { sqlite3_reset(statement) }
+        let end = (from.ref + 1) << EmbeddedSchema.offsetBits
+        sqlite3_bind_int64(
+            statement,
+            1,
+            EmbeddedSchema.position(ref: from.ref, offset: from.nextOffset)
+        )
+        sqlite3_bind_int64(statement, 2, end)
+        let countBefore = batch.count
+        while batch.count < recordLimit, batch.byteCount < byteLimit {
+            let code = sqlite3_step(statement)
+            guard code == SQLITE_ROW else {
+                guard code == SQLITE_DONE else {
+                    throw DatabaseError(
+                        resultCode: ResultCode(rawValue: code),
+                        message: db.lastErrorMessage
+                    )
+                }
+                break
+            }
+            let offset = sqlite3_column_int64(statement, 0) & (EmbeddedSchema.offsetLimit - 1)
+            batch.append(
+                partition: from.partition,
+                offset: offset,
+                timestampMilliseconds: sqlite3_column_int64(statement, 1),
+                key: Self.bytes(statement, 2),
+                headers: Self.bytes(statement, 3) ?? UnsafeRawBufferPointer(start: nil, count: 0),
+                value: Self.bytes(statement, 4)
+            )
+            from.nextOffset = offset + 1
+        }
+        return batch.count > countBefore
+    }
+
+    /// A column's bytes where SQLite keeps them, until the next step; nil for NULL.
+    private static func bytes(
+        _ statement: OpaquePointer?,
+        _ column: Int32
+    ) -> UnsafeRawBufferPointer? {
+        guard sqlite3_column_type(statement, column) != SQLITE_NULL else { return nil }
+        let start = sqlite3_column_blob(statement, column)
+        return UnsafeRawBufferPointer(
+            start: start,
+            count: Int(sqlite3_column_bytes(statement, column))
+        )
+    }
+}

@@ -1,0 +1,109 @@
+import GRDB
+
+/// The format of an embedded log: one SQLite file that a person can read with `sqlite3 -readonly`.
+/// Other programs must not write it, nor open it in a way that checkpoints: they lack the write lock.
+enum EmbeddedSchema {
+    /// Marks the file as an embedded log: `WELG` in ASCII, as `PRAGMA application_id`.
+    static let applicationID: Int64 = 0x5745_4C47
+    /// The format that this code reads and writes, as `PRAGMA user_version`.
+    static let version = 1
+
+    /// A record's row number is its partition's `ref` shifted by this, plus its offset.
+    static let offsetBits: Int64 = 40
+    /// Offsets lie below this.
+    static let offsetLimit: Int64 = 1 << offsetBits
+    /// Values of `ref` lie below this, so that row numbers stay positive.
+    static let refLimit: Int64 = 1 << (63 - offsetBits)
+    /// The time index has a row for each range of 2 to the power of this many offsets.
+    static let blockBits: Int64 = 12
+
+    /// What an SQLite file turned out to be.
+    enum Finding {
+        case log
+        case empty
+    }
+
+    /// Looks whether the file is a log. Throws `notALog` or `newerVersion`.
+    static func inspect(_ db: Database, address: String) throws -> Finding {
+        let applicationID = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        guard applicationID == Self.applicationID else {
+            let tableCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
+            guard applicationID == 0, tableCount == 0 else {
+                throw LogError.notALog(address: address, detail: "another program's database")
+            }
+            return .empty
+        }
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard found <= version else {
+            throw LogError.newerVersion(address: address, found: found, known: version)
+        }
+        return .log
+    }
+
+    /// Makes an empty file a log. An interrupted creation leaves an empty file.
+    static func create(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL")
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: tables)
+            try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+            try db.execute(sql: "PRAGMA user_version = \(version)")
+            return .commit
+        }
+    }
+
+    /// The first row number of a partition's records from this offset on.
+    static func position(ref: Int64, offset: Int64) -> Int64 {
+        ref << offsetBits | min(max(offset, 0), offsetLimit - 1)
+    }
+
+    private static let tables = """
+        CREATE TABLE topics (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            identity TEXT NOT NULL,       -- random: tells it from a deleted topic of the same name
+            created_ms INTEGER NOT NULL   -- milliseconds since 1970 (UTC)
+        );
+        CREATE TABLE partitions (
+            ref INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice
+            topic_id INTEGER,                      -- NULL: the topic was deleted, records may remain
+            partition INTEGER NOT NULL,            -- from 0
+            earliest_offset INTEGER NOT NULL,      -- records below were trimmed away
+            end_offset INTEGER NOT NULL,           -- the offset that the next record gets
+            UNIQUE (topic_id, partition)
+        );
+        CREATE TABLE records (
+            position INTEGER PRIMARY KEY, -- partitions.ref << 40 | offset
+            timestamp_ms INTEGER NOT NULL,
+            key BLOB,                     -- NULL: none
+            headers BLOB,                 -- NULL: none; else for each: length of the name (4 bytes,
+                                          -- little endian), name, length of the value (4 bytes,
+                                          -- little endian, -1: null), value
+            value BLOB                    -- NULL: a tombstone
+        );
+        CREATE TABLE times (              -- sparse index by time
+            ref INTEGER NOT NULL,         -- partitions.ref
+            block INTEGER NOT NULL,       -- offset / 4096
+            latest_ms INTEGER NOT NULL,   -- the largest timestamp_ms in the block
+            PRIMARY KEY (ref, block)
+        ) WITHOUT ROWID;
+        CREATE TABLE group_offsets (
+            consumer_group TEXT NOT NULL,
+            ref INTEGER NOT NULL,         -- partitions.ref
+            next_offset INTEGER NOT NULL, -- everything below was dealt with
+            PRIMARY KEY (consumer_group, ref)
+        ) WITHOUT ROWID;
+        CREATE VIEW log AS                -- for people, who open the file with sqlite3 -readonly:
+                                          -- SELECT * FROM log WHERE topic = 'bids' LIMIT 9
+            SELECT
+                topics.name AS topic,
+                partitions.partition AS partition,
+                records.position & 0xffffffffff AS offset,
+                strftime('%Y-%m-%dT%H:%M:%fZ', timestamp_ms / 1000.0, 'unixepoch') AS time,
+                CAST(key AS TEXT) AS key,
+                CAST(value AS TEXT) AS value
+            FROM topics
+            JOIN partitions ON partitions.topic_id = topics.id
+            JOIN records ON records.position >= partitions.ref << 40
+                AND records.position < (partitions.ref + 1) << 40;
+        """
+}

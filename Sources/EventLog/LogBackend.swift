@@ -1,0 +1,36 @@
+/// A topic as the log knows it.
+public struct TopicDescription: Equatable, Sendable {
+    /// Name of the topic.
+    public var name: String
+    /// Number of its partitions.
+    public var partitionCount: Int32
+    /// What tells it from a topic of the same name that was deleted and created again.
+    public var identity: String
+
+    /// Describes a topic.
+    public init(name: String, partitionCount: Int32, identity: String) {
+        self.name = name
+        self.partitionCount = partitionCount
+        self.identity = identity
+    }
+}
+
+/// An event log: topics with partitions, append-only. One backend each for SQLite and for Kafka.
+public protocol LogBackend: AnyObject {
+    /// The address that it was opened with, for messages to people.
+    var address: String { get }
+
+    /// The topics of the log, by name in bytewise order.
+    func topics() throws(LogError) -> [TopicDescription]
+
+    /// Creates a topic unless it exists; says whether it was created. An existing topic is left as it
+    /// is.
+    @discardableResult
+    func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool
+
+    /// A reader of one topic. Throws `unknownTopic` when it does not exist.
+    func reader(topic: String) throws(LogError) -> any LogReader
+
+    /// A writer to all topics.
+    func writer() throws(LogError) -> any LogWriter
+}

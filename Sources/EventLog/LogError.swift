@@ -1,0 +1,45 @@
+/// What can go wrong with an event log: operation and subject, and what to do about it.
+public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The address is neither `sqlite:PATH` nor `kafka://HOST:PORT[,HOST:PORT]`.
+    case badAddress(String)
+    /// There is no log at this address.
+    case noLog(address: String)
+    /// What lies at this address is no log, or is damaged.
+    case notALog(address: String, detail: String)
+    /// The log was written by a newer version.
+    case newerVersion(address: String, found: Int, known: Int)
+    /// The topic does not exist.
+    case unknownTopic(String, address: String)
+    /// The partition does not exist.
+    case unknownPartition(TopicPartition, partitionCount: Int32)
+    /// The disk refused: full, read-only, or failed.
+    case disk(operation: String, address: String, detail: String)
+    /// The log stayed locked by other processes for longer than the time allowed.
+    case busy(operation: String, address: String)
+    /// Anything else that the backend reported.
+    case backend(operation: String, address: String, detail: String)
+
+    /// One line: what, where, and what to do.
+    public var description: String {
+        switch self {
+        case .badAddress(let text):
+            "log address '\(text)' is not understood: use sqlite:PATH or kafka://HOST:PORT"
+        case .noLog(let address):
+            "no log at \(address): publish to it first (weir publish), or give --log"
+        case .notALog(let address, let detail):
+            "\(address) is not a log (\(detail)): give --log the file that weir publish writes"
+        case .newerVersion(let address, let found, let known):
+            "\(address) has format \(found) and this program knows \(known): use the newer program"
+        case .unknownTopic(let topic, let address):
+            "no topic '\(topic)' in \(address): create it with weir topics apply"
+        case .unknownPartition(let partition, let count):
+            "no partition \(partition): the topic has \(count), numbered from 0"
+        case .disk(let operation, let address, let detail):
+            "cannot \(operation) \(address): \(detail); make room or mend the disk, then start again"
+        case .busy(let operation, let address):
+            "cannot \(operation) \(address): other processes keep it locked; try again"
+        case .backend(let operation, let address, let detail):
+            "cannot \(operation) \(address): \(detail)"
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// Where an appended record lies.
+public struct RecordPosition: Equatable, Sendable {
+    /// Number of the partition, from 0.
+    public var partition: Int32
+    /// Offset within the partition.
+    public var offset: Int64
+
+    /// Makes a position.
+    public init(partition: Int32, offset: Int64) {
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// Appends records to the topics of an event log, from one thread.
+public protocol LogWriter: AnyObject {
+    /// Appends records in order and returns once all of them are durable, with their positions in the
+    /// same order. On an error none of them, or on Kafka an unknown part of them, was appended.
+    ///
+    /// A record without a partition goes to murmur2(key) modulo the number of partitions, as Kafka's
+    /// clients do it; without a key to murmur2(value), and a tombstone without a key to partition 0.
+    @discardableResult
+    func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition]
+}

@@ -1,0 +1,117 @@
+/// Records read together, with the bytes that they borrow.
+///
+/// A reader fills it, one consumer works it off, and it is filled again: its memory is reused. It is
+/// not shared between threads while it is being filled.
+public final class RecordBatch {
+    private struct Entry {
+        var partition: Int32
+        var offset: Int64
+        var timestampMilliseconds: Int64
+        var key: UnsafeRawBufferPointer?
+        var headers: UnsafeRawBufferPointer
+        var value: UnsafeRawBufferPointer?
+    }
+
+    private var entries: [Entry] = []
+    private var chunks: [UnsafeMutableRawBufferPointer] = []
+    private var currentChunk = 0
+    private var used = 0
+    private var largeBlocks: [UnsafeMutableRawBufferPointer] = []
+
+    /// Size of the memory chunks that bytes are copied into and that are kept for reuse.
+    private static let chunkBytes = 1 << 20
+    /// A key, headers or value longer than this gets a block of its own, so that chunks fill up well.
+    private static let largeBytes = chunkBytes / 4
+
+    /// Sum of the lengths of all keys, headers and values in the batch.
+    public private(set) var byteCount = 0
+
+    /// Makes an empty batch.
+    public init() {}
+
+    deinit {
+        for chunk in chunks { chunk.deallocate() }
+        for block in largeBlocks { block.deallocate() }
+    }
+
+    /// Number of records in the batch.
+    public var count: Int { entries.count }
+
+    /// True when the batch holds no record.
+    public var isEmpty: Bool { entries.isEmpty }
+
+    /// The record at a position from 0 to `count - 1`.
+    public subscript(index: Int) -> RecordView {
+        let entry = entries[index]
+        return RecordView(
+            partition: entry.partition,
+            offset: entry.offset,
+            timestampMilliseconds: entry.timestampMilliseconds,
+            key: entry.key,
+            headers: RecordHeaders(encoded: entry.headers),
+            value: entry.value
+        )
+    }
+
+    /// Forgets all records; views into the batch are no longer valid. The memory is kept for reuse,
+    /// but for blocks that were made for one long value.
+    public func removeAll() {
+        entries.removeAll(keepingCapacity: true)
+        for block in largeBlocks { block.deallocate() }
+        largeBlocks.removeAll()
+        currentChunk = 0
+        used = 0
+        byteCount = 0
+    }
+
+    /// Copies a record into the batch. `headers` are in the form of `RecordHeaders`.
+    public func append(
+        partition: Int32,
+        offset: Int64,
+        timestampMilliseconds: Int64,
+        key: UnsafeRawBufferPointer?,
+        headers: UnsafeRawBufferPointer,
+        value: UnsafeRawBufferPointer?
+    ) {
+        byteCount += (key?.count ?? 0) + headers.count + (value?.count ?? 0)
+        entries.append(
+            Entry(
+                partition: partition,
+                offset: offset,
+                timestampMilliseconds: timestampMilliseconds,
+                key: key.map(keep),
+                headers: keep(headers),
+                value: value.map(keep)
+            )
+        )
+    }
+
+    /// Copies bytes into memory that does not move until `removeAll`.
+    private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard bytes.count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        let place = bytes.count > Self.largeBytes ? ownBlock(bytes.count) : room(bytes.count)
+        place.copyMemory(from: bytes)
+        return UnsafeRawBufferPointer(place)
+    }
+
+    private func ownBlock(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
+        let block = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
+        largeBlocks.append(block)
+        return block
+    }
+
+    /// The next free bytes of the current chunk, or of the one after it.
+    private func room(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
+        if currentChunk < chunks.count, used + byteCount > Self.chunkBytes {
+            currentChunk += 1
+            used = 0
+        }
+        if currentChunk == chunks.count {
+            chunks.append(.allocate(byteCount: Self.chunkBytes, alignment: 16))
+        }
+        defer { used += byteCount }
+        return UnsafeMutableRawBufferPointer(
+            rebasing: chunks[currentChunk][used..<used + byteCount]
+        )
+    }
+}

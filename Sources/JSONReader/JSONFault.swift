@@ -1,0 +1,9 @@
+/// Why bytes are not a JSON document that Weir reads.
+public enum JSONFault: Error, Equatable, Sendable {
+    /// The bytes are not UTF-8 (RFC 3629), wherever in the document.
+    case invalidUTF8
+    /// Arrays and objects are nested deeper than `JSONParser.maxDepth`.
+    case tooDeep
+    /// Anything else: grammar, a number that neither 64 bits nor a finite double hold, a lone surrogate.
+    case malformed(String)
+}

@@ -1,0 +1,200 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The strict, slow reading of a document that simdjson refused: finds the reason, front to back.
+///
+/// It works without recursion, so a megabyte of brackets costs it nothing.
+struct JSONInspection {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    /// For each open container: true for an object.
+    private var open: [Bool] = []
+    /// Where integers beyond 64 bits end.
+    private var largeIntegerEnds: [Int] = []
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// Throws the first fault: UTF-8 for the document as a whole, then whatever comes first.
+    mutating func run() throws(JSONFault) {
+        guard Self.isUTF8(bytes) else { throw .invalidUTF8 }
+        skipSpace()
+        try value()
+        while !open.isEmpty {
+            try afterValue()
+        }
+        skipSpace()
+        guard position == bytes.count else { throw fault("text behind the document") }
+    }
+
+    /// The document with integers beyond 64 bits written as doubles, which simdjson accepts.
+    func rewritingLargeIntegers() -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + 2 * largeIntegerEnds.count)
+        var start = 0
+        for end in largeIntegerEnds {
+            result.append(contentsOf: bytes[start..<end])
+            result.append(contentsOf: [UInt8(ascii: "e"), UInt8(ascii: "0")])
+            start = end
+        }
+        result.append(contentsOf: bytes[start...])
+        return result
+    }
+
+    static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    private func fault(_ what: String) -> JSONFault {
+        .malformed("\(what) at byte \(position)")
+    }
+
+    private var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    private mutating func skipSpace() {
+        while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+            position += 1
+        }
+    }
+
+    /// Reads a scalar, or opens a container and reads up to its first value or its end.
+    private mutating func value() throws(JSONFault) {
+        switch byte {
+        case UInt8(ascii: "{"): try openContainer(isObject: true)
+        case UInt8(ascii: "["): try openContainer(isObject: false)
+        case UInt8(ascii: "\""): try string()
+        case UInt8(ascii: "t"): try literal("true")
+        case UInt8(ascii: "f"): try literal("false")
+        case UInt8(ascii: "n"): try literal("null")
+        case nil: throw fault("the document ends early")
+        default: try number()
+        }
+    }
+
+    private mutating func openContainer(isObject: Bool) throws(JSONFault) {
+        guard open.count < JSONParser.maxDepth else { throw .tooDeep }
+        open.append(isObject)
+        position += 1
+    }
+
+    /// Goes on in the innermost container: its end, or its next value.
+    private mutating func afterValue() throws(JSONFault) {
+        guard let isObject = open.last else { return }
+        let isFirst = isAtOpening(isObject: isObject)
+        skipSpace()
+        if byte == UInt8(ascii: isObject ? "}" : "]") {
+            position += 1
+            open.removeLast()
+            return
+        }
+        if !isFirst {
+            guard byte == UInt8(ascii: ",") else { throw fault("a comma or an end is missing") }
+            position += 1
+            skipSpace()
+        }
+        if isObject { try name() }
+        try value()
+    }
+
+    /// True right behind the bracket that opened the innermost container: a value ends in no such byte.
+    private func isAtOpening(isObject: Bool) -> Bool {
+        let opening = UInt8(ascii: isObject ? "{" : "[")
+        return bytes[position - 1] == opening
+    }
+
+    private mutating func name() throws(JSONFault) {
+        guard byte == UInt8(ascii: "\"") else { throw fault("a member's name is missing") }
+        try string()
+        skipSpace()
+        guard byte == UInt8(ascii: ":") else { throw fault("a colon is missing") }
+        position += 1
+        skipSpace()
+    }
+
+    private mutating func literal(_ text: StaticString) throws(JSONFault) {
+        let wanted = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard position + wanted.count <= bytes.count,
+            bytes[position..<position + wanted.count].elementsEqual(wanted)
+        else { throw fault("an unknown word") }
+        position += wanted.count
+    }
+
+    private mutating func number() throws(JSONFault) {
+        let start = position
+        if byte == UInt8(ascii: "-") { position += 1 }
+        let firstDigit = position
+        guard skipDigits() > 0 else { throw fault("a value is missing") }
+        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 {
+            throw fault("a number with a leading zero")
+        }
+        var isInteger = true
+        if byte == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            guard skipDigits() > 0 else { throw fault("a number ends in a point") }
+        }
+        if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
+            isInteger = false
+            position += 1
+            if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { position += 1 }
+            guard skipDigits() > 0 else { throw fault("a number without its exponent") }
+        }
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        guard strtod(text, nil).isFinite else { throw fault("a number too large") }
+        if isInteger, Int64(text) == nil, UInt64(text) == nil { largeIntegerEnds.append(position) }
+    }
+
+    private mutating func skipDigits() -> Int {
+        let start = position
+        while let byte, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
+        return position - start
+    }
+
+    private mutating func string() throws(JSONFault) {
+        position += 1
+        while let byte {
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return
+            case UInt8(ascii: "\\"): try escape()
+            case 0..<0x20: throw fault("a control character in a string")
+            default: position += 1
+            }
+        }
+        throw fault("a string without its end")
+    }
+
+    private mutating func escape() throws(JSONFault) {
+        position += 1
+        switch byte {
+        case UInt8(ascii: "u"):
+            let unit = try codeUnit()
+            if (0xDC00...0xDFFF).contains(unit) { throw fault("a lone surrogate") }
+            guard (0xD800...0xDBFF).contains(unit) else { return }
+            guard byte == UInt8(ascii: "\\"), position + 1 < bytes.count,
+                bytes[position + 1] == UInt8(ascii: "u")
+            else { throw fault("a lone surrogate") }
+            position += 1
+            let low = try codeUnit()
+            guard (0xDC00...0xDFFF).contains(low) else { throw fault("a lone surrogate") }
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 1
+        default: throw fault("an unknown escape")
+        }
+    }
+
+    /// Reads `uXXXX`.
+    private mutating func codeUnit() throws(JSONFault) -> UInt16 {
+        guard position + 5 <= bytes.count,
+            let text = String(validating: bytes[position + 1..<position + 5], as: UTF8.self),
+            text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+            let unit = UInt16(text, radix: 16)
+        else { throw fault("an unknown escape") }
+        position += 5
+        return unit
+    }
+}

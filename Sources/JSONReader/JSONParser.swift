@@ -1,0 +1,45 @@
+import CSimdjson
+
+/// Parses JSON documents (RFC 8259) with simdjson; one thread at a time, one document at a time.
+///
+/// Nothing is allocated a document once the buffers have grown. What simdjson refuses, or lets through
+/// against the contract, gets a slow second look that finds the reason.
+public final class JSONParser {
+    /// Arrays and objects may be nested so deep.
+    public static let maxDepth = 64
+
+    private let parser: OpaquePointer
+
+    /// Makes a parser; nil when there is no memory for it.
+    public init?() {
+        // simdjson counts the document itself as a level.
+        guard let parser = weir_json_parser_create(Self.maxDepth + 1) else { return nil }
+        self.parser = parser
+    }
+
+    deinit {
+        weir_json_parser_free(parser)
+    }
+
+    /// Parses a document. The value is valid until the next parse or the parser's end.
+    public func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
+        if let value = accept(bytes) { return value }
+        var inspection = JSONInspection(bytes)
+        try inspection.run()
+        // Well-formed after all: an integer beyond 64 bits, or surrogates in proper pairs.
+        let rewritten = inspection.rewritingLargeIntegers()
+        guard let value = rewritten.withUnsafeBytes({ accept($0, checked: true) }) else {
+            throw .malformed("the document is not accepted")
+        }
+        return value
+    }
+
+    private func accept(_ bytes: UnsafeRawBufferPointer, checked: Bool = false) -> JSONValue? {
+        var tape: UnsafePointer<UInt64>?
+        var strings: UnsafePointer<UInt8>?
+        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let status = weir_json_parse(parser, start, bytes.count, checked, &tape, &strings)
+        guard status == 0, let tape, let strings else { return nil }
+        return JSONValue(tape: tape, strings: strings, index: 1)
+    }
+}

@@ -1,0 +1,162 @@
+/// A value of a parsed document: a place on simdjson's tape.
+///
+/// Valid until the parser that made it is used again or freed; so are the bytes that it hands out.
+public struct JSONValue {
+    let tape: UnsafePointer<UInt64>
+    let strings: UnsafePointer<UInt8>
+    let index: Int
+
+    init(tape: UnsafePointer<UInt64>, strings: UnsafePointer<UInt8>, index: Int) {
+        self.tape = tape
+        self.strings = strings
+        self.index = index
+    }
+
+    /// The kinds of JSON values.
+    public enum Kind: Sendable {
+        case object, array, string, number, boolean, null
+    }
+
+    private var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
+    private var payload: Int { Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF) }
+    private var indexBehindContainer: Int { Int(tape[index] & 0xFFFF_FFFF) }
+
+    /// The kind of the value.
+    public var kind: Kind {
+        switch tag {
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "l"), UInt8(ascii: "u"), UInt8(ascii: "d"): .number
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
+        default: .null
+        }
+    }
+
+    /// True for JSON's null.
+    @inline(__always)
+    public var isNull: Bool { tag == UInt8(ascii: "n") }
+
+    /// True for an object.
+    @inline(__always)
+    public var isObject: Bool { tag == UInt8(ascii: "{") }
+
+    /// True for an array.
+    @inline(__always)
+    public var isArray: Bool { tag == UInt8(ascii: "[") }
+
+    /// The unescaped UTF-8 bytes of a string; nil for other kinds.
+    @inline(__always)
+    public var string: UnsafeRawBufferPointer? {
+        tag == UInt8(ascii: "\"") ? stringBytes(payload) : nil
+    }
+
+    /// True or false; nil for other kinds.
+    @inline(__always)
+    public var boolean: Bool? {
+        switch tag {
+        case UInt8(ascii: "t"): true
+        case UInt8(ascii: "f"): false
+        default: nil
+        }
+    }
+
+    /// A number; nil for other kinds.
+    @inline(__always)
+    public var number: JSONNumber? {
+        switch tag {
+        case UInt8(ascii: "l"): .integer(Int64(bitPattern: tape[index + 1]))
+        case UInt8(ascii: "u"): .large(tape[index + 1])
+        case UInt8(ascii: "d"): .double(Double(bitPattern: tape[index + 1]))
+        default: nil
+        }
+    }
+
+    /// The first member of that name (compared after unescaping) whose value is not null; nil when the
+    /// first member of that name is null, when there is none, or when this is no object.
+    @inline(__always)
+    public func member(_ name: StaticString) -> JSONValue? {
+        guard let value = firstMember(name), !value.isNull else { return nil }
+        return value
+    }
+
+    /// The first member of that name, null or not.
+    public func firstMember(_ name: StaticString) -> JSONValue? {
+        guard isObject else { return nil }
+        let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        var at = index + 1
+        let end = indexBehindContainer - 1
+        while at < end {
+            let key = stringBytes(Int(tape[at] & 0x00FF_FFFF_FFFF_FFFF))
+            let value = JSONValue(tape: tape, strings: strings, index: at + 1)
+            if key.count == wanted.count, equal(key, wanted) { return value }
+            at = value.indexBehind
+        }
+        return nil
+    }
+
+    /// Calls `body` with every member in order, duplicates included; does nothing for other kinds.
+    public func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void) {
+        guard isObject else { return }
+        var at = index + 1
+        let end = indexBehindContainer - 1
+        while at < end {
+            let key = stringBytes(Int(tape[at] & 0x00FF_FFFF_FFFF_FFFF))
+            let value = JSONValue(tape: tape, strings: strings, index: at + 1)
+            body(key, value)
+            at = value.indexBehind
+        }
+    }
+
+    /// The elements of an array; empty for other kinds.
+    @inline(__always)
+    public var elements: JSONElements {
+        isArray
+            ? JSONElements(
+                upcoming: JSONValue(tape: tape, strings: strings, index: index + 1),
+                end: indexBehindContainer - 1)
+            : JSONElements(upcoming: self, end: index)
+    }
+
+    /// Index of the tape's word behind this value.
+    @inline(__always)
+    var indexBehind: Int {
+        switch tag {
+        case UInt8(ascii: "{"), UInt8(ascii: "["): indexBehindContainer
+        case UInt8(ascii: "l"), UInt8(ascii: "u"), UInt8(ascii: "d"): index + 2
+        default: index + 1
+        }
+    }
+
+    @inline(__always)
+    private func stringBytes(_ offset: Int) -> UnsafeRawBufferPointer {
+        let place = UnsafeRawPointer(strings + offset)
+        return UnsafeRawBufferPointer(
+            start: place + 4, count: Int(place.loadUnaligned(as: UInt32.self)))
+    }
+
+    @inline(__always)
+    private func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        for position in 0..<left.count where left[position] != right[position] { return false }
+        return true
+    }
+}
+
+/// The elements of an array, in order.
+public struct JSONElements: Sequence, IteratorProtocol {
+    var upcoming: JSONValue
+    let end: Int
+
+    /// True when there is no element (left).
+    public var isEmpty: Bool { upcoming.index >= end }
+
+    /// The next element; nil at the end.
+    @inline(__always)
+    public mutating func next() -> JSONValue? {
+        guard upcoming.index < end else { return nil }
+        let element = upcoming
+        upcoming = JSONValue(
+            tape: element.tape, strings: element.strings, index: element.indexBehind)
+        return element
+    }
+}

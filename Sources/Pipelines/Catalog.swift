@@ -1,0 +1,99 @@
+/// Names of networks, apps and campaigns: `catalog.yaml`. Names are no part of what is folded.
+public struct Catalog: Sendable {
+    /// An ad network of the catalog.
+    public struct Network: Equatable, Sendable {
+        /// Name of the network.
+        public let name: String
+        /// Public keys that its ads are signed with, as they are written.
+        public let adSigningKeys: [PositionedText]
+    }
+
+    /// Networks by id, lower case.
+    public let networks: [String: Network]
+    /// Names of apps by App Store id.
+    public let apps: [Int64: String]
+    /// The campaigns in the order of the file.
+    public let campaigns: [CatalogCampaign]
+
+    private let placesByCampaignID: [CampaignText: [Int]]
+    private let placesBySourceIdentifier: [CampaignText: [Int]]
+
+    init(
+        networks: [String: Network] = [:],
+        apps: [Int64: String] = [:],
+        campaigns: [CatalogCampaign] = []
+    ) {
+        self.networks = networks
+        self.apps = apps
+        self.campaigns = campaigns
+        placesByCampaignID = Self.index(campaigns) { $0.campaignIDTexts }
+        placesBySourceIdentifier = Self.index(campaigns) { $0.sourceIdentifierTexts }
+    }
+
+    /// Name of a network, by its id in any case; nil when the catalog has none.
+    public func networkName(_ id: String) -> String? { networks[id.lowercased()]?.name }
+
+    /// Name of an app; nil when the catalog has none.
+    public func appName(_ id: Int64) -> String? { apps[id] }
+
+    /// The campaign that an id of an event or a postback stands for.
+    ///
+    /// A source identifier of 2 to 4 digits stands for every campaign whose source identifier ends
+    /// with it. A campaign of the catalog without any id stands for the empty text.
+    ///
+    /// - Parameters:
+    ///   - network: id of the ad network, in any case.
+    ///   - app: App Store id of the advertised app.
+    ///   - campaign: the campaign column: the source identifier, else the campaign id, else "".
+    ///   - kind: which of both it is, where that is known.
+    public func campaign(
+        network: String,
+        app: Int64,
+        campaign: String,
+        as kind: CampaignIDKind = .either
+    ) -> CampaignMatch {
+        let text = CampaignText(network: network.lowercased(), app: app, campaign: campaign)
+        let places: [Int] =
+            switch kind {
+            case .campaignID: placesByCampaignID[text, default: []]
+            case .sourceIdentifier: placesBySourceIdentifier[text, default: []]
+            case .either:
+                Set(placesByCampaignID[text, default: []])
+                    .union(placesBySourceIdentifier[text, default: []]).sorted()
+            }
+        guard let first = places.first else { return .unknown }
+        return places.count == 1
+            ? .known(campaigns[first]) : .ambiguous(places.map { campaigns[$0] })
+    }
+
+    private static func index(
+        _ campaigns: [CatalogCampaign],
+        by texts: (CatalogCampaign) -> [String]
+    ) -> [CampaignText: [Int]] {
+        var places: [CampaignText: [Int]] = [:]
+        for (place, campaign) in campaigns.enumerated() {
+            for text in texts(campaign) {
+                let key = CampaignText(
+                    network: campaign.network,
+                    app: campaign.app,
+                    campaign: text
+                )
+                places[key, default: []].append(place)
+            }
+        }
+        return places
+    }
+}
+
+private struct CampaignText: Hashable {
+    var network: String
+    var app: Int64
+    var campaign: String
+}
+
+extension CatalogCampaign {
+    fileprivate var campaignIDTexts: [String] {
+        if let campaignID { return [String(campaignID)] }
+        return sourceIdentifier == nil ? [""] : []
+    }
+}

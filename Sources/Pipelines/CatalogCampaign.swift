@@ -1,0 +1,43 @@
+/// A campaign as the catalog names it.
+public struct CatalogCampaign: Equatable, Sendable {
+    /// Name of the campaign.
+    public let name: String
+    /// Id of the ad network, lower case.
+    public let network: String
+    /// App Store id of the advertised app.
+    public let app: Int64
+    /// Campaign id below SKAdNetwork 4.0, 1...100.
+    public let campaignID: Int?
+    /// Source identifier of SKAdNetwork 4.0 and AdAttributionKit, 1 to 4 digits.
+    public let sourceIdentifier: String?
+    /// Where the campaign's ads run.
+    public let mediaSource: String?
+
+    /// The texts by which a postback may name the source identifier: itself, and its last three and
+    /// two digits, which is all that a small crowd lets through.
+    var sourceIdentifierTexts: [String] {
+        guard let sourceIdentifier else { return [] }
+        let shorter = (2...4).filter { $0 < sourceIdentifier.utf8.count }
+        return [sourceIdentifier] + shorter.map { String(sourceIdentifier.suffix($0)) }
+    }
+}
+
+/// Which of a campaign's ids a text is.
+public enum CampaignIDKind: Sendable {
+    /// The campaign id, below version 4.0.
+    case campaignID
+    /// The source identifier, from version 4.0 on, perhaps shortened.
+    case sourceIdentifier
+    /// Not known, as in an aggregate: either fits.
+    case either
+}
+
+/// What the catalog knows about a campaign's id.
+public enum CampaignMatch: Equatable, Sendable {
+    /// The one campaign that it can be.
+    case known(CatalogCampaign)
+    /// The campaigns that it can be, more than one, in the order of the catalog.
+    case ambiguous([CatalogCampaign])
+    /// No campaign.
+    case unknown
+}

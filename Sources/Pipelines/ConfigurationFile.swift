@@ -1,0 +1,74 @@
+import Foundation
+internal import Yams
+
+/// Reads one YAML file of the pipelines directory.
+enum ConfigurationFile {
+    /// Larger files are refused, so that a wrong file cannot fill the memory.
+    static let maxBytes = 16 << 20
+
+    /// The file's topmost node; an empty file is an empty mapping.
+    static func read(_ file: String) throws(ConfigurationError) -> ConfigurationNode {
+        let text = try text(of: file)
+        do {
+            let node = try Yams.compose(yaml: text, .default, .default, .utf8)
+            return ConfigurationNode(file: file, root: node ?? Node([(Node, Node)]()))
+        } catch let error as YamlError {
+            throw fault(error, in: file, text: text)
+        } catch {
+            throw ConfigurationError(kind: .syntax, file: file, words: "\(error)")
+        }
+    }
+
+    private static func text(of file: String) throws(ConfigurationError) -> String {
+        func unreadable(_ words: String) -> ConfigurationError {
+            ConfigurationError(kind: .unreadable, file: file, words: words)
+        }
+        let bytes: Data
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(filePath: file))
+            defer { try? handle.close() }
+            bytes = try handle.read(upToCount: maxBytes + 1) ?? Data()
+        } catch {
+            throw unreadable("cannot be read: make it a file that this user may read")
+        }
+        guard bytes.count <= maxBytes else {
+            throw unreadable("has more than \(maxBytes) bytes: is it the right file?")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw unreadable("is not UTF-8: save it as UTF-8")
+        }
+        return text
+    }
+
+    private static func fault(
+        _ error: YamlError,
+        in file: String,
+        text: String
+    ) -> ConfigurationError {
+        func syntax(_ line: Int?, _ problem: String) -> ConfigurationError {
+            ConfigurationError(
+                kind: .syntax,
+                file: file,
+                line: line,
+                words: "not YAML: \(problem); mend it here"
+            )
+        }
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return syntax(mark.line, problem)
+        case .reader(let problem, let offset, _, _):
+            let line = offset.map { text.prefix($0).count(where: \.isNewline) + 1 }
+            return syntax(line, problem)
+        case .duplicatedKeysInMapping(let keys, let context):
+            return ConfigurationNode.duplicate(
+                keys.first ?? "",
+                file: file,
+                line: context.mark.line,
+                path: keys.first ?? ""
+            )
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+            return syntax(nil, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,193 @@
+internal import ConversionModels
+
+/// Reads `conversion-models/<app>.yaml`.
+enum ConversionModelFile {
+    static func model(
+        _ node: ConfigurationNode,
+        fileApp: Int64
+    ) throws(ConfigurationError) -> ConversionModel {
+        let mapping = try node.mapping(["app", "versions"])
+        let appNode = try mapping.required("app")
+        let app = try appNode.app()
+        guard app == fileApp else {
+            throw appNode.badValue(
+                "is \(app), and the file is named \(fileApp).yaml: make one both"
+            )
+        }
+        var versions: [ConversionModelVersion] = []
+        for element in try mapping.required("versions").elements() {
+            versions.append(try element.modelVersion())
+        }
+        do {
+            return try ConversionModel(app: app, versions: versions)
+        } catch {
+            throw node.fault(error)
+        }
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate func modelVersion() throws(ConfigurationError) -> ConversionModelVersion {
+        let mapping = try mapping(["id", "effective_from", "currency", "fine", "coarse"])
+        let id = try mapping.required("id").name()
+        let effectiveFrom = try mapping.required("effective_from").instant()
+        let currency = try mapping.required("currency").text("a currency, as USD")
+        let fields = try mapping.required("fine").fineFields()
+        let coarse = try mapping["coarse"]?.coarseWindows() ?? [:]
+        do {
+            return try ConversionModelVersion(
+                id: id,
+                effectiveFromMilliseconds: effectiveFrom,
+                currency: currency,
+                fields: fields,
+                coarse: coarse
+            )
+        } catch {
+            throw fault(error)
+        }
+    }
+
+    private func instant() throws(ConfigurationError) -> Int64 {
+        let text = try text("an instant, as 2026-01-31T05:00:00Z")
+        guard let instant = UTCInstant.milliseconds(rfc3339: text) else {
+            throw badValue("is '\(text)': write the instant as 2026-01-31T05:00:00Z")
+        }
+        return instant
+    }
+
+    private func fineFields() throws(ConfigurationError) -> [FineField] {
+        var fields: [FineField] = []
+        for element in try mapping(["fields"]).required("fields").elements() {
+            fields.append(try element.fineField())
+        }
+        return fields
+    }
+
+    private func fineField() throws(ConfigurationError) -> FineField {
+        let everyKey = ["kind", "bits", "event", "buckets", "max", "values", "flags"]
+        let kindName = try mapping(everyKey).required("kind").word(FieldKindName.self)
+        let mapping = try mapping(["kind", "bits"] + kindName.keys)
+        let bits = try mapping.required("bits").bits()
+        let kind = try fieldKind(kindName, mapping)
+        do {
+            return try FineField(lowestBit: bits.lowest, highestBit: bits.highest, kind: kind)
+        } catch {
+            throw fault(error)
+        }
+    }
+
+    private func fieldKind(
+        _ name: FieldKindName,
+        _ mapping: ConfigurationMapping
+    ) throws(ConfigurationError) -> FineField.Kind {
+        switch name {
+        case .revenue:
+            var bounds: [Int64] = []
+            for element in try mapping.required("buckets").elements() {
+                bounds.append(try element.micros())
+            }
+            return .revenue(
+                event: try mapping["event"]?.name() ?? "revenue",
+                boundsMicros: bounds,
+                maxMicros: try mapping.required("max").micros()
+            )
+        case .events:
+            return .events(
+                try mapping.required("values").numbered { node throws(ConfigurationError) in
+                    try node.modelEvent()
+                }
+            )
+        case .flags:
+            return .flags(
+                try mapping.required("flags").numbered { node throws(ConfigurationError) in
+                    try node.name()
+                }
+            )
+        case .days:
+            return .days
+        case .table:
+            return .table(
+                try mapping.required("values").numbered { node throws(ConfigurationError) in
+                    try node.modelEvents()
+                }
+            )
+        }
+    }
+
+    private func bits() throws(ConfigurationError) -> (lowest: Int, highest: Int) {
+        let bounds = try elements()
+        guard bounds.count == 2 else {
+            throw badValue("has \(bounds.count) numbers: write [lowest, highest]")
+        }
+        return (
+            try bounds[0].integer(in: 0...5).asInt, try bounds[1].integer(in: 0...5).asInt
+        )
+    }
+
+    /// A mapping from numbers of a fine value to something else.
+    private func numbered<Value>(
+        _ read: (ConfigurationNode) throws(ConfigurationError) -> Value
+    ) throws(ConfigurationError) -> [Int: Value] {
+        var values: [Int: Value] = [:]
+        for (key, value) in try entries() {
+            let number = try Self.integerKey(key, in: 0...63, of: value)
+            values[number.asInt] = try read(value)
+        }
+        return values
+    }
+
+    private func coarseWindows() throws(ConfigurationError) -> [Int: [CoarseValue: [ModelEvent]]] {
+        var windows: [Int: [CoarseValue: [ModelEvent]]] = [:]
+        for (key, value) in try entries() {
+            let window = try Self.integerKey(key, in: 0...2, of: value).asInt
+            let mapping = try value.mapping(CoarseValue.allCases.map(\.rawValue))
+            for coarse in CoarseValue.allCases {
+                windows[window, default: [:]][coarse] =
+                    try mapping[coarse.rawValue]?.modelEvents() ?? []
+            }
+        }
+        return windows
+    }
+
+    private func modelEvents() throws(ConfigurationError) -> [ModelEvent] {
+        var events: [ModelEvent] = []
+        for element in try elements() { events.append(try element.modelEvent()) }
+        return events
+    }
+
+    private func modelEvent() throws(ConfigurationError) -> ModelEvent {
+        let mapping = try mapping([
+            "event", "count_min", "count_max", "revenue_min", "revenue_max",
+        ])
+        let event = try mapping.required("event").name()
+        let countMin = try mapping.integer("count_min", in: 0...Int64.max, default: 1)
+        let countMax = try mapping["count_max"]?.integer(in: 0...Int64.max)
+        let revenueMin = try mapping["revenue_min"]?.micros() ?? 0
+        let revenueMax = try mapping["revenue_max"]?.micros()
+        do {
+            return try ModelEvent(
+                event: event,
+                countMin: countMin,
+                countMax: countMax,
+                revenueMinMicros: revenueMin,
+                revenueMaxMicros: revenueMax
+            )
+        } catch {
+            throw fault(error)
+        }
+    }
+}
+
+private enum FieldKindName: String, CaseIterable {
+    case revenue, events, flags, days, table
+
+    /// The keys beside `kind` and `bits`.
+    var keys: [String] {
+        switch self {
+        case .revenue: ["event", "buckets", "max"]
+        case .events, .table: ["values"]
+        case .flags: ["flags"]
+        case .days: []
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// Somebody who is sent decoded postbacks: `partners/<name>.yaml`.
+public struct Partner: Equatable, Sendable {
+    /// A word that `trust` may list; the raw value is the verdict's.
+    public enum Verdict: String, CaseIterable, Sendable {
+        /// Signed with a production key.
+        case valid
+        /// Signed with a development key.
+        case development
+        /// No key fits.
+        case invalid
+        /// The version or key id is unknown.
+        case unverifiable
+    }
+
+    /// Which postbacks a partner is sent.
+    public struct Filter: Equatable, Sendable {
+        /// Ids of ad networks, lower case; nil: all.
+        public let networks: Set<String>?
+        /// App Store ids of advertised apps; nil: all.
+        public let apps: Set<Int64>?
+
+        /// Whether a postback of this network (in any case) and advertised app passes.
+        public func admits(network: String, app: Int64) -> Bool {
+            (networks?.contains(network.lowercased()) ?? true) && (apps?.contains(app) ?? true)
+        }
+    }
+
+    /// Where a partner's postbacks go.
+    public struct Delivery: Equatable, Sendable {
+        /// Address of the partner, `http` or `https`, as it is written.
+        public let url: PositionedText
+        /// Whether the address may be a private one (`allow_private`, false).
+        public let allowPrivate: Bool
+    }
+
+    /// Name of the partner, which is the file's: lower-case letters, digits and dashes.
+    public let name: String
+    /// Verdicts whose postbacks the partner is sent; at least one.
+    public let trust: Set<Verdict>
+    /// Which of those it is sent.
+    public let filter: Filter
+    /// Where they go.
+    public let delivery: Delivery
+}

@@ -1,0 +1,39 @@
+extension PipelineDirectory {
+    /// Everything that is wrong, at most one fault a file: files that nothing reads, then the
+    /// streams, the catalog, the conversion models and the partners.
+    ///
+    /// The files of `streams` must be there; the file of another is read only when it is.
+    public func check(
+        requiring streams: Set<PipelineStream> = [.bids, .postbacks]
+    ) -> [ConfigurationError] {
+        do {
+            return try unknownFiles() + faults(requiring: streams)
+        } catch {
+            return [error]
+        }
+    }
+
+    private func faults(requiring streams: Set<PipelineStream>) -> [ConfigurationError] {
+        var faults: [ConfigurationError] = []
+        func note<Value>(_ read: () throws(ConfigurationError) -> Value) -> Value? {
+            do {
+                return try read()
+            } catch {
+                faults.append(error)
+                return nil
+            }
+        }
+        if streams.contains(.bids) || exists(.bids) { _ = note(bidsPipeline) }
+        if streams.contains(.postbacks) || exists(.postbacks) { _ = note(postbacksPipeline) }
+        _ = note(catalog)
+        let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
+        for name in models ?? [] {
+            _ = note { () throws(ConfigurationError) in try conversionModel(name) }
+        }
+        let partners = note { () throws(ConfigurationError) in try names(in: Self.partnersName) }
+        for name in partners ?? [] {
+            _ = note { () throws(ConfigurationError) in try partner(name) }
+        }
+        return faults
+    }
+}

@@ -1,0 +1,157 @@
+public import ConversionModels
+import Foundation
+
+/// The directory that holds Weir's configuration (`--pipelines`).
+///
+/// Every method reads its files anew. Files named `*.test.yaml`, hidden files and files of other
+/// kinds are left alone; any other YAML file with a name that nothing reads is an error.
+public struct PipelineDirectory: Sendable {
+    /// The path as it was given; errors name files under it.
+    public let path: String
+
+    /// Names a directory; nothing is read yet.
+    public init(_ path: String) {
+        self.path = path
+    }
+
+    /// The settings of `weir-bids`.
+    public func bids() throws(ConfigurationError) -> BidsPipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try bidsPipeline()
+    }
+
+    /// The settings of `weir-postbacks`.
+    public func postbacks() throws(ConfigurationError) -> PostbacksPipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try postbacksPipeline()
+    }
+
+    /// The catalog; an empty one when there is no `catalog.yaml`.
+    public func catalog() throws(ConfigurationError) -> Catalog {
+        guard try names().contains(Self.catalogName) else { return Catalog() }
+        return try Catalog(ConfigurationFile.read("\(path)/\(Self.catalogName)"))
+    }
+
+    /// The conversion models by ascending app; none when there is no `conversion-models`.
+    public func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
+        var models: [ConversionModel] = []
+        for name in try names(in: Self.modelsName) { models.append(try conversionModel(name)) }
+        return models.sorted { $0.app < $1.app }
+    }
+
+    /// The partners by name, bytewise; none when there is no `partners`.
+    public func partners() throws(ConfigurationError) -> [Partner] {
+        var partners: [Partner] = []
+        for name in try names(in: Self.partnersName) { partners.append(try partner(name)) }
+        return partners.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+}
+
+extension PipelineDirectory {
+    static let catalogName = "catalog.yaml"
+    static let modelsName = "conversion-models"
+    static let partnersName = "partners"
+
+    func conversionModel(_ name: String) throws(ConfigurationError) -> ConversionModel {
+        let file = "\(path)/\(Self.modelsName)/\(name)"
+        let stem = name.withoutYAML
+        guard let app = Int64(stem), app > 0, String(app) == stem else {
+            throw unknownFile(file, "name it after its app, as 525463029.yaml, or remove it")
+        }
+        return try ConversionModelFile.model(ConfigurationFile.read(file), fileApp: app)
+    }
+
+    func partner(_ name: String) throws(ConfigurationError) -> Partner {
+        let file = "\(path)/\(Self.partnersName)/\(name)"
+        let stem = name.withoutYAML
+        guard PartnerFile.isName(stem) else {
+            throw unknownFile(
+                file,
+                "name it after the partner, in lower-case letters, digits and dashes"
+            )
+        }
+        return try PartnerFile.partner(ConfigurationFile.read(file), fileName: stem)
+    }
+
+    func bidsPipeline() throws(ConfigurationError) -> BidsPipeline {
+        try BidsPipeline(ConfigurationFile.read(required(.bids)))
+    }
+
+    func postbacksPipeline() throws(ConfigurationError) -> PostbacksPipeline {
+        try PostbacksPipeline(ConfigurationFile.read(required(.postbacks)))
+    }
+
+    /// A fault for each file at the top whose name nothing reads.
+    func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
+        let known = PipelineStream.allCases.map(\.fileName) + [Self.catalogName]
+        return try names().filter { !known.contains($0) }.map { name in
+            unknownFile(
+                "\(path)/\(name)",
+                "nothing reads it; known here: \(known.joined(separator: ", "))"
+            )
+        }
+    }
+
+    /// Names of the YAML files in the directory, or in a folder of it that may be absent; bytewise.
+    func names(in folder: String? = nil) throws(ConfigurationError) -> [String] {
+        if folder != nil { _ = try names() }
+        let directory = folder.map { "\(path)/\($0)" } ?? path
+        var isDirectory: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory)
+        if folder != nil, !exists { return [] }
+        guard isDirectory.boolValue, exists else {
+            throw ConfigurationError(
+                kind: .missingFile,
+                file: directory,
+                words: "is no directory: give --pipelines the directory of the configuration"
+            )
+        }
+        let all: [String]
+        do {
+            all = try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch {
+            throw ConfigurationError(
+                kind: .unreadable,
+                file: directory,
+                words: "cannot be listed: let this user read the directory"
+            )
+        }
+        return all.filter(\.isConfigurationName)
+            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    func exists(_ stream: PipelineStream) -> Bool {
+        FileManager.default.fileExists(atPath: "\(path)/\(stream.fileName)")
+    }
+
+    private func required(_ stream: PipelineStream) throws(ConfigurationError) -> String {
+        let file = "\(path)/\(stream.fileName)"
+        guard exists(stream) else {
+            throw ConfigurationError(
+                kind: .missingFile,
+                file: file,
+                words:
+                    "does not exist: copy the one that Weir ships as pipelines/\(stream.fileName)"
+            )
+        }
+        return file
+    }
+
+    private func unknownFile(_ file: String, _ words: String) -> ConfigurationError {
+        ConfigurationError(kind: .unknownFile, file: file, words: words)
+    }
+}
+
+extension String {
+    /// A YAML file of either ending that is neither hidden nor a test.
+    fileprivate var isConfigurationName: Bool {
+        let isYAML = hasSuffix(".yaml") || hasSuffix(".yml")
+        let isTest = hasSuffix(".test.yaml") || hasSuffix(".test.yml")
+        return isYAML && !isTest && !hasPrefix(".")
+    }
+
+    /// Without `.yaml`; a name of another ending is left as it is, and so is no name of ours.
+    fileprivate var withoutYAML: String {
+        hasSuffix(".yaml") ? String(dropLast(".yaml".count)) : self
+    }
+}

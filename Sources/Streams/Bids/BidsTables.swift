@@ -1,0 +1,124 @@
+/// Row of `bids`.
+public struct BidsKey: RowKey {
+    public var partition: Int32
+    /// The hour of the record's timestamp.
+    public var hour: Hour
+    /// The bidder's seat, or the in-app bidder's adapter.
+    public var seat: Symbol
+    /// Whose ad it was.
+    public var campaign: CampaignKey
+    /// Version of the bid's skadn object; empty without one.
+    public var skanVersion: Symbol
+    /// ISO 4217 code of the price's currency.
+    public var currency: Symbol
+
+    /// The measures of `bids`, in the table's order. Prices are CPM in millionths of the currency's unit.
+    enum Measure: Int, CaseIterable {
+        case auctions, noBids, bids, priceMicros
+        case overlaySignalled, overlayRequested, skadnInvalid, overlayEligible
+        case overlayClickTracked, wins, losses, billed, billedPriceMicros, inAppBids, inAppWins
+
+        var name: String {
+            switch self {
+            case .auctions: "auctions"
+            case .noBids: "no_bids"
+            case .bids: "bids"
+            case .priceMicros: "price_micros"
+            case .overlaySignalled: "overlay_signalled"
+            case .overlayRequested: "overlay_requested"
+            case .skadnInvalid: "skadn_invalid"
+            case .overlayEligible: "overlay_eligible"
+            case .overlayClickTracked: "overlay_click_tracked"
+            case .wins: "wins"
+            case .losses: "losses"
+            case .billed: "billed"
+            case .billedPriceMicros: "billed_price_micros"
+            case .inAppBids: "inapp_bids"
+            case .inAppWins: "inapp_wins"
+            }
+        }
+    }
+
+    public static let table = AggregateTable(
+        name: "bids",
+        columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
+            + [.init("skan_version", .text), .init("currency", .text)],
+        measures: Measure.allCases.map(\.name))
+
+    @inline(__always)
+    public func combine(into hasher: inout RowHasher) {
+        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
+        hasher.combine(seat, currency)
+        hasher.combine(UInt64(skanVersion.number))
+        campaign.combine(into: &hasher)
+    }
+
+    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+        body(.hour(hour))
+        body(.symbol(seat))
+        campaign.forEachColumn(body)
+        body(.symbol(skanVersion))
+        body(.symbol(currency))
+    }
+}
+
+/// Row of `bid-faults`: bids whose skadn object breaks a rule, by the first rule broken.
+public struct BidFaultsKey: RowKey {
+    public var partition: Int32
+    /// The hour of the record's timestamp.
+    public var hour: Hour
+    /// Whose ad it was.
+    public var campaign: CampaignKey
+    /// The rule that was broken.
+    public var fault: SkadnFault
+
+    public static let table = AggregateTable(
+        name: "bid-faults",
+        columns: [.init("hour", .hour)] + AggregateTable.campaignColumns
+            + [.init("fault", .text)],
+        measures: ["bids"])
+
+    public func combine(into hasher: inout RowHasher) {
+        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
+        campaign.combine(into: &hasher)
+    }
+
+    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+        body(.hour(hour))
+        campaign.forEachColumn(body)
+        body(.text(fault.name))
+    }
+}
+
+/// Row of `loss-reasons`: losses by OpenRTB's reason code.
+public struct LossReasonsKey: RowKey {
+    public var partition: Int32
+    /// The hour of the record's timestamp.
+    public var hour: Hour
+    /// The bidder's seat.
+    public var seat: Symbol
+    /// Whose ad it was.
+    public var campaign: CampaignKey
+    /// OpenRTB's loss reason code.
+    public var reason: Int64
+
+    public static let table = AggregateTable(
+        name: "loss-reasons",
+        columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
+            + [.init("reason", .integer)],
+        measures: ["losses"])
+
+    public func combine(into hasher: inout RowHasher) {
+        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
+        hasher.combine(UInt64(seat.number))
+        hasher.combine(reason)
+        campaign.combine(into: &hasher)
+    }
+
+    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+        body(.hour(hour))
+        body(.symbol(seat))
+        campaign.forEachColumn(body)
+        body(.integer(reason))
+    }
+}

@@ -1,0 +1,29 @@
+/// The columns that say whose ad it was: the same in every stream.
+public struct CampaignKey: Equatable, Sendable {
+    /// The ad network, in lower case; empty when unknown.
+    public var adNetworkID: Symbol
+    /// The source identifier of SKAdNetwork 4.0, else the campaign id, else empty.
+    public var campaign: Symbol
+    /// The advertised app; 0 when unknown.
+    public var appID: Int64
+    /// The publisher's app; 0 when unknown.
+    public var sourceAppID: Int64
+
+    /// A key of which nothing is known.
+    public static let unknown = CampaignKey(
+        adNetworkID: .empty, campaign: .empty, appID: 0, sourceAppID: 0)
+
+    @inline(__always)
+    func combine(into hasher: inout RowHasher) {
+        hasher.combine(adNetworkID, campaign)
+        hasher.combine(appID)
+        hasher.combine(sourceAppID)
+    }
+
+    func forEachColumn(_ body: (ColumnValue) -> Void) {
+        body(.symbol(adNetworkID))
+        body(.symbol(campaign))
+        body(.integer(appID))
+        body(.integer(sourceAppID))
+    }
+}

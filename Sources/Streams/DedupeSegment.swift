@@ -1,0 +1,126 @@
+/// A part of a `DedupeWindow`: open addressing in order of the hash, so that a search for an id that is
+/// not there ends early even in a full table.
+final class DedupeSegment {
+    private typealias Entry = DedupeWindow.Entry
+
+    /// Marks a free place; no record has this timestamp.
+    private static var free: Int64 { .min }
+
+    private var places: UnsafeMutableBufferPointer<DedupeWindow.Entry>
+    /// Ids are spread over so many places; the rest is room for what overflows at the end.
+    private var spread: Int
+    private(set) var count = 0
+
+    init() {
+        spread = 0
+        places = UnsafeMutableBufferPointer(start: nil, count: 0)
+    }
+
+    deinit {
+        places.deallocate()
+    }
+
+    @inline(__always)
+    private func home(_ id: RecordID) -> Int {
+        Int(id.low.multipliedFullWidth(by: UInt64(spread)).high)
+    }
+
+    @inline(__always)
+    private func comesBefore(_ left: RecordID, _ right: RecordID) -> Bool {
+        left.low < right.low || (left.low == right.low && left.high < right.high)
+    }
+
+    /// The place of the id, or the place where it belongs.
+    @inline(__always)
+    private func place(of id: RecordID) -> Int {
+        var place = home(id)
+        while place < places.count, places[place].timestampMilliseconds != Self.free,
+            comesBefore(places[place].id, id)
+        {
+            place += 1
+        }
+        return place
+    }
+
+    func admit(_ entry: DedupeWindow.Entry, horizonMilliseconds: Int64) -> Bool {
+        if count * 5 >= spread * 4 { makeRoom(horizonMilliseconds) }
+        let place = place(of: entry.id)
+        if place < places.count, places[place].timestampMilliseconds != Self.free,
+            places[place].id == entry.id
+        {
+            if places[place].timestampMilliseconds >= horizonMilliseconds { return false }
+            places[place].timestampMilliseconds = entry.timestampMilliseconds
+            return true
+        }
+        insert(entry, at: place, horizonMilliseconds)
+        return true
+    }
+
+    private func insert(
+        _ entry: DedupeWindow.Entry, at place: Int, _ horizonMilliseconds: Int64
+    ) {
+        var end = place
+        while end < places.count, places[end].timestampMilliseconds != Self.free { end += 1 }
+        guard end < places.count else {
+            rebuild(spread: spread + spread / 4 + 16, horizonMilliseconds)
+            insert(entry, at: self.place(of: entry.id), horizonMilliseconds)
+            return
+        }
+        while end > place {
+            places[end] = places[end - 1]
+            end -= 1
+        }
+        places[place] = entry
+        count += 1
+    }
+
+    func remove(_ id: RecordID) {
+        let place = place(of: id)
+        guard place < places.count, places[place].timestampMilliseconds != Self.free,
+            places[place].id == id
+        else { return }
+        let kept = entries(notBefore: Self.free + 1).filter { $0.id != id }
+        refill(kept, spread: spread)
+    }
+
+    func sweep(_ horizonMilliseconds: Int64) {
+        rebuild(spread: spread, horizonMilliseconds)
+    }
+
+    func entries(notBefore horizonMilliseconds: Int64) -> [DedupeWindow.Entry] {
+        let oldest = max(horizonMilliseconds, Self.free + 1)
+        return places.filter { $0.timestampMilliseconds >= oldest }
+    }
+
+    private func makeRoom(_ horizonMilliseconds: Int64) {
+        let alive = entries(notBefore: horizonMilliseconds)
+        let wanted = alive.count + alive.count / 2 + 16
+        refill(alive, spread: alive.count * 16 >= spread * 11 ? max(spread * 5 / 4, 16) : wanted)
+    }
+
+    private func rebuild(spread: Int, _ horizonMilliseconds: Int64) {
+        refill(entries(notBefore: horizonMilliseconds), spread: spread)
+    }
+
+    /// Entries come in the order of their places, so each goes behind the one before it.
+    private func refill(_ entries: [DedupeWindow.Entry], spread: Int) {
+        places.deallocate()
+        self.spread = spread
+        places = .allocate(capacity: spread + spread / 8 + 16)
+        places.initialize(
+            repeating: Entry(
+                id: RecordID(high: 0, low: 0), timestampMilliseconds: Self.free))
+        count = 0
+        var next = 0
+        for entry in entries {
+            next = max(next, home(entry.id))
+            guard next < places.count else {
+                refill(entries, spread: spread + spread / 4 + 16)
+                return
+            }
+            places[next] = entry
+            next += 1
+            count += 1
+        }
+    }
+}

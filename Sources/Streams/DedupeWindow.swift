@@ -1,0 +1,78 @@
+/// The ids of one partition that were seen lately, in memory.
+///
+/// An entry is alive while its timestamp is at least the watermark less the window; the watermark is the
+/// largest record timestamp of the partition so far. Memory follows the number of alive entries: an
+/// entry is 24 bytes, tables are kept between 0.64 and 0.8 full, and dead entries go when a table fills.
+public final class DedupeWindow {
+    /// An id with the timestamp of its first sighting.
+    public struct Entry: Equatable, Sendable {
+        /// The id.
+        public var id: RecordID
+        /// Milliseconds since 1970.
+        public var timestampMilliseconds: Int64
+
+        /// Makes an entry.
+        public init(id: RecordID, timestampMilliseconds: Int64) {
+            self.id = id
+            self.timestampMilliseconds = timestampMilliseconds
+        }
+    }
+
+    /// How long an entry stays alive, in milliseconds of event time.
+    public let windowMilliseconds: Int64
+    /// The largest record timestamp of the partition so far, in milliseconds since 1970.
+    public private(set) var watermarkMilliseconds: Int64
+    private var segments: [DedupeSegment]
+
+    /// Makes an empty window.
+    public init(windowMilliseconds: Int64, watermarkMilliseconds: Int64 = 0) {
+        self.windowMilliseconds = windowMilliseconds
+        self.watermarkMilliseconds = watermarkMilliseconds
+        segments = (0..<256).map { _ in DedupeSegment() }
+    }
+
+    /// Entries older than this are dead.
+    public var horizonMilliseconds: Int64 {
+        watermarkMilliseconds.subtractingReportingOverflow(windowMilliseconds).partialValue
+    }
+
+    /// Number of entries held, dead ones that were not yet dropped among them.
+    public var heldCount: Int { segments.reduce(0) { $0 + $1.count } }
+
+    /// Takes note of a record's timestamp, accepted or not.
+    @inline(__always)
+    public func advance(to timestampMilliseconds: Int64) {
+        if timestampMilliseconds > watermarkMilliseconds {
+            watermarkMilliseconds = timestampMilliseconds
+        }
+    }
+
+    /// Says whether the id is new, and then remembers it. To be called after `advance`.
+    @inline(__always)
+    public func admit(_ id: RecordID, timestampMilliseconds: Int64) -> Bool {
+        segments[Int(id.high >> 56)].admit(
+            Entry(id: id, timestampMilliseconds: timestampMilliseconds),
+            horizonMilliseconds: horizonMilliseconds)
+    }
+
+    /// Forgets an id, whose record turned out to be refused.
+    public func remove(_ id: RecordID) {
+        segments[Int(id.high >> 56)].remove(id)
+    }
+
+    /// Puts back an entry that was stored.
+    public func restore(_ entry: Entry) {
+        _ = admit(entry.id, timestampMilliseconds: entry.timestampMilliseconds)
+    }
+
+    /// Drops dead entries; says how many alive ones are left.
+    public func sweep() -> Int {
+        for index in segments.indices { segments[index].sweep(horizonMilliseconds) }
+        return heldCount
+    }
+
+    /// The alive entries, ordered by id.
+    public func aliveEntries() -> [Entry] {
+        segments.flatMap { $0.entries(notBefore: horizonMilliseconds) }.sorted { $0.id < $1.id }
+    }
+}

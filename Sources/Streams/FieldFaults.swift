@@ -1,0 +1,186 @@
+import JSONReader
+
+/// Reads the fields of a record and keeps the first reason, in the contract's order, why the record as
+/// a whole is to be refused. Reading goes on after a fault, so that a later field's graver one is seen.
+///
+/// A member whose value is null is absent.
+struct FieldFaults {
+    private var reason: RejectionReason?
+    private var field: StaticString = ""
+    private var words: StaticString = ""
+
+    /// What was found wrong, if anything.
+    var rejection: Rejection? {
+        reason.map { Rejection($0, "\(field) \(words)") }
+    }
+
+    /// Notes a fault, unless one that comes before it is known.
+    mutating func note(_ reason: RejectionReason, _ field: StaticString, _ words: StaticString) {
+        if let known = self.reason, known <= reason { return }
+        self.reason = reason
+        self.field = field
+        self.words = words
+    }
+
+    /// A text that may be absent.
+    @inline(__always)
+    mutating func optionalText(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> UnsafeRawBufferPointer? {
+        guard let value = object.member(name) else { return nil }
+        guard let text = value.string else {
+            note(.wrongType, field ?? name, "is not a string")
+            return nil
+        }
+        return text
+    }
+
+    /// A text id that has to be there; an empty one is a missing one.
+    @inline(__always)
+    mutating func requiredID(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> UnsafeRawBufferPointer {
+        guard let value = object.member(name) else { return missing(field ?? name) }
+        guard let text = value.string else {
+            note(.wrongType, field ?? name, "is not a string")
+            return Self.noText
+        }
+        return text.isEmpty ? missing(field ?? name) : text
+    }
+
+    /// A whole number that may be absent; a string is of the wrong type.
+    @inline(__always)
+    mutating func optionalInteger(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> Int64? {
+        guard let value = object.member(name) else { return nil }
+        guard let number = value.number else {
+            note(.wrongType, field ?? name, "is not a number")
+            return nil
+        }
+        return integer(number, field ?? name)
+    }
+
+    /// A number that identifies something, as a JSON number or a string of digits; may be absent, and
+    /// an empty string is.
+    @inline(__always)
+    mutating func optionalIdentifier(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> Int64? {
+        guard let value = object.member(name) else { return nil }
+        if let number = value.number { return integer(number, field ?? name) }
+        guard let text = value.string else {
+            note(.wrongType, field ?? name, "is neither a number nor a string of digits")
+            return nil
+        }
+        if text.isEmpty { return nil }
+        switch Digits(text) {
+        case .number(let number): return number
+        case .beyondInt64:
+            note(.outOfRange, field ?? name, "is beyond 64 bits")
+        case .notDigits:
+            note(.wrongType, field ?? name, "is neither a number nor a string of digits")
+        }
+        return nil
+    }
+
+    /// True or false; may be absent.
+    @inline(__always)
+    mutating func optionalBoolean(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> Bool? {
+        guard let value = object.member(name) else { return nil }
+        guard let boolean = value.boolean else {
+            note(.wrongType, field ?? name, "is neither true nor false")
+            return nil
+        }
+        return boolean
+    }
+
+    /// An object that may be absent.
+    @inline(__always)
+    mutating func optionalObject(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> JSONValue? {
+        guard let value = object.member(name) else { return nil }
+        guard value.isObject else {
+            note(.wrongType, field ?? name, "is not an object")
+            return nil
+        }
+        return value
+    }
+
+    /// The elements of an array; none when it is absent.
+    @inline(__always)
+    mutating func array(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> JSONElements {
+        // An object has no elements: that stands for the array that is not there.
+        guard let value = object.member(name) else { return object.elements }
+        if !value.isArray { note(.wrongType, field ?? name, "is not an array") }
+        return value.elements
+    }
+
+    /// An amount of money that may be absent, in millionths of the unit: rounded to the nearest, half
+    /// away from zero, from a number of 0 to 1,000,000 units.
+    @inline(__always)
+    mutating func optionalPriceMicros(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> Int64? {
+        guard let value = object.member(name) else { return nil }
+        guard let number = value.number else {
+            note(.wrongType, field ?? name, "is not a number")
+            return nil
+        }
+        let price = number.double
+        guard price >= 0, price <= 1_000_000 else {
+            note(.outOfRange, field ?? name, "is not between 0 and 1000000")
+            return nil
+        }
+        return Int64((price * 1_000_000).rounded(.toNearestOrAwayFromZero))
+    }
+
+    /// Notes that a field is absent.
+    mutating func missing(_ field: StaticString) -> UnsafeRawBufferPointer {
+        note(.missingField, field, "is missing")
+        return Self.noText
+    }
+
+    private mutating func integer(_ number: JSONNumber, _ field: StaticString) -> Int64? {
+        switch number.asInteger {
+        case .exact(let integer): return integer
+        case .beyondInt64: note(.outOfRange, field, "is beyond 64 bits")
+        case .fraction: note(.wrongType, field, "is not a whole number")
+        }
+        return nil
+    }
+
+    private static var noText: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+}
+
+/// A text read as a number in decimal digits.
+enum Digits {
+    case number(Int64)
+    case beyondInt64
+    case notDigits
+
+    init(_ text: UnsafeRawBufferPointer) {
+        guard !text.isEmpty, text.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+            self = .notDigits
+            return
+        }
+        var number: Int64 = 0
+        for byte in text {
+            let (shifted, tooLong) = number.multipliedReportingOverflow(by: 10)
+            let (sum, tooLarge) = shifted.addingReportingOverflow(Int64(byte - 0x30))
+            guard !tooLong, !tooLarge else {
+                self = .beyondInt64
+                return
+            }
+            number = sum
+        }
+        self = .number(number)
+    }
+}

@@ -1,0 +1,61 @@
+import EventLog
+
+/// What folding a batch did, for every stream alike. The stream's own aggregates lie beside it.
+public struct FoldEffects {
+    /// How far the partitions of the batch have come.
+    public private(set) var progress: [PartitionProgress] = []
+    /// What became of the records.
+    public private(set) var outcomes = DeltaTable<OutcomeKey>()
+    /// The records that are kept instead of counted.
+    public private(set) var refused: [RefusedRecord] = []
+    /// The texts of all keys of the batch.
+    public var symbols = SymbolTable()
+
+    private let topic: String
+    private var topicSymbol: Symbol
+
+    /// Makes effects of nothing, for records of a topic.
+    public init(topic: String) {
+        self.topic = topic
+        topicSymbol = symbols.intern(topic)
+    }
+
+    /// Forgets the batch.
+    public mutating func removeAll() {
+        progress.removeAll(keepingCapacity: true)
+        outcomes.removeAll()
+        refused.removeAll(keepingCapacity: true)
+        symbols.removeAll()
+        topicSymbol = symbols.intern(topic)
+    }
+
+    /// Moves a partition on behind a record.
+    mutating func advance(_ record: RecordView, watermarkMilliseconds: Int64) {
+        let next = record.offset + 1
+        if let last = progress.indices.last(where: { progress[$0].partition == record.partition }) {
+            progress[last].nextOffset = next
+            progress[last].watermarkMilliseconds = watermarkMilliseconds
+            progress[last].records += 1
+        } else {
+            progress.append(
+                PartitionProgress(
+                    partition: record.partition, nextOffset: next,
+                    watermarkMilliseconds: watermarkMilliseconds, records: 1))
+        }
+    }
+
+    /// Counts what became of a record.
+    mutating func count(
+        _ outcome: Outcome, partition: Int32, hour: Hour, type: StaticString
+    ) {
+        let key = OutcomeKey(
+            partition: partition, hour: hour, topic: topicSymbol, type: symbols.intern(type))
+        let row = outcomes.row(key)
+        outcomes.add(1, to: outcome.rawValue, row: row)
+    }
+
+    /// Keeps a record.
+    mutating func refuse(_ record: RefusedRecord) {
+        refused.append(record)
+    }
+}

@@ -1,0 +1,100 @@
+import JSONReader
+
+/// Writes JSON text.
+public struct JSONText {
+    /// The text so far.
+    public private(set) var text = ""
+    private var needsComma = false
+
+    /// Starts with no text.
+    public init() {}
+
+    /// Writes an object; `body` writes its members.
+    public mutating func object(_ body: (inout JSONText) -> Void) {
+        open("{", body, "}")
+    }
+
+    /// Writes an array; `body` writes its elements.
+    public mutating func array(_ body: (inout JSONText) -> Void) {
+        open("[", body, "]")
+    }
+
+    /// Begins a member of an object; its value is written next.
+    public mutating func name(_ name: String) {
+        separate()
+        quote(name)
+        text += ":"
+        needsComma = false
+    }
+
+    /// Writes a string, or null.
+    public mutating func string(_ value: String?) {
+        guard let value else { return raw("null") }
+        separate()
+        quote(value)
+        needsComma = true
+    }
+
+    /// Writes a number, a literal, or text that is JSON already.
+    public mutating func raw(_ value: some CustomStringConvertible) {
+        separate()
+        text += value.description
+        needsComma = true
+    }
+
+    /// Writes a parsed value again.
+    public mutating func value(_ value: JSONValue) {
+        switch value.kind {
+        case .null: raw("null")
+        case .boolean: raw(value.boolean ?? false)
+        case .string: string(value.string.map { String(decoding: $0, as: UTF8.self) })
+        case .number:
+            switch value.number {
+            case .integer(let integer): raw(integer)
+            case .large(let large): raw(large)
+            case .double(let double): raw(double)
+            case nil: raw("null")
+            }
+        case .array:
+            array { text in for element in value.elements { text.value(element) } }
+        case .object:
+            object { text in
+                value.forEachMember { name, member in
+                    text.name(String(decoding: name, as: UTF8.self))
+                    text.value(member)
+                }
+            }
+        }
+    }
+
+    private mutating func open(_ start: String, _ body: (inout JSONText) -> Void, _ end: String) {
+        separate()
+        text += start
+        needsComma = false
+        body(&self)
+        text += end
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { text += "," }
+    }
+
+    private mutating func quote(_ value: String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case "\u{00}"..<"\u{20}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}

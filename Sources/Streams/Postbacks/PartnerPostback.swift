@@ -1,0 +1,58 @@
+import Crypto
+
+/// A postback for a partner, as it goes to the outbox.
+public struct PartnerPostback: Sendable {
+    /// Name of the partner.
+    public var partner: String
+    /// 32 hex digits, the same for every copy of the postback.
+    public var id: String
+    /// 1, then one more for each better copy.
+    public var revision: Int64
+    /// The partition that the postback lies in.
+    public var partition: Int32
+    /// Offset of the postback.
+    public var originOffset: Int64
+    /// Whose ad it was; names are joined to it when it is published.
+    public var adNetworkID: String
+    /// The source identifier or campaign id.
+    public var campaign: String
+    /// The advertised app.
+    public var appID: Int64
+    /// The publisher's app; 0 when unknown.
+    public var sourceAppID: Int64
+    /// The JSON document, but for its `campaign`.
+    public var document: String
+
+    /// Takes the parts.
+    public init(
+        partner: String, id: String, revision: Int64, partition: Int32, originOffset: Int64,
+        adNetworkID: String, campaign: String, appID: Int64, sourceAppID: Int64, document: String
+    ) {
+        self.partner = partner
+        self.id = id
+        self.revision = revision
+        self.partition = partition
+        self.originOffset = originOffset
+        self.adNetworkID = adNetworkID
+        self.campaign = campaign
+        self.appID = appID
+        self.sourceAppID = sourceAppID
+        self.document = document
+    }
+
+    /// The stable id of a partner's postback: the first 128 bits of SHA-256 over the parts, each
+    /// written as its length in bytes, a colon and itself.
+    static func id(
+        partner: String, framework: String, network: String, transaction: String,
+        sequenceIndex: Int
+    ) -> String {
+        var hash = SHA256()
+        for part in [partner, framework, network, transaction, String(sequenceIndex)] {
+            let text = Array("\(part.utf8.count):\(part)".utf8)
+            text.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        }
+        return hash.finalize().prefix(16).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}

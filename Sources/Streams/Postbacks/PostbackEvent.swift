@@ -1,0 +1,80 @@
+import Attestation
+import ConversionModels
+
+/// A decoded postback. Its texts are ranges of the bytes that its batch keeps.
+struct PostbackEvent {
+    /// How the ad was interacted with.
+    enum Interaction: UInt8 {
+        case unknown, view, click
+
+        var name: StaticString {
+            switch self {
+            case .unknown: ""
+            case .view: "view"
+            case .click: "click"
+            }
+        }
+    }
+
+    /// What the conversion was.
+    enum ConversionType: UInt8 {
+        case download, redownload, reEngagement
+
+        var name: StaticString {
+            switch self {
+            case .download: "download"
+            case .redownload: "redownload"
+            case .reEngagement: "re-engagement"
+            }
+        }
+    }
+
+    /// The campaign as it was sent: a text with its zeros, or a number.
+    enum Campaign {
+        case none
+        case text(Range<Int>)
+        case number(Int64)
+    }
+
+    var framework: PostbacksEventType
+    /// The version's text; empty for AdAttributionKit.
+    var version: Range<Int> = 0..<0
+    /// The layout; nil for an unknown version and for AdAttributionKit.
+    var layout: SKAdNetworkLayout?
+    /// As it was sent, in its own case.
+    var network: Range<Int> = 0..<0
+    /// As it was sent, in its own case.
+    var transaction: Range<Int> = 0..<0
+    var campaign = Campaign.none
+    /// The advertised app.
+    var appID: Int64 = 0
+    /// The publisher's app; nil when absent.
+    var sourceAppID: Int64?
+    var sourceDomain: Range<Int> = 0..<0
+    /// 0 to 2; 0 below 4.0.
+    var sequenceIndex = 0
+    var interaction = Interaction.unknown
+    var conversionType = ConversionType.download
+    var didWin = true
+    /// 0 to 63; nil when absent.
+    var fineValue: Int?
+    var coarseValue: CoarseValue?
+    /// Empty when absent.
+    var country: Range<Int> = 0..<0
+
+    /// The event as the form that verified has it: a relay's zeros are left out.
+    func inForm(_ form: RelayForm) -> PostbackEvent {
+        var event = self
+        if form.omitsSourceApp { event.sourceAppID = nil }
+        if form.omitsFidelity { event.interaction = .unknown }
+        // The layout signs the source app, else the domain.
+        if event.sourceAppID != nil { event.sourceDomain = 0..<0 }
+        return event
+    }
+
+    /// Which windows apply: those of 3.0 and before, or those of the sequence index.
+    var timing: PostbackTiming {
+        if let layout, layout < .v4_0 { return .upTo3 }
+        return PostbackTiming.window(sequenceIndex) ?? .upTo3
+    }
+}

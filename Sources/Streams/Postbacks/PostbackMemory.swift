@@ -1,0 +1,49 @@
+import ConversionModels
+
+/// What a postback carries that Apple does not sign: copies that differ here are in conflict.
+public struct UnsignedValues: Equatable, Sendable {
+    /// 0 to 63; nil when absent.
+    public var fineValue: Int?
+    /// low, medium or high; nil when absent.
+    public var coarseValue: CoarseValue?
+    /// Empty when absent.
+    public var country: String
+    /// AdAttributionKit's `view` or `click`; empty when absent, and for SKAdNetwork, which signs it.
+    public var interaction: String
+
+    /// Takes the values.
+    public init(
+        fineValue: Int?, coarseValue: CoarseValue?, country: String, interaction: String
+    ) {
+        self.fineValue = fineValue
+        self.coarseValue = coarseValue
+        self.country = country
+        self.interaction = interaction
+    }
+}
+
+/// The best copy of a postback that was accepted so far.
+public struct KnownPostback: Equatable, Sendable {
+    /// Its verdict's rank.
+    public var rank: Int
+    /// Where it lies.
+    public var offset: Int64
+    /// What it carries unsigned.
+    public var values: UnsignedValues
+    /// The partners that the postback was published to, with the last revision.
+    public var published: [String: Int64]
+
+    /// Describes a copy.
+    public init(rank: Int, offset: Int64, values: UnsignedValues, published: [String: Int64]) {
+        self.rank = rank
+        self.offset = offset
+        self.values = values
+        self.published = published
+    }
+}
+
+/// Every postback ever accepted, as the store knows it.
+public protocol PostbackMemory: AnyObject {
+    /// The best copy of a postback that was stored; nil when there is none.
+    func known(_ id: RecordID, partition: Int32) throws -> KnownPostback?
+}

@@ -1,0 +1,345 @@
+import Attestation
+import ConversionModels
+import EventLog
+import JSONReader
+
+/// Folds the topic `postbacks`.
+public final class PostbacksFold: StreamFold {
+    /// What the fold depends on, besides the trusted keys.
+    public struct Configuration: Sendable {
+        /// A longer value is refused.
+        public var maxRecordBytes: Int
+        /// Whether postbacks of development devices count as trusted.
+        public var trustsDevelopment: Bool
+        /// The conversion models by app.
+        public var models: [Int64: ConversionModel]
+        /// The partners, in order of their names.
+        public var partners: [PartnerRule]
+
+        /// Takes the settings.
+        public init(
+            maxRecordBytes: Int, trustsDevelopment: Bool, models: [ConversionModel],
+            partners: [PartnerRule]
+        ) {
+            self.maxRecordBytes = maxRecordBytes
+            self.trustsDevelopment = trustsDevelopment
+            self.models = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { a, _ in a })
+            self.partners = partners.sorted { Array($0.name.utf8).lexicographicallyPrecedes(Array($1.name.utf8)) }
+        }
+    }
+
+    /// Name of the stream.
+    public static let streamName = "postbacks"
+    /// The stream's aggregates.
+    public static let tables = [
+        PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
+    ]
+
+    let configuration: Configuration
+    let topic: String
+    let parser: JSONParser
+    let jwsParser: JSONParser
+    private let attestor: Attestor
+    private let decoder: PostbackDecoder
+    /// What the store knows of postbacks.
+    public let memory: any PostbackMemory
+    private var prepared: PreparedPostbacks?
+    private var results: [AttestationResult] = []
+    private var watermarks: [Int32: Int64] = [:]
+    private var idBuilder = RecordIDBuilder()
+
+    /// What the batch did.
+    public internal(set) var effects: FoldEffects
+    /// What the batch adds to `postbacks`.
+    public private(set) var postbacks = DeltaTable<PostbacksKey>()
+    /// What the batch adds to `conversion-values`.
+    public private(set) var conversionValues = DeltaTable<ConversionValuesKey>()
+    /// What the batch adds to `decoded-events`.
+    public internal(set) var decodedEvents = DeltaTable<DecodedEventsKey>()
+    /// The copies that the batch accepted: the best of each postback.
+    public private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
+    /// What the batch has for partners, in order.
+    public internal(set) var outbox: [PartnerPostback] = []
+
+    /// Makes a fold. The two parsers are its own from now on; `memory` is what the store knows.
+    public init(
+        topic: String, configuration: Configuration, attestor: Attestor, parser: JSONParser,
+        jwsParser: JSONParser, memory: any PostbackMemory
+    ) {
+        self.topic = topic
+        self.configuration = configuration
+        self.attestor = attestor
+        self.parser = parser
+        self.jwsParser = jwsParser
+        self.memory = memory
+        decoder = PostbackDecoder(jwsParser: jwsParser)
+        effects = FoldEffects(topic: topic)
+    }
+
+    /// True when a sum of the batch alone no longer fits 64 bits.
+    public var hasOverflowed: Bool {
+        postbacks.hasOverflowed || conversionValues.hasOverflowed || decodedEvents.hasOverflowed
+    }
+
+    /// Gives a partition its watermark, as it was stored.
+    public func restore(partition: Int32, watermarkMilliseconds: Int64) {
+        watermarks[partition] = watermarkMilliseconds
+    }
+
+    /// Drops what is known of a partition that is no longer folded here.
+    public func forget(partition: Int32) {
+        watermarks[partition] = nil
+    }
+
+    /// Decodes a batch, and has its signatures verified on other threads meanwhile.
+    public func prepare(_ batch: RecordBatch) -> PreparedPostbacks {
+        decoder.begin()
+        var items: [PreparedPostbacks.Item] = []
+        var requests: [AttestationRequest] = []
+        items.reserveCapacity(batch.count)
+        requests.reserveCapacity(batch.count)
+        for index in 0..<batch.count {
+            let record = batch[index]
+            let envelope = Envelope<PostbacksEventType>(record)
+            var item = PreparedPostbacks.Item(
+                countedType: envelope.countedType, event: .failure(.overflow))
+            do throws(Rejection) {
+                let (event, request) = try decode(record, envelope)
+                item.event = .success(event)
+                requests.append(request)
+            } catch {
+                item.event = .failure(error)
+                requests.append(.invalid)
+            }
+            items.append(item)
+        }
+        return PreparedPostbacks(
+            batch: batch, items: items, bytes: decoder.bytes, requests: requests,
+            attestor: attestor)
+    }
+
+    /// Begins to fold a batch; waits for its verdicts.
+    public func begin(_ prepared: PreparedPostbacks) {
+        self.prepared = prepared
+        results = prepared.results()
+    }
+
+    /// Folds one record of the batch.
+    public func fold(_ index: Int) throws {
+        guard let prepared else { return }
+        let record = prepared.batch[index]
+        let item = prepared.items[index]
+        let place = advance(record)
+        switch item.event {
+        case .failure(let rejection):
+            refuse(index, .rejected(rejection))
+            count(.rejected, place, item)
+        case .success(let decoded):
+            let result = results[index]
+            let event = decoded.inForm(result.form)
+            let id = id(of: event, prepared)
+            let values = unsignedValues(of: event, prepared)
+            let known =
+                try accepted[place.partition]?[id]
+                ?? memory.known(id, partition: place.partition)
+            if let known, result.verdict.rank <= known.rank {
+                if known.values == values || result.verdict.rank < known.rank {
+                    count(.duplicates, place, item)
+                } else {
+                    refuse(
+                        index, .conflict(detail: "carries other values than offset \(known.offset)"))
+                    count(.conflicts, place, item)
+                }
+                return
+            }
+            count(.accepted, place, item)
+            var copy = KnownPostback(
+                rank: result.verdict.rank, offset: record.offset, values: values,
+                published: known?.published ?? [:])
+            add(event, result, place, prepared, index, &copy)
+            accepted[place.partition, default: [:]][id] = copy
+        }
+    }
+
+    /// Takes back the last record: its sums overflow.
+    public func rejectOverflow(_ index: Int) {
+        guard let prepared else { return }
+        clear()
+        let place = advance(prepared.batch[index])
+        refuse(index, .rejected(.overflow))
+        count(.rejected, place, prepared.items[index])
+    }
+
+    /// Clears what the batch did.
+    public func clear() {
+        effects.removeAll()
+        postbacks.removeAll()
+        conversionValues.removeAll()
+        decodedEvents.removeAll()
+        accepted.removeAll(keepingCapacity: true)
+        outbox.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Where and when a record counts.
+struct RecordPlace {
+    var partition: Int32
+    var offset: Int64
+    var timestampMilliseconds: Int64
+    var hour: Hour
+}
+
+extension PostbacksFold {
+    private func decode(
+        _ record: RecordView, _ envelope: Envelope<PostbacksEventType>
+    ) throws(Rejection) -> (PostbackEvent, AttestationRequest) {
+        let value = try envelope.value(
+            of: record, parser: parser, maxRecordBytes: configuration.maxRecordBytes)
+        switch envelope.type ?? .byDefault {
+        case .skAdNetwork:
+            let isRelayed = try Self.isRelayed(record)
+            return try decoder.skAdNetwork(value, isRelayed: isRelayed)
+        case .adAttributionKit:
+            return try decoder.adAttributionKit(value)
+        }
+    }
+
+    private static func isRelayed(_ record: RecordView) throws(Rejection) -> Bool {
+        guard let via = record.headers.first(named: "ce_via") else { return false }
+        return via.equals("relay")
+    }
+
+    private func advance(_ record: RecordView) -> RecordPlace {
+        let timestamp = max(record.timestampMilliseconds, 0)
+        let watermark = max(watermarks[record.partition] ?? 0, timestamp)
+        watermarks[record.partition] = watermark
+        effects.advance(record, watermarkMilliseconds: watermark)
+        return RecordPlace(
+            partition: record.partition, offset: record.offset,
+            timestampMilliseconds: timestamp, hour: Hour(containing: timestamp))
+    }
+
+    private func count(_ outcome: Outcome, _ place: RecordPlace, _ item: PreparedPostbacks.Item) {
+        effects.count(
+            outcome, partition: place.partition, hour: place.hour, type: item.countedType)
+    }
+
+    private func refuse(_ index: Int, _ cause: RefusedRecord.Cause) {
+        guard let prepared else { return }
+        let envelope = Envelope<PostbacksEventType>(prepared.batch[index])
+        effects.refuse(RefusedRecord(index: index, type: envelope.statedType, cause: cause))
+    }
+
+    private func id(of event: PostbackEvent, _ prepared: PreparedPostbacks) -> RecordID {
+        idBuilder.begin()
+        idBuilder.add(event.framework.framework)
+        prepared.bytes.withUnsafeBytes { bytes in
+            idBuilder.addLowercased(UnsafeRawBufferPointer(rebasing: bytes[event.network]))
+            idBuilder.addLowercased(UnsafeRawBufferPointer(rebasing: bytes[event.transaction]))
+        }
+        idBuilder.add(Int64(event.sequenceIndex))
+        return idBuilder.finish()
+    }
+
+    private func unsignedValues(
+        of event: PostbackEvent, _ prepared: PreparedPostbacks
+    ) -> UnsignedValues {
+        UnsignedValues(
+            fineValue: event.fineValue, coarseValue: event.coarseValue,
+            country: prepared.text(event.country),
+            interaction: event.framework == .adAttributionKit ? "\(event.interaction.name)" : "")
+    }
+
+    private func add(
+        _ event: PostbackEvent, _ result: AttestationResult, _ place: RecordPlace,
+        _ prepared: PreparedPostbacks, _ index: Int, _ copy: inout KnownPostback
+    ) {
+        let key = key(of: event, result.verdict, place, prepared)
+        let row = postbacks.row(key)
+        postbacks.add(1, to: 0, row: row)
+        if event.didWin, event.fineValue == nil, event.coarseValue == nil {
+            postbacks.add(1, to: 1, row: row)
+        }
+        if let value = event.fineValue {
+            addValue("fine", effects.symbols.intern(decimal: Int64(value)), of: key)
+        }
+        if let value = event.coarseValue {
+            addValue("coarse", effects.symbols.intern(value.name), of: key)
+        }
+        let decoding = configuration.models[event.appID]?.decoding(
+            received: place.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
+            coarse: event.coarseValue, sequenceIndex: event.sequenceIndex)
+        if let decoding, event.didWin, isTrusted(result.verdict) {
+            addEvents(of: decoding, sequenceIndex: event.sequenceIndex, key: key)
+        }
+        publish(event, result, decoding, place, prepared, index, &copy)
+    }
+
+    private func isTrusted(_ verdict: Verdict) -> Bool {
+        verdict == .valid || (verdict == .development && configuration.trustsDevelopment)
+    }
+
+    private func key(
+        of event: PostbackEvent, _ verdict: Verdict, _ place: RecordPlace,
+        _ prepared: PreparedPostbacks
+    ) -> PostbacksKey {
+        prepared.bytes.withUnsafeBytes { bytes in
+            func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+                UnsafeRawBufferPointer(rebasing: bytes[range])
+            }
+            let campaign =
+                switch event.campaign {
+                case .none: Symbol.empty
+                case .text(let range): effects.symbols.intern(text(range))
+                case .number(let number): effects.symbols.intern(decimal: number)
+                }
+            return PostbacksKey(
+                partition: place.partition, hour: place.hour,
+                framework: effects.symbols.intern(event.framework.framework),
+                version: effects.symbols.intern(text(event.version)),
+                campaign: CampaignKey(
+                    adNetworkID: effects.symbols.internLowercased(text(event.network)),
+                    campaign: campaign, appID: event.appID, sourceAppID: event.sourceAppID ?? 0),
+                sourceDomain: effects.symbols.intern(text(event.sourceDomain)),
+                sequenceIndex: Int64(event.sequenceIndex),
+                interaction: effects.symbols.intern(event.interaction.name),
+                conversionType: effects.symbols.intern(event.conversionType.name),
+                didWin: event.didWin,
+                verdict: effects.symbols.intern(verdict.name),
+                country: effects.symbols.intern(text(event.country)))
+        }
+    }
+
+    private func addValue(_ kind: StaticString, _ value: Symbol, of key: PostbacksKey) {
+        let kind = effects.symbols.intern(kind)
+        let row = conversionValues.row(ConversionValuesKey(postback: key, kind: kind, value: value))
+        conversionValues.add(1, to: 0, row: row)
+    }
+
+    private func addEvents(of decoding: ModelDecoding, sequenceIndex: Int, key: PostbacksKey) {
+        for event in decoding.events {
+            let row = decodedEvents.row(
+                DecodedEventsKey(
+                    partition: key.partition, hour: key.hour, campaign: key.campaign,
+                    sequenceIndex: Int64(sequenceIndex),
+                    model: effects.symbols.intern(decoding.versionID),
+                    event: effects.symbols.intern(event.event),
+                    currency: effects.symbols.intern(decoding.currency)))
+            func add(_ amount: Int64, _ measure: DecodedEventsKey.Measure) {
+                decodedEvents.add(amount, to: measure.rawValue, row: row)
+            }
+            add(event.countMin, .countMin)
+            add(event.countMax, .countMax)
+            add(event.revenueMinMicros, .revenueMinMicros)
+            add(event.revenueMaxMicros, .revenueMaxMicros)
+            add(decoding.ambiguous ? 1 : 0, .ambiguous)
+        }
+    }
+}
+
+extension PreparedPostbacks {
+    /// A text of the batch.
+    func text(_ range: Range<Int>) -> String {
+        range.isEmpty ? "" : String(decoding: bytes[range], as: UTF8.self)
+    }
+}

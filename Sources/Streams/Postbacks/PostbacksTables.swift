@@ -1,0 +1,139 @@
+/// Row of `postbacks`.
+public struct PostbacksKey: RowKey {
+    public var partition: Int32
+    /// The hour of the record's timestamp.
+    public var hour: Hour
+    /// `skadnetwork` or `adattributionkit`.
+    public var framework: Symbol
+    /// Version of SKAdNetwork; empty for AdAttributionKit.
+    public var version: Symbol
+    /// Whose ad it was.
+    public var campaign: CampaignKey
+    /// Domain of a web ad.
+    public var sourceDomain: Symbol
+    /// 0 to 2; 0 below 4.0.
+    public var sequenceIndex: Int64
+    /// `view`, `click` or empty.
+    public var interaction: Symbol
+    /// `download`, `redownload` or `re-engagement`.
+    public var conversionType: Symbol
+    /// True for the network that won, and below 3.0.
+    public var didWin: Bool
+    /// The verdict's name.
+    public var verdict: Symbol
+    /// Country code; empty when absent.
+    public var country: Symbol
+
+    static let columns: [AggregateTable.Column] =
+        [.init("hour", .hour), .init("framework", .text), .init("version", .text)]
+        + AggregateTable.campaignColumns
+        + [
+            .init("source_domain", .text), .init("sequence_index", .integer),
+            .init("interaction", .text), .init("conversion_type", .text),
+            .init("did_win", .boolean), .init("verdict", .text), .init("country", .text),
+        ]
+
+    public static let table = AggregateTable(
+        name: "postbacks", columns: columns, measures: ["postbacks", "null_values"])
+
+    public func combine(into hasher: inout RowHasher) {
+        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
+        hasher.combine(framework, version)
+        campaign.combine(into: &hasher)
+        hasher.combine(sourceDomain, interaction)
+        hasher.combine(conversionType, verdict)
+        hasher.combine(UInt64(country.number) << 32 | UInt64(sequenceIndex) << 1 | (didWin ? 1 : 0))
+    }
+
+    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+        body(.hour(hour))
+        body(.symbol(framework))
+        body(.symbol(version))
+        campaign.forEachColumn(body)
+        body(.symbol(sourceDomain))
+        body(.integer(sequenceIndex))
+        body(.symbol(interaction))
+        body(.symbol(conversionType))
+        body(.boolean(didWin))
+        body(.symbol(verdict))
+        body(.symbol(country))
+    }
+}
+
+/// Row of `conversion-values`: a row of `postbacks` with the value that they brought.
+public struct ConversionValuesKey: RowKey {
+    /// The row of `postbacks`.
+    public var postback: PostbacksKey
+    /// `fine` or `coarse`.
+    public var kind: Symbol
+    /// 0 to 63, or low, medium, high.
+    public var value: Symbol
+
+    public static let table = AggregateTable(
+        name: "conversion-values",
+        columns: PostbacksKey.columns + [.init("kind", .text), .init("value", .text)],
+        measures: ["postbacks"])
+
+    public var partition: Int32 { postback.partition }
+
+    public func combine(into hasher: inout RowHasher) {
+        postback.combine(into: &hasher)
+        hasher.combine(kind, value)
+    }
+
+    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+        postback.forEachColumn(body)
+        body(.symbol(kind))
+        body(.symbol(value))
+    }
+}
+
+/// Row of `decoded-events`: what the values of trusted, winning postbacks mean.
+public struct DecodedEventsKey: RowKey {
+    public var partition: Int32
+    /// The hour of the record's timestamp.
+    public var hour: Hour
+    /// Whose ad it was.
+    public var campaign: CampaignKey
+    /// 0 to 2; 0 below 4.0.
+    public var sequenceIndex: Int64
+    /// Id of the model version.
+    public var model: Symbol
+    /// Name of the event.
+    public var event: Symbol
+    /// The version's currency.
+    public var currency: Symbol
+
+    /// The measures, in the table's order.
+    enum Measure: Int {
+        case countMin, countMax, revenueMinMicros, revenueMaxMicros, ambiguous
+    }
+
+    public static let table = AggregateTable(
+        name: "decoded-events",
+        columns: [.init("hour", .hour)] + AggregateTable.campaignColumns
+            + [
+                .init("sequence_index", .integer), .init("model", .text), .init("event", .text),
+                .init("currency", .text),
+            ],
+        measures: [
+            "count_min", "count_max", "revenue_min_micros", "revenue_max_micros", "ambiguous",
+        ])
+
+    public func combine(into hasher: inout RowHasher) {
+        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
+        campaign.combine(into: &hasher)
+        hasher.combine(sequenceIndex)
+        hasher.combine(model, event)
+        hasher.combine(UInt64(currency.number))
+    }
+
+    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+        body(.hour(hour))
+        campaign.forEachColumn(body)
+        body(.integer(sequenceIndex))
+        body(.symbol(model))
+        body(.symbol(event))
+        body(.symbol(currency))
+    }
+}

@@ -1,0 +1,79 @@
+import Crypto
+
+/// What tells one event from another: the first 128 bits of SHA-256 over a tuple.
+///
+/// Ids come from outside, so the hash is collision-resistant: nobody can make one event pass for a
+/// duplicate of another.
+public struct RecordID: Hashable, Comparable, Sendable {
+    /// The first 8 bytes, big endian.
+    public var high: UInt64
+    /// The next 8 bytes, big endian.
+    public var low: UInt64
+
+    /// Takes the two halves.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Orders by value.
+    public static func < (left: RecordID, right: RecordID) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+/// Builds the tuple of an id: each part behind its length, so that no two tuples are one text.
+struct RecordIDBuilder {
+    private var bytes: [UInt8] = []
+
+    init() {
+        bytes.reserveCapacity(256)
+    }
+
+    /// Starts a new tuple.
+    @inline(__always)
+    mutating func begin() { bytes.removeAll(keepingCapacity: true) }
+
+    /// Adds a text.
+    @inline(__always)
+    mutating func add(_ part: UnsafeRawBufferPointer) {
+        addLength(part.count)
+        bytes.append(contentsOf: part)
+    }
+
+    /// Adds a text with its ASCII letters in lower case.
+    mutating func addLowercased(_ part: UnsafeRawBufferPointer) {
+        addLength(part.count)
+        for byte in part { bytes.append(byte.asciiLowercased) }
+    }
+
+    /// Adds a fixed text.
+    @inline(__always)
+    mutating func add(_ part: StaticString) {
+        add(UnsafeRawBufferPointer(start: part.utf8Start, count: part.utf8CodeUnitCount))
+    }
+
+    /// Adds a number.
+    @inline(__always)
+    mutating func add(_ number: Int64) {
+        withUnsafeBytes(of: number.littleEndian) { add($0) }
+    }
+
+    /// The id of the tuple.
+    @inline(__always)
+    func finish() -> RecordID {
+        var hash = SHA256()
+        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        return hash.finalize().withUnsafeBytes { digest in
+            RecordID(
+                high: UInt64(bigEndian: digest.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+
+    private mutating func addLength(_ length: Int) {
+        withUnsafeBytes(of: UInt32(truncatingIfNeeded: length).littleEndian) {
+            bytes.append(contentsOf: $0)
+        }
+    }
+}

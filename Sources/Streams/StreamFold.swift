@@ -1,0 +1,33 @@
+import EventLog
+
+/// The fold of a stream: a pure function of its state and the next record.
+///
+/// A batch is prepared and begun, its records are folded in order, its effects are stored, and it is cleared. State
+/// that outlives a batch (the dedupe memory) belongs to the fold and is rebuilt from the store.
+public protocol StreamFold: AnyObject {
+    /// A batch that was prepared.
+    associatedtype Prepared
+    /// Name of the stream: its topic's name in the contract, and the name of its store.
+    static var streamName: String { get }
+    /// The stream's own aggregates.
+    static var tables: [AggregateTable] { get }
+
+    /// What the batch did.
+    var effects: FoldEffects { get }
+    /// True when a sum of the batch alone no longer fits 64 bits.
+    var hasOverflowed: Bool { get }
+
+    /// Does for a whole batch what does not depend on the order of records, such as decoding postbacks
+    /// and having their signatures checked on other threads meanwhile. May be called for the next
+    /// batch before the last one is folded; the batch is not to be changed until it is.
+    func prepare(_ batch: RecordBatch) -> Prepared
+    /// Begins to fold a batch that was prepared.
+    func begin(_ prepared: Prepared)
+    /// Folds one record of the batch that was begun. Throws when its memory cannot be read.
+    func fold(_ index: Int) throws
+    /// Takes back what the last `fold` did to the dedupe memory and clears the effects: the record's
+    /// sums overflow, and it is to be rejected.
+    func rejectOverflow(_ index: Int)
+    /// Clears the effects of what was folded so far.
+    func clear()
+}

@@ -1,0 +1,131 @@
+/// A text of a `SymbolTable`, as a number: equal texts of one table have equal symbols.
+public struct Symbol: Hashable, Sendable {
+    let number: UInt32
+
+    /// The empty text, in every table.
+    public static let empty = Symbol(number: 0)
+}
+
+/// Interns the texts that aggregate keys are made of, straight from UTF-8 bytes.
+///
+/// Texts compare as bytes, without Unicode normalisation. The table is emptied with each batch, so that
+/// it never grows with history.
+public struct SymbolTable {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = [0]
+    private var hashes: [UInt64] = [0]
+    private var slots: [UInt32] = Array(repeating: 0, count: 256)
+
+    /// Makes a table that knows the empty text only.
+    public init() {}
+
+    /// Forgets all texts but the empty one; symbols handed out before are no longer valid.
+    public mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        ends.removeSubrange(1...)
+        hashes.removeSubrange(1...)
+        for index in slots.indices { slots[index] = 0 }
+    }
+
+    /// The symbol of a text.
+    @inline(__always)
+    public mutating func intern(_ text: UnsafeRawBufferPointer) -> Symbol {
+        guard text.count > 0 else { return .empty }
+        let hash = RowHasher.hash(text)
+        var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+        while slots[slot] != 0 {
+            let number = Int(slots[slot])
+            if hashes[number] == hash, isText(number, text) {
+                return Symbol(number: UInt32(number))
+            }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return insert(text, hash: hash, slot: slot)
+    }
+
+    /// The symbol of a text with its ASCII letters in lower case.
+    public mutating func internLowercased(_ text: UnsafeRawBufferPointer) -> Symbol {
+        guard text.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }) else {
+            return intern(text)
+        }
+        return withUnsafeTemporaryAllocation(byteCount: text.count, alignment: 1) { lower in
+            for index in 0..<text.count { lower[index] = text[index].asciiLowercased }
+            return intern(UnsafeRawBufferPointer(lower))
+        }
+    }
+
+    /// The symbol of a text.
+    public mutating func intern(_ text: String) -> Symbol {
+        var text = text
+        return text.withUTF8 { intern(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The symbol of a fixed text.
+    @inline(__always)
+    public mutating func intern(_ text: StaticString) -> Symbol {
+        intern(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// The symbol of a number in decimal digits.
+    public mutating func intern(decimal number: Int64) -> Symbol {
+        intern(String(number))
+    }
+
+    /// Calls `body` with the bytes of a text.
+    @inline(__always)
+    public func withBytes<Result>(
+        of symbol: Symbol, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        let range = range(of: Int(symbol.number))
+        return try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// The text of a symbol, for people.
+    public func text(_ symbol: Symbol) -> String {
+        withBytes(of: symbol) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @inline(__always)
+    private func range(of number: Int) -> Range<Int> {
+        number == 0 ? 0..<0 : ends[number - 1]..<ends[number]
+    }
+
+    @inline(__always)
+    private func isText(_ number: Int, _ text: UnsafeRawBufferPointer) -> Bool {
+        let range = range(of: number)
+        guard range.count == text.count else { return false }
+        return bytes.withUnsafeBytes { all in
+            for index in 0..<text.count where all[range.lowerBound + index] != text[index] {
+                return false
+            }
+            return true
+        }
+    }
+
+    private mutating func insert(_ text: UnsafeRawBufferPointer, hash: UInt64, slot: Int) -> Symbol {
+        let number = UInt32(ends.count)
+        bytes.append(contentsOf: text)
+        ends.append(bytes.count)
+        hashes.append(hash)
+        slots[slot] = number
+        if ends.count * 2 > slots.count { grow() }
+        return Symbol(number: number)
+    }
+
+    private mutating func grow() {
+        slots = Array(repeating: 0, count: slots.count * 2)
+        for number in 1..<ends.count {
+            var slot = Int(truncatingIfNeeded: hashes[number]) & (slots.count - 1)
+            while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+            slots[slot] = UInt32(number)
+        }
+    }
+}
+
+extension UInt8 {
+    /// The byte with ASCII capitals made small.
+    @inline(__always)
+    public var asciiLowercased: UInt8 {
+        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
+    }
+}

@@ -1,0 +1,146 @@
+import AggregateStore
+import EventLog
+import Foundation
+import Pipelines
+import Streams
+
+/// Publishes what stands in a store: outbox rows to `partner-postbacks`, rejected records to the
+/// topic's dead letters. In order, each with a stable id; after a crash it goes on where the store
+/// says, so that a row may be published twice but none is left out.
+final class Emitter {
+    static let partnerTopic = "partner-postbacks"
+    private static let rowsAtOnce = 1000
+
+    private let store: AggregateStore
+    private let log: any LogBackend
+    private let topic: String
+    private let partitionCount: Int32
+    private let catalog: Catalog
+    private var writer: (any LogWriter)?
+
+    init(
+        store: AggregateStore, log: any LogBackend, topic: String, partitionCount: Int32,
+        catalog: Catalog
+    ) {
+        self.store = store
+        self.log = log
+        self.topic = topic
+        self.partitionCount = partitionCount
+        self.catalog = catalog
+    }
+
+    /// Publishes all that is not published yet of these partitions.
+    func emit(_ partitions: Set<Int32>) throws(WorkerError) {
+        do {
+            for state in try store.partitionStates() where partitions.contains(state.partition) {
+                try emit(state)
+            }
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch let error as LogError {
+            throw .log(error)
+        } catch {
+            throw .unexpected("\(error)")
+        }
+    }
+
+    private func emit(_ state: PartitionState) throws {
+        var deadLettersNext = state.deadLettersNext
+        var outboxEmitted = state.outboxEmitted
+        while true {
+            let refused = try store.refused(
+                partition: state.partition, from: deadLettersNext, limit: Self.rowsAtOnce)
+            let outbox = try store.outbox(
+                partition: state.partition, from: outboxEmitted, limit: Self.rowsAtOnce)
+            guard !refused.isEmpty || !outbox.isEmpty else { return }
+            let records =
+                refused.filter(\.isRejected).map(deadLetter)
+                + outbox.filter { $0.postback.originOffset >= state.emitFrom }.map {
+                    partnerRecord($0.postback)
+                }
+            if !records.isEmpty { _ = try openWriter().append(records) }
+            deadLettersNext = refused.last.map { $0.offset + 1 } ?? deadLettersNext
+            outboxEmitted = outbox.last.map { $0.sequence + 1 } ?? outboxEmitted
+            try store.noteEmitted(
+                partition: state.partition, deadLettersNext: deadLettersNext,
+                outboxEmitted: outboxEmitted)
+        }
+    }
+
+    private func openWriter() throws(LogError) -> any LogWriter {
+        if let writer { return writer }
+        try log.createTopic("\(topic).dlq", partitionCount: partitionCount)
+        if store.stream == PostbacksFold.streamName {
+            try log.createTopic(Self.partnerTopic, partitionCount: partitionCount)
+        }
+        let writer = try log.writer()
+        self.writer = writer
+        return writer
+    }
+
+    /// The rejected record as it was, with where it came from and why it was rejected in its headers.
+    private func deadLetter(_ refusal: StoredRefusal) -> OutgoingRecord {
+        var headers: [OutgoingRecord.Header] = []
+        refusal.headers.withUnsafeBytes { bytes in
+            RecordHeaders(encoded: bytes).forEach { name, value in
+                let name = String(decoding: name, as: UTF8.self)
+                headers.append(.init(name: name, value: value.map { Array($0) }))
+                return true
+            }
+        }
+        headers += [
+            .init("weir_reason", refusal.reason), .init("weir_detail", refusal.detail),
+            .init("weir_topic", topic), .init("weir_partition", "\(refusal.partition)"),
+            .init("weir_offset", "\(refusal.offset)"),
+        ]
+        if let hash = refusal.valueSHA256 { headers.append(.init("weir_sha256", hash)) }
+        return OutgoingRecord(
+            topic: "\(topic).dlq", key: refusal.key, headers: headers, value: refusal.value)
+    }
+
+    private func partnerRecord(_ postback: PartnerPostback) -> OutgoingRecord {
+        let document = postback.document.dropLast() + ",\"campaign\":\(campaign(of: postback))}"
+        return OutgoingRecord(
+            topic: Self.partnerTopic, key: Array(postback.id.utf8),
+            headers: [
+                .init("ce_specversion", "1.0"), .init("ce_type", "partner.postback"),
+                .init("ce_id", "\(postback.id):\(postback.revision)"),
+                .init("ce_source", "/weir/\(topic)"),
+                .init("content-type", "application/json"),
+            ],
+            value: Array(document.utf8))
+    }
+
+    /// The campaign's ids with the names that the catalog has for them today.
+    private func campaign(of postback: PartnerPostback) -> String {
+        let match = catalog.campaign(
+            network: postback.adNetworkID, app: postback.appID, campaign: postback.campaign)
+        var known: CatalogCampaign?
+        if case .known(let campaign) = match { known = campaign }
+        var text = JSONText()
+        text.object { text in
+            text.name("name")
+            text.string(known?.name)
+            text.name("network")
+            text.string(catalog.networkName(postback.adNetworkID))
+            text.name("app")
+            text.string(catalog.appName(postback.appID))
+            text.name("media_source")
+            text.string(known?.mediaSource)
+            text.name("ad_network_id")
+            text.string(postback.adNetworkID)
+            text.name("campaign")
+            text.string(postback.campaign)
+            text.name("app_id")
+            text.raw(postback.appID)
+            text.name("source_app_id")
+            text.raw(postback.sourceAppID)
+        }
+        return text.text
+    }
+}
+
+extension StoredRefusal {
+    /// Conflicts and untrusted records are kept, and not published: they can be decoded.
+    fileprivate var isRejected: Bool { reason != "conflict" && reason != "untrusted" }
+}

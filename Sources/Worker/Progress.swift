@@ -1,0 +1,38 @@
+import Foundation
+
+/// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
+/// Writes nothing when standard error is no terminal.
+struct Progress {
+    private let label: String
+    private let isShown: Bool
+    private let start = ContinuousClock.now
+    private var lastShown = ContinuousClock.now
+    private var records: Int64 = 0
+
+    init(label: String) {
+        self.label = label
+        isShown = isatty(STDERR_FILENO) == 1
+    }
+
+    mutating func add(_ count: Int, behind: Int64?) {
+        records += Int64(count)
+        guard isShown, lastShown.duration(to: .now) > .milliseconds(250) else { return }
+        lastShown = .now
+        let seconds = max(Self.seconds(start.duration(to: .now)), 0.001)
+        let rate = Int64(Double(records) / seconds)
+        let left = behind.map { ", \($0) left" } ?? ""
+        write("\r\u{1B}[K\(label): \(records) records, \(rate) a second\(left)")
+    }
+
+    func end() {
+        if isShown { write("\r\u{1B}[K") }
+    }
+
+    private func write(_ text: String) {
+        FileHandle.standardError.write(Data(text.utf8))
+    }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Synchronization
+
+/// Whether the process was asked to stop (SIGTERM or SIGINT): the worker then commits what it has
+/// folded and ends.
+public final class StopSignal: Sendable {
+    /// The process's own.
+    public static let ofProcess = StopSignal()
+
+    private let requested = Atomic<Bool>(false)
+
+    /// Makes a signal that nobody has given.
+    public init() {}
+
+    /// True once a stop was asked for.
+    public var isRequested: Bool { requested.load(ordering: .relaxed) }
+
+    /// Asks for a stop.
+    public func request() {
+        requested.store(true, ordering: .relaxed)
+    }
+
+    /// Lets SIGTERM and SIGINT ask for a stop. A second one ends the process at once.
+    public static func listen() {
+        _ = ofProcess
+        for number in [SIGTERM, SIGINT] {
+            signal(number) { number in
+                StopSignal.ofProcess.request()
+                signal(number, SIG_DFL)
+            }
+        }
+    }
+}

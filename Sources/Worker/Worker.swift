@@ -1,0 +1,218 @@
+import AggregateStore
+import EventLog
+import Foundation
+import Logging
+import Streams
+
+/// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
+/// log how far it is. One plain thread; only signatures are verified on others.
+public final class Worker<Fold: StoredFold> {
+    private let fold: Fold
+    private let store: AggregateStore
+    private let reader: any LogReader
+    private let emitter: Emitter
+    private let settings: WorkerSettings
+    private let configuration: FoldConfiguration
+    private let stop: StopSignal
+    private let logger: Logger
+    private var progress: Progress
+    private var nextOffsets: [Int32: Int64] = [:]
+    private var ends: [Int32: Int64] = [:]
+    private var pending: (batch: RecordBatch, prepared: Fold.Prepared)?
+    /// One batch is folded while the signatures of the next are verified.
+    private let batches = [RecordBatch(), RecordBatch()]
+    private var filling = 0
+    private var lastOffsetCommit = ContinuousClock.now
+
+    init(
+        fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter,
+        settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
+        logger: Logger
+    ) {
+        self.fold = fold
+        self.store = store
+        self.reader = reader
+        self.emitter = emitter
+        self.settings = settings
+        self.configuration = configuration
+        self.stop = stop
+        self.logger = logger
+        progress = Progress(label: settings.name)
+    }
+
+    /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
+    /// start is folded and published. What was folded is committed when it returns or throws.
+    public func run() throws(WorkerError) {
+        do {
+            try reader.subscribe(settings.assignment)
+            while !stop.isRequested, try step() {}
+            try foldPending()
+            try commitOffsets()
+            progress.end()
+            logger.info("stopped", metadata: summary)
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch let error as LogError {
+            throw .log(error)
+        } catch let error as WorkerError {
+            throw error
+        } catch {
+            throw .unexpected("\(error)")
+        }
+    }
+
+    /// Reads once; false when there is nothing left to do.
+    private func step() throws -> Bool {
+        let start = ContinuousClock.now
+        let batch = batches[filling]
+        let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
+        switch try reader.read(
+            into: batch, maxRecords: settings.batchRecords, maxBytes: settings.batchBytes,
+            waitMilliseconds: wait)
+        {
+        case .assigned(let partitions):
+            try foldPending()
+            for partition in partitions { try take(partition) }
+            try emitter.emit(Set(partitions))
+        case .revoked(let partitions):
+            try foldPending()
+            try commitOffsets()
+            for partition in partitions { drop(partition) }
+        case .records:
+            let prepared = fold.prepare(batch)
+            filling = 1 - filling
+            try foldPending()
+            pending = (batch, prepared)
+            if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
+                try foldPending()
+                rest(since: start)
+            }
+        case .idle:
+            try foldPending()
+            return !settings.untilEnd
+        }
+        return !(settings.untilEnd && isAtEnd)
+    }
+
+    private func foldPending() throws {
+        guard let (batch, prepared) = pending else { return }
+        pending = nil
+        try store(batch, prepared)
+    }
+
+    /// Folds and commits a batch, then publishes, then tells the log: in this order.
+    private func store(_ batch: RecordBatch, _ prepared: Fold.Prepared) throws {
+        fold.begin(prepared)
+        for index in 0..<batch.count { try fold.fold(index) }
+        let hasEmissions = !fold.effects.refused.isEmpty || fold.hasOutbox
+        let partitions = fold.effects.progress
+        let hasOverflowed = try store.store(fold, batch: batch)
+        for progress in partitions { nextOffsets[progress.partition] = progress.nextOffset }
+        progress.add(batch.count, behind: behind)
+        try checkMemory()
+        if hasEmissions || hasOverflowed {
+            try emitter.emit(Set(partitions.map(\.partition)))
+        }
+        if lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
+    }
+
+    private func checkMemory() throws(WorkerError) {
+        guard let bound = settings.dedupeMaxIDs else { return }
+        let ids = fold.rememberedIDs(atMost: bound)
+        guard ids <= bound else {
+            throw .dedupeMemoryFull(ids: ids, bound: bound, stream: Fold.streamName)
+        }
+    }
+
+    private func commitOffsets() throws {
+        lastOffsetCommit = .now
+        guard !nextOffsets.isEmpty else { return }
+        try reader.commit(group: settings.group, offsets: nextOffsets)
+    }
+
+    /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
+    /// records does not make a commit each.
+    private func rest(since start: ContinuousClock.Instant) {
+        guard !settings.untilEnd else { return }
+        let end = start + .milliseconds(settings.commitIntervalMilliseconds)
+        while !stop.isRequested, ContinuousClock.now < end { usleep(5000) }
+    }
+
+    private var isAtEnd: Bool {
+        pending == nil && ends.allSatisfy { (nextOffsets[$0.key] ?? 0) >= $0.value }
+    }
+
+    private var behind: Int64? {
+        guard settings.untilEnd else { return nil }
+        return ends.reduce(0) { $0 + max(0, $1.value - (nextOffsets[$1.key] ?? 0)) }
+    }
+
+    private var summary: Logger.Metadata {
+        ["partitions": "\(nextOffsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" })"]
+    }
+}
+
+// MARK: Partitions coming and going
+
+extension Worker {
+    /// Takes a partition on where its store stands; a new store begins at the oldest record.
+    private func take(_ partition: Int32) throws {
+        let place = TopicPartition(topic: reader.topic, partition: partition)
+        guard let bounds = try reader.bounds().first(where: { $0.partition == partition }) else {
+            throw WorkerError.unknownPartition(partition, topic: reader.topic)
+        }
+        var state = try store.partitionStates().first { $0.partition == partition }
+        if state == nil {
+            let emitted = try reader.committedOffsets(group: settings.group)[partition]
+            try store.beginPartition(
+                partition, at: bounds.earliestOffset, emitFrom: emitted ?? 0)
+            state = try store.partitionStates().first { $0.partition == partition }
+        }
+        guard let state else { return }
+        guard state.nextOffset >= bounds.earliestOffset else {
+            throw WorkerError.logStartsLater(
+                place, nextOffset: state.nextOffset, earliest: bounds.earliestOffset,
+                store: store.path)
+        }
+        guard state.nextOffset <= bounds.endOffset else {
+            throw WorkerError.logEndsEarlier(
+                place, nextOffset: state.nextOffset, end: bounds.endOffset, store: store.path)
+        }
+        try enforceConfiguration(on: state)
+        try fold.restoreMemory(of: state, from: store)
+        store.expect(state)
+        nextOffsets[partition] = state.nextOffset
+        ends[partition] = bounds.endOffset
+        try reader.seek(partition: partition, to: state.nextOffset)
+        logger.info(
+            "partition taken",
+            metadata: [
+                "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
+                "end": "\(bounds.endOffset)",
+            ])
+    }
+
+    private func enforceConfiguration(on state: PartitionState) throws {
+        if let epoch = try store.epochs(of: state.partition).last,
+            epoch.configuration.hash != configuration.hash
+        {
+            let change = ConfigurationChange(from: epoch.configuration, to: configuration)
+            if let fault = try change.faultInHistory(of: state, store: store) {
+                throw WorkerError.historyChanged(detail: fault, store: store.path)
+            }
+            logger.notice(
+                "new configuration",
+                metadata: [
+                    "partition": "\(state.partition)", "from_offset": "\(state.nextOffset)",
+                    "hash": "\(configuration.hash)",
+                ])
+        }
+        try store.recordEpoch(partition: state.partition, configuration: configuration)
+    }
+
+    private func drop(_ partition: Int32) {
+        fold.forgetMemory(of: partition)
+        nextOffsets[partition] = nil
+        ends[partition] = nil
+    }
+}

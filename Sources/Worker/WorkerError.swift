@@ -1,0 +1,53 @@
+import AggregateStore
+import EventLog
+
+/// Why a worker stops before it is told to: what, where, and what to do about it.
+public enum WorkerError: Error, CustomStringConvertible {
+    /// The log failed.
+    case log(LogError)
+    /// The store failed.
+    case store(StoreError)
+    /// The log no longer holds records that the store has not folded.
+    case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
+    /// The log ends before what the store has folded.
+    case logEndsEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
+    /// The topic was deleted and created again since the store began.
+    case otherTopic(topic: String, store: String)
+    /// The store folds another topic than the pipeline names.
+    case topicRenamed(store: String, folded: String, configured: String)
+    /// The configuration changes what is already folded.
+    case historyChanged(detail: String, store: String)
+    /// The dedupe memory holds as many ids as it may.
+    case dedupeMemoryFull(ids: Int, bound: Int, stream: String)
+    /// A partition was asked for that the topic does not have.
+    case unknownPartition(Int32, topic: String)
+    /// The program cannot work with this log.
+    case unsupportedLog(String)
+    /// Anything that should not happen.
+    case unexpected(String)
+
+    /// One line: what, where, and what to do.
+    public var description: String {
+        switch self {
+        case .log(let error): error.description
+        case .store(let error): error.description
+        case .logStartsLater(let partition, let next, let earliest, let store):
+            "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; restore them to the log, or fold what is left into a fresh --data directory"
+        case .logEndsEarlier(let partition, let next, let end, let store):
+            "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
+        case .otherTopic(let topic, let store):
+            "topic '\(topic)' was created anew since \(store) began: its offsets mean other records; fold it into a fresh --data directory"
+        case .topicRenamed(let store, let folded, let configured):
+            "\(store) folds topic '\(folded)', and the pipeline names '\(configured)': name the old topic, or fold into a fresh --data directory"
+        case .historyChanged(let detail, let store):
+            "\(detail), and \(store) has folded records under the old text: take the change back, or replay: fold the log into a fresh --data directory"
+        case .dedupeMemoryFull(let ids, let bound, let stream):
+            "the dedupe memory of \(stream) holds \(ids) ids and dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory an id), then start again: nothing is lost"
+        case .unknownPartition(let partition, let topic):
+            "--partitions names \(partition), which topic '\(topic)' does not have"
+        case .unsupportedLog(let address):
+            "\(address): this program reads embedded logs only; give --log sqlite:PATH"
+        case .unexpected(let detail): detail
+        }
+    }
+}

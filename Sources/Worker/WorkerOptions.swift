@@ -1,0 +1,102 @@
+import ArgumentParser
+import EventLog
+import Foundation
+
+/// The options that all workers have. Each may be given as an environment variable too.
+public struct WorkerOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The event log: sqlite:PATH.", discussion: "Default sqlite:<data>/log.sqlite. [WEIR_LOG]",
+            valueName: "address"))
+    var log: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where stores live, one file a worker. Default data. [WEIR_DATA]",
+            valueName: "directory"))
+    var data: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Configuration. Default pipelines. [WEIR_PIPELINES]", valueName: "directory"))
+    var pipelines: String?
+
+    @Flag(
+        help:
+            "Stop once everything that was in the log at the start is folded and published. [WEIR_UNTIL_END=1]"
+    )
+    var untilEnd = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Own these partitions only, as 0,2-3. Default all of the topic. [WEIR_PARTITIONS]",
+            valueName: "list"))
+    var partitions: String?
+
+    /// Options that were not given.
+    public init() {}
+
+    /// Options for a worker within another program.
+    public init(log: LogAddress, data: String, pipelines: String, untilEnd: Bool) {
+        self.log = log.description
+        self.data = data
+        self.pipelines = pipelines
+        self.untilEnd = untilEnd
+        partitions = nil
+    }
+
+    /// Checks what can be checked without opening anything.
+    public mutating func validate() throws {
+        do {
+            _ = try address
+        } catch {
+            throw ValidationError("\(error)")
+        }
+        _ = try assignment
+    }
+
+    var dataDirectory: String { data ?? Self.environment("WEIR_DATA") ?? "data" }
+
+    var pipelinesDirectory: String {
+        pipelines ?? Self.environment("WEIR_PIPELINES") ?? "pipelines"
+    }
+
+    var stopsAtEnd: Bool {
+        untilEnd || ["1", "true", "yes"].contains(Self.environment("WEIR_UNTIL_END") ?? "")
+    }
+
+    var address: LogAddress {
+        get throws(LogError) {
+            try LogAddress(
+                log ?? Self.environment("WEIR_LOG") ?? "sqlite:\(dataDirectory)/log.sqlite")
+        }
+    }
+
+    var assignment: LogAssignment {
+        get throws {
+            guard let text = partitions ?? Self.environment("WEIR_PARTITIONS") else { return .all }
+            return .partitions(try Self.partitions(text))
+        }
+    }
+
+    /// Reads `0,2-3`.
+    static func partitions(_ text: String) throws -> [Int32] {
+        var numbers: Set<Int32> = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let bounds = part.split(separator: "-", omittingEmptySubsequences: false)
+                .map { Int32($0) }
+            guard let first = bounds.first ?? nil, let last = bounds.last ?? nil,
+                bounds.count <= 2, first >= 0, first <= last, last < 1_000_000
+            else {
+                throw ValidationError(
+                    "--partitions '\(text)' is not understood: write numbers and ranges, as 0,2-3")
+            }
+            numbers.formUnion(first...last)
+        }
+        return numbers.sorted()
+    }
+
+    private static func environment(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

@@ -1,0 +1,112 @@
+import AggregateStore
+import ArgumentParser
+import EventLog
+import Foundation
+import JSONReader
+import Logging
+import Pipelines
+import Streams
+
+/// A worker as a program: options in, exit code out.
+public protocol WorkerProgram: ParsableCommand {
+    /// The fold of the worker's stream.
+    associatedtype Fold: StoredFold
+    /// Name of the program, and of its consumer group.
+    static var programName: String { get }
+    /// The options that were given.
+    var options: WorkerOptions { get }
+
+    /// Reads the settings that every worker has.
+    static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings
+    /// Reads all that the fold depends on, and makes it.
+    static func makeFold(
+        pipelines: PipelineDirectory, settings: StreamSettings, store: AggregateStore
+    ) throws -> (fold: Fold, configuration: FoldConfiguration)
+}
+
+extension WorkerProgram {
+    /// Parses the command line, runs the worker, and ends the process: 0 done, 1 failed with one line
+    /// on standard error, 64 bad usage.
+    public static func start() -> Never {
+        StopSignal.listen()
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            failOrExit(error)
+        }
+        Foundation.exit(0)
+    }
+
+    /// Help and bad usage end as the argument parser says; anything else is one line.
+    private static func failOrExit(_ error: any Error) -> Never {
+        if exitCode(for: error) != .failure || error is CleanExit || error is ValidationError {
+            exit(withError: error)
+        }
+        FileHandle.standardError.write(Data("\(programName): \(error)\n".utf8))
+        Foundation.exit(1)
+    }
+
+    /// Runs the worker until it is done or asked to stop.
+    public func run() throws {
+        try Self.work(options, stop: .ofProcess)
+    }
+
+    /// Runs the worker with these options.
+    public static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+        let address = try options.address
+        let pipelines = PipelineDirectory(options.pipelinesDirectory)
+        let stream = try streamSettings(of: pipelines)
+        let catalog = try pipelines.catalog()
+        guard let log = try address.openEmbedded(mode: .existing) else {
+            throw WorkerError.unsupportedLog(address.description)
+        }
+        let reader = try log.reader(topic: stream.topic)
+        let bounds = try reader.bounds()
+        if case .partitions(let wanted) = try options.assignment,
+            let unknown = wanted.first(where: { number in
+                !bounds.contains { $0.partition == number }
+            })
+        {
+            throw WorkerError.unknownPartition(unknown, topic: stream.topic)
+        }
+        let store = try AggregateStore(
+            path: "\(options.dataDirectory)/\(Fold.streamName).sqlite", fold: Fold.self,
+            topic: stream.topic, logIdentity: try reader.identity())
+        try checkOrigin(of: store, reader: reader)
+        let (fold, configuration) = try makeFold(
+            pipelines: pipelines, settings: stream, store: store)
+        let emitter = Emitter(
+            store: store, log: log, topic: stream.topic, partitionCount: Int32(bounds.count),
+            catalog: catalog)
+        let worker = Worker(
+            fold: fold, store: store, reader: reader, emitter: emitter,
+            settings: WorkerSettings(
+                name: programName, assignment: try options.assignment,
+                untilEnd: options.stopsAtEnd, batchRecords: stream.batchRecords,
+                commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
+                dedupeMaxIDs: stream.dedupeMaxIDs),
+            configuration: configuration, stop: stop, logger: Logger(label: programName))
+        try worker.run()
+    }
+
+    private static func checkOrigin(
+        of store: AggregateStore, reader: any LogReader
+    ) throws {
+        let origin = try store.origin()
+        guard origin.topic == reader.topic else {
+            throw WorkerError.topicRenamed(
+                store: store.path, folded: origin.topic, configured: reader.topic)
+        }
+        guard origin.logIdentity == (try reader.identity()) else {
+            throw WorkerError.otherTopic(topic: reader.topic, store: store.path)
+        }
+    }
+
+    /// A JSON parser of the caller's own.
+    static func makeParser() throws(WorkerError) -> JSONParser {
+        guard let parser = JSONParser() else { throw .unexpected("no memory for a JSON parser") }
+        return parser
+    }
+}

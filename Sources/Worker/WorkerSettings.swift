@@ -1,0 +1,22 @@
+import EventLog
+
+/// How a worker works, once its options and its pipeline are read.
+struct WorkerSettings {
+    /// The program's name, which is its consumer group's too.
+    var name: String
+    /// Which partitions to own.
+    var assignment: LogAssignment
+    /// Whether to stop at the end that the log had at the start.
+    var untilEnd: Bool
+    /// Most records that are committed together.
+    var batchRecords: Int
+    /// Once a batch holds so many bytes it takes no further record.
+    var batchBytes = 32 << 20
+    /// How long records wait at most for their commit.
+    var commitIntervalMilliseconds: Int
+    /// Most ids that may be remembered; nil for no bound.
+    var dedupeMaxIDs: Int?
+
+    /// The consumer group.
+    var group: String { name }
+}

@@ -1,0 +1,9 @@
+import Worker
+
+/// The program `weir-postbacks`.
+@main
+enum WeirPostbacks {
+    static func main() {
+        PostbacksWorker.start()
+    }
+}

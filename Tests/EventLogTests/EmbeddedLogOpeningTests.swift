@@ -1,0 +1,121 @@
+import EventLog
+import Foundation
+import GRDB
+import Testing
+
+@Suite("Opening an EmbeddedLog")
+struct EmbeddedLogOpeningTests {
+    @Test("a missing log is said to be missing, and nothing is created")
+    func missing() throws {
+        let temporary = try TemporaryLog()
+        let path = temporary.directory + "/deep/er/log.sqlite"
+        #expect(throws: LogError.noLog(address: "sqlite:\(path)")) {
+            try EmbeddedLog(path: path, mode: .existing)
+        }
+        #expect(!FileManager.default.fileExists(atPath: temporary.directory + "/deep"))
+        #expect(try EmbeddedLog(path: path, mode: .create).topics().isEmpty)
+        #expect(try EmbeddedLog(path: path, mode: .existing).topics().isEmpty)
+    }
+
+    @Test("a file that is no log is refused and left as it is", arguments: [true, false])
+    func refusesOtherFiles(creating: Bool) throws {
+        let temporary = try TemporaryLog()
+        let text = Data(String(repeating: "not a database ", count: 1000).utf8)
+        try text.write(to: URL(fileURLWithPath: temporary.path))
+        expectNotALog(temporary.path, creating)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: temporary.path)) == text)
+
+        let other = temporary.directory + "/other.sqlite"
+        try DatabaseQueue(path: other).write { db in
+            try db.execute(sql: "CREATE TABLE theirs (x)")
+        }
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: other))
+        expectNotALog(other, creating)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == bytes)
+
+        expectNotALog(temporary.directory, creating)
+    }
+
+    @Test("a log of a newer format is refused", arguments: [true, false])
+    func refusesNewerVersions(creating: Bool) throws {
+        let temporary = try TemporaryLog()
+        _ = try temporary.open()
+        try DatabaseQueue(path: temporary.path).write { db in
+            try db.execute(sql: "PRAGMA user_version = 2")
+        }
+        let address = "sqlite:\(temporary.path)"
+        #expect(throws: LogError.newerVersion(address: address, found: 2, known: 1)) {
+            try EmbeddedLog(path: temporary.path, mode: creating ? .create : .existing)
+        }
+    }
+
+    @Test("a log whose creation was interrupted is none yet, and is created then")
+    func finishesAnInterruptedCreation() throws {
+        let temporary = try TemporaryLog()
+        try DatabaseQueue(path: temporary.path).writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = WAL")
+        }
+        #expect(throws: LogError.noLog(address: "sqlite:\(temporary.path)")) {
+            try EmbeddedLog(path: temporary.path, mode: .existing)
+        }
+        #expect(try temporary.open().topics().isEmpty)
+        #expect(try EmbeddedLog(path: temporary.path, mode: .existing).topics().isEmpty)
+    }
+
+    @Test("a log is one log by whatever path it is opened")
+    func resolvesLinks() throws {
+        let temporary = try TemporaryLog()
+        let log = try temporary.open(topic: "bids", partitionCount: 1)
+        let link = temporary.directory + "/link"
+        try FileManager.default.createSymbolicLink(
+            atPath: link,
+            withDestinationPath: temporary.path
+        )
+        let linked = try EmbeddedLog(path: link, mode: .existing)
+        try linked.writer().append([record("a")])
+        #expect(try log.allRecords(of: "bids").map(\.text) == ["a"])
+        #expect(!FileManager.default.fileExists(atPath: link + ".lock"))
+    }
+
+    @Test("writing where the disk refuses is a disk error")
+    func reportsTheDisk() throws {
+        let temporary = try TemporaryLog()
+        let log = try temporary.open(topic: "bids", partitionCount: 1)
+        try FileManager.default.removeItem(atPath: temporary.path + ".lock")
+        try FileManager.default.createDirectory(
+            atPath: temporary.path + ".lock",
+            withIntermediateDirectories: false
+        )
+        do {
+            _ = try log.writer()
+            Issue.record("a writer without a lock")
+        } catch {
+            guard case .disk = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+    }
+
+    @Test("a log that was removed while it was open is said to be missing, and not made anew")
+    func noticesRemoval() throws {
+        let temporary = try TemporaryLog()
+        let log = try temporary.open(topic: "bids", partitionCount: 1)
+        try FileManager.default.removeItem(atPath: temporary.path)
+        #expect(throws: LogError.noLog(address: log.address)) { try log.writer() }
+        #expect(!FileManager.default.fileExists(atPath: temporary.path))
+    }
+
+    private func expectNotALog(_ path: String, _ creating: Bool) {
+        do {
+            _ = try EmbeddedLog(path: path, mode: creating ? .create : .existing)
+            Issue.record("\(path) was opened")
+        } catch {
+            guard case .notALog(let address, _) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(address == "sqlite:\(path)")
+        }
+    }
+}

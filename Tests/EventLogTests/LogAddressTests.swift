@@ -1,0 +1,38 @@
+import EventLog
+import Testing
+
+@Suite("LogAddress")
+struct LogAddressTests {
+    @Test("understands files and Kafka clusters, and writes them as they were read")
+    func understands() throws {
+        #expect(try LogAddress("sqlite:data/log.sqlite") == .sqlite(path: "data/log.sqlite"))
+        #expect(try LogAddress("kafka://a:9092,b.example:1") == .kafka(["a:9092", "b.example:1"]))
+        #expect(try LogAddress("kafka://[::1]:9092") == .kafka(["[::1]:9092"]))
+        for text in ["sqlite:/x y/log", "kafka://a:9092,b:9093"] {
+            #expect(try LogAddress(text).description == text)
+        }
+    }
+
+    @Test(
+        "refuses everything else",
+        arguments: [
+            "", "log.sqlite", "sqlite:", "SQLITE:x", "kafka:a:9092", "kafka://", "kafka://a",
+            "kafka://a:", "kafka://a:0", "kafka://a:65536", "kafka://a:9092,", "kafka://:9092",
+            "kafka://a:9092/topic", "kafka://user@a:9092", "kafka://a:+1", "kafka://a b:9092",
+        ]
+    )
+    func refuses(text: String) {
+        #expect(throws: LogError.badAddress(text)) { try LogAddress(text) }
+    }
+
+    @Test("opens the embedded log, and leaves Kafka to others")
+    func opensTheEmbeddedLog() throws {
+        let temporary = try TemporaryLog()
+        let address = LogAddress.sqlite(path: temporary.path)
+        #expect(throws: LogError.noLog(address: address.description)) {
+            try address.openEmbedded(mode: .existing)
+        }
+        #expect(try address.openEmbedded(mode: .create)?.address == address.description)
+        #expect(try LogAddress.kafka(["a:1"]).openEmbedded(mode: .create) == nil)
+    }
+}

@@ -1,0 +1,106 @@
+import Pipelines
+import Testing
+
+@Suite("Partners")
+struct PartnerTests {
+    private func partners(_ text: String) throws -> [Partner] {
+        try TemporaryPipelines(["partners/some-1.yaml": text]).read { try $0.partners() }
+    }
+
+    @Test("every key is read; networks are lower-cased and absent filters admit all")
+    func everyKey() throws {
+        let partner = try #require(
+            try partners(
+                """
+                name: some-1
+                trust: [valid, development, invalid, unverifiable]
+                filter: {networks: [N.Example], apps: [7, "8"]}
+                delivery: {url: "http://127.0.0.1:80/a?b={c}", allow_private: true}
+                """
+            ).first
+        )
+        #expect(partner.trust == Set(Partner.Verdict.allCases))
+        #expect(partner.filter.networks == ["n.example"])
+        #expect(partner.filter.apps == [7, 8])
+        #expect(partner.delivery.url.text == "http://127.0.0.1:80/a?b={c}")
+        #expect(partner.delivery.allowPrivate)
+        #expect(partner.filter.admits(network: "N.EXAMPLE", app: 8))
+        #expect(!partner.filter.admits(network: "n.example", app: 9))
+        #expect(!partner.filter.admits(network: "other", app: 8))
+
+        let open = try #require(
+            try partners(
+                "name: some-1\ntrust: [valid]\ndelivery: {url: HTTPS://example.com}\n"
+            ).first
+        )
+        #expect(open.filter.admits(network: "anything", app: 0))
+        #expect(!open.delivery.allowPrivate)
+    }
+
+    @Test(
+        "a fault names its place",
+        arguments: [
+            (
+                "name: other\ntrust: [valid]\ndelivery: {url: https://e}\n",
+                "1: name: is 'other', and the file is named some-1.yaml: make one both"
+            ),
+            (
+                "name: Some\ntrust: [valid]\ndelivery: {url: https://e}\n",
+                "1: name: is 'Some': write lower-case letters, digits and dashes"
+            ),
+            (
+                "name: some-1\ntrust: [valid, good]\ndelivery: {url: https://e}\n",
+                "2: trust[1]: is 'good': write one of valid, development, invalid, unverifiable"
+            ),
+            (
+                "name: some-1\ntrust:\n  - valid\n  - valid\ndelivery: {url: https://e}\n",
+                "4: trust[1]: is listed twice: keep one"
+            ),
+            (
+                "name: some-1\ntrust: []\ndelivery: {url: https://e}\n",
+                "2: trust: is empty, so that nothing would be sent:"
+                    + " write [valid], or remove the partner"
+            ),
+            ("name: some-1\ndelivery: {url: https://e}\n", "1: trust: is missing: add it"),
+            ("name: some-1\ntrust: [valid]\n", "1: delivery: is missing: add it"),
+            (
+                "name: some-1\ntrust: [valid]\nfilter: {apps: []}\ndelivery: {url: https://e}\n",
+                "3: filter.apps: is empty, so that nothing would be sent:"
+                    + " remove the key to send all"
+            ),
+            (
+                "name: some-1\ntrust: [valid]\nfilter:\n  campaigns: [1]\ndelivery: {url: https://e}\n",
+                "4: filter.campaigns: unknown key; known here: networks, apps"
+            ),
+            (
+                "name: some-1\ntrust: [valid]\ndelivery:\n  url: https://e\n  retries: 5\n",
+                "5: delivery.retries: unknown key; known here: url, allow_private"
+            ),
+            (
+                "name: some-1\ntrust: [valid]\ndelivery: {allow_private: true}\n",
+                "3: delivery.url: is missing: add it"
+            ),
+        ]
+    )
+    func faults(text: String, words: String) throws {
+        let pipelines = try TemporaryPipelines(["partners/some-1.yaml": text])
+        let fault = pipelines.fault { dir throws(ConfigurationError) in try dir.partners() }
+        #expect(fault == "partners/some-1.yaml:\(words)")
+    }
+
+    @Test(
+        "an address is http or https and has a host",
+        arguments: [
+            "example.com", "ftp://e", "https://", "https:///a", "https://?a", "\"https://a b\"",
+        ]
+    )
+    func addresses(url: String) throws {
+        let text = "name: some-1\ntrust: [valid]\ndelivery:\n  url: \(url)\n"
+        let pipelines = try TemporaryPipelines(["partners/some-1.yaml": text])
+        let fault = pipelines.fault { dir throws(ConfigurationError) in try dir.partners() }
+        #expect(
+            fault == "partners/some-1.yaml:4: delivery.url: is no address:"
+                + " write it as https://example.com/postbacks"
+        )
+    }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import Pipelines
+import Testing
+
+@Suite("Files of the streams")
+struct StreamFileTests {
+    private func bids(_ text: String) throws -> BidsPipeline {
+        try TemporaryPipelines(["bids.yaml": text]).read { try $0.bids() }
+    }
+
+    private func bidsFault(_ text: String) throws -> String? {
+        try TemporaryPipelines(["bids.yaml": text]).fault { dir throws(ConfigurationError) in
+            try dir.bids()
+        }
+    }
+
+    private func postbacksFault(_ text: String) throws -> String? {
+        try TemporaryPipelines(["postbacks.yaml": text]).fault { dir throws(ConfigurationError) in
+            try dir.postbacks()
+        }
+    }
+
+    @Test(
+        "a file without keys has every default",
+        arguments: ["", "# nothing\n", "{}", "---\n{}\n"]
+    )
+    func defaults(text: String) throws {
+        let bids = try bids(text)
+        #expect(bids.stream.topic == "bids")
+        #expect(bids.stream.batchRecords == 10_000)
+        #expect(bids.stream.commitIntervalMilliseconds == 200)
+        #expect(bids.stream.maxRecordBytes == 1_048_576)
+        #expect(bids.stream.dedupeMaxIDs == nil)
+        #expect(bids.stream.kafka == [:])
+        #expect(bids.dedupeWindowSeconds == 3600)
+        let postbacks = try TemporaryPipelines(["postbacks.yaml": text]).read { try $0.postbacks() }
+        #expect(postbacks.stream.topic == "postbacks")
+        #expect(!postbacks.trustDevelopment)
+        #expect(postbacks.trustedKeys.production == [])
+    }
+
+    @Test("every key is read, quoted or not, and Kafka's settings are handed on as written")
+    func everyKey() throws {
+        let bids = try bids(
+            """
+            topic: bids.eu-1
+            batch_records: "500"
+            commit_interval_ms: 50
+            dedupe_window_seconds: 0
+            dedupe_max_ids: 9000000000
+            max_record_bytes: 2048
+            kafka:
+              fetch.max.bytes: 0010
+              enable.partition.eof: false
+              "sasl.password": 'null'
+            """
+        )
+        #expect(bids.stream.topic == "bids.eu-1")
+        #expect(bids.stream.batchRecords == 500)
+        #expect(bids.stream.commitIntervalMilliseconds == 50)
+        #expect(bids.stream.dedupeMaxIDs == 9_000_000_000)
+        #expect(bids.stream.maxRecordBytes == 2048)
+        #expect(bids.dedupeWindowSeconds == 0)
+        #expect(
+            bids.stream.kafka == [
+                "fetch.max.bytes": "0010", "enable.partition.eof": "false",
+                "sasl.password": "null",
+            ]
+        )
+    }
+
+    @Test("trusted keys are kept as text, each with the line where a fault is to be reported")
+    func trustedKeys() throws {
+        let pipelines = try TemporaryPipelines([
+            "postbacks.yaml": """
+            trust_development: true
+            trusted_keys:
+              production:
+                - AAAA
+                - BBBB
+              development: [CCCC]
+              adattributionkit:
+                - {kid: some/1, key: DDDD, verdict: development}
+                - kid: some/2
+                  key: EEEE
+                  verdict: valid
+            """
+        ])
+        let postbacks = try pipelines.read { try $0.postbacks() }
+        let keys = postbacks.trustedKeys
+        #expect(postbacks.trustDevelopment)
+        #expect(keys.production.map(\.text) == ["AAAA", "BBBB"])
+        #expect(keys.development.map(\.text) == ["CCCC"])
+        #expect(keys.adAttributionKit.map(\.kid.text) == ["some/1", "some/2"])
+        #expect(keys.adAttributionKit.map(\.verdict) == [.development, .valid])
+        #expect(
+            pipelines.words(keys.production[1].fault("is no key"))
+                == "postbacks.yaml:5: trusted_keys.production[1]: is no key"
+        )
+        #expect(
+            pipelines.words(keys.adAttributionKit[1].key.fault("is no key"))
+                == "postbacks.yaml:10: trusted_keys.adattributionkit[1].key: is no key"
+        )
+    }
+
+    @Test(
+        "a fault in bids.yaml names file, line, key and what to do, in one line",
+        arguments: [
+            (
+                "topic: a\nbatch: 5\n",
+                "bids.yaml:2: batch: unknown key; known here: topic, batch_records,"
+                    + " commit_interval_ms, dedupe_max_ids, max_record_bytes, kafka,"
+                    + " dedupe_window_seconds"
+            ),
+            (
+                "topic: a\nkafka: {}\ntopic: b\n",
+                "bids.yaml:1: topic: key 'topic' is given more than once, first here: keep one"
+            ),
+            (
+                "kafka:\n  - a\n",
+                "bids.yaml:1: kafka: must be a mapping of keys, and here is a list"
+            ),
+            (
+                "kafka:\n  a.b:\n    c: 1\n",
+                "bids.yaml:2: kafka.a.b: must be a text or a number, and here is a mapping"
+            ),
+            (
+                "\nbatch_records: many\n",
+                "bids.yaml:2: batch_records: must be a whole number in plain digits,"
+                    + " and here is 'many'"
+            ),
+            ("batch_records: 0", "bids.yaml:1: batch_records: is 0: write 1 to 1000000"),
+            ("batch_records: -1", "bids.yaml:1: batch_records: is -1: write 1 to 1000000"),
+            (
+                "topic:\nbatch_records: 5\n",
+                "bids.yaml:1: topic: must be the name of a topic, and here is nothing"
+            ),
+            (
+                "[a]", "bids.yaml:1: must be a mapping of keys, and here is a list"
+            ),
+            (
+                "? [a]\n: 1\n",
+                "bids.yaml:1: a key must be plain text, and here is a list or mapping"
+            ),
+            (
+                "topic: !secret a",
+                "bids.yaml:1: topic: has the tag '!secret': write the value without a tag"
+            ),
+            (
+                "a: &x {topic: b}\n<<: *x\n",
+                "bids.yaml:1: a: unknown key; known here: topic, batch_records,"
+                    + " commit_interval_ms, dedupe_max_ids, max_record_bytes, kafka,"
+                    + " dedupe_window_seconds"
+            ),
+        ]
+    )
+    func bidsFaults(text: String, words: String) throws {
+        #expect(try bidsFault(text) == words)
+    }
+
+    @Test(
+        "numbers are whole, in plain digits, without leading zeros, within their bounds",
+        arguments: [
+            ("batch_records", "1", "1000000", ["0", "1000001"]),
+            ("commit_interval_ms", "1", "60000", ["0", "60001"]),
+            ("dedupe_window_seconds", "0", "31622400", ["-1", "31622401"]),
+            ("dedupe_max_ids", "1", "1000000000000", ["0", "1000000000001"]),
+            ("max_record_bytes", "1", "1048576", ["0", "1048577"]),
+        ]
+    )
+    func bounds(key: String, least: String, most: String, outside: [String]) throws {
+        for number in [least, most] { #expect(try bidsFault("\(key): \(number)") == nil) }
+        let malformed = ["5.0", "5e3", "0o17", "0x1F", "017", "+5", "1_000", "true", "''", "~"]
+        for number in outside + malformed + ["99999999999999999999"] {
+            let fault = try #require(try bidsFault("\(key): \(number)"), "\(key): \(number)")
+            #expect(fault.hasPrefix("bids.yaml:1: \(key): "))
+        }
+        #expect(
+            try bidsFault("\(key): 017")
+                == "bids.yaml:1: \(key): '017' starts with 0:"
+                + " write the number without leading zeros"
+        )
+    }
+
+    @Test("booleans are true and false and nothing else")
+    func booleans() throws {
+        for word in ["yes", "True", "1", "on", "~", "[true]"] {
+            let fault = try #require(try postbacksFault("trust_development: \(word)"))
+            #expect(
+                fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, and")
+            )
+        }
+        #expect(try postbacksFault("trust_development: false") == nil)
+    }
+
+    @Test("topics have names that Kafka allows")
+    func topics() throws {
+        for name in ["''", "a b", "..", ".", "ä", "a/b", String(repeating: "a", count: 250)] {
+            #expect(
+                try bidsFault("topic: \(name)")?.hasPrefix("bids.yaml:1: topic: is no topic")
+                    == true
+            )
+        }
+        #expect(try bidsFault("topic: " + String(repeating: "a", count: 249)) == nil)
+    }
+
+    @Test(
+        "a fault in postbacks.yaml names its place",
+        arguments: [
+            (
+                "topic: p\ndedupe_window_seconds: 5\n",
+                "postbacks.yaml:2: dedupe_window_seconds: ids of postbacks are remembered forever:"
+                    + " remove this key"
+            ),
+            (
+                "trusted_keys:\n  production: AAAA\n",
+                "postbacks.yaml:2: trusted_keys.production: must be a list, and here is 'AAAA'"
+            ),
+            (
+                "trusted_keys:\n  production:\n    - AAAA\n    - [B]\n",
+                "postbacks.yaml:4: trusted_keys.production[1]: must be a public key, SPKI in base64,"
+                    + " and here is a list"
+            ),
+            (
+                "trusted_keys:\n  production: ['']\n",
+                "postbacks.yaml:2: trusted_keys.production[0]: is empty: write a public key, SPKI in"
+                    + " base64"
+            ),
+            (
+                "trusted_keys:\n  adattributionkit:\n    - kid: a\n      verdict: valid\n",
+                "postbacks.yaml:3: trusted_keys.adattributionkit[0].key: is missing: add it"
+            ),
+            (
+                "trusted_keys:\n  adattributionkit:\n    - kid: a\n      key: b\n      verdict: invalid\n",
+                "postbacks.yaml:5: trusted_keys.adattributionkit[0].verdict: is 'invalid':"
+                    + " write one of valid, development"
+            ),
+            (
+                "trusted_keys:\n  adattributionkit:\n"
+                    + "    - {kid: a, key: b, verdict: valid}\n"
+                    + "    - {kid: a, key: c, verdict: valid}\n",
+                "postbacks.yaml:4: trusted_keys.adattributionkit[1].kid: is the kid of an earlier"
+                    + " key: give every key its own"
+            ),
+        ]
+    )
+    func postbacksFaults(text: String, words: String) throws {
+        #expect(try postbacksFault(text) == words)
+    }
+
+    @Test(
+        "what is not YAML is reported with its line",
+        arguments: [
+            ("topic: a\nkafka: {\n", 3), ("topic: a\n\tb: c\n", 2), ("a: b: c\n", 1),
+            ("topic: a\n---\ntopic: b\n", 2), ("topic: *nothing\n", 1), ("topic: a\nb: \u{7}\n", 2),
+        ]
+    )
+    func syntax(text: String, line: Int) throws {
+        let fault = try #require(try bidsFault(text))
+        #expect(fault.hasPrefix("bids.yaml:\(line): not YAML: "), "\(fault)")
+        #expect(!fault.contains("\n"))
+    }
+
+    @Test("bytes that are not UTF-8 are refused")
+    func notUTF8() throws {
+        let pipelines = try TemporaryPipelines()
+        try pipelines.write(Data([0x74, 0x3A, 0x20, 0xFF]), to: "bids.yaml")
+        let fault = pipelines.fault { directory throws(ConfigurationError) in
+            try directory.bids()
+        }
+        #expect(fault == "bids.yaml: is not UTF-8: save it as UTF-8")
+    }
+}
