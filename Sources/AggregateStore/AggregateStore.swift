@@ -15,6 +15,7 @@ public final class AggregateStore {
     public let stream: String
     let queue: DatabaseQueue
     private let lock: StoreLock
+    private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
 
     /// Opens the store of a fold's stream, and creates it when there is none.
@@ -105,6 +106,7 @@ public final class AggregateStore {
                 }
             }
         } catch {
+            rowNumbers.removeAll()
             throw StoreError(error, operation: "write", path: path)
         }
     }
@@ -128,7 +130,8 @@ public final class AggregateStore {
         do throws(StoreError) {
             guard !fold.hasOverflowed else { throw .overflow }
             try commit { db in
-                let transaction = StoreTransaction(db, batch: batch)
+                let transaction = StoreTransaction(
+                    db, batch: batch, rowNumbers: self.rowNumbers)
                 try self.write(fold, to: transaction, positions: &next)
             }
         } catch .overflow {
@@ -166,7 +169,8 @@ public final class AggregateStore {
             try fold.restoreMemory(of: state, from: self)
         }
         try commit { db in
-            let transaction = StoreTransaction(db, batch: batch)
+            let transaction = StoreTransaction(
+                db, batch: batch, rowNumbers: self.rowNumbers)
             for index in 0..<batch.count {
                 try fold.fold(index)
                 if try !self.tryToWrite(fold, to: transaction, positions: &positions) {
@@ -191,6 +195,7 @@ public final class AggregateStore {
                 return .commit
             } catch StoreError.overflow {
                 isWritten = false
+                self.rowNumbers.removeAll()
                 return .rollback
             }
         }

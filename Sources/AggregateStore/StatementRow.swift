@@ -92,6 +92,22 @@ struct StatementRow {
     func step() throws {
         let code = sqlite3_step(handle)
         if code == SQLITE_DONE { return }
+        try fail()
+    }
+
+    /// Runs the statement, which returns one integer.
+    func stepForInteger() throws -> Int64 {
+        guard sqlite3_step(handle) == SQLITE_ROW else {
+            try fail()
+            return 0
+        }
+        let integer = sqlite3_column_int64(handle, 0)
+        // A statement that changes rows has to run to its end.
+        try step()
+        return integer
+    }
+
+    private func fail() throws {
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: sqlite3_extended_errcode(sqlite3_db_handle(handle))),
             message: String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))))

@@ -39,6 +39,7 @@ enum StoreSchema {
 
         CREATE TABLE outcomes (
           -- What became of every record read.
+          row INTEGER PRIMARY KEY,
           partition INTEGER NOT NULL,
           hour TEXT NOT NULL, -- of the record's timestamp, UTC
           topic TEXT NOT NULL,
@@ -48,8 +49,8 @@ enum StoreSchema {
           conflicts INTEGER NOT NULL,
           untrusted INTEGER NOT NULL,
           rejected INTEGER NOT NULL,
-          PRIMARY KEY (partition, hour, topic, type)
-        ) STRICT, WITHOUT ROWID;
+          UNIQUE (partition, hour, topic, type)
+        ) STRICT;
 
         CREATE TABLE refused (
           -- Records that were kept instead of counted, with their bytes.
@@ -72,6 +73,7 @@ enum StoreSchema {
         common + """
             CREATE TABLE bids (
               -- Bids, notices and in-app offers by seat and campaign; one row an hour for auctions.
+              row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
               hour TEXT NOT NULL, -- of the record's timestamp, UTC
               seat TEXT NOT NULL, -- or the in-app bidder's adapter
@@ -96,12 +98,13 @@ enum StoreSchema {
               billed_price_micros INTEGER NOT NULL, -- sum of CPM prices, in millionths
               inapp_bids INTEGER NOT NULL,
               inapp_wins INTEGER NOT NULL,
-              PRIMARY KEY (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
+              UNIQUE (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
                 skan_version, currency)
-            ) STRICT, WITHOUT ROWID;
+            ) STRICT;
 
             CREATE TABLE bid_faults (
               -- Bids whose skadn object breaks a rule, by the first rule broken.
+              row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
               hour TEXT NOT NULL,
               ad_network_id TEXT NOT NULL,
@@ -110,11 +113,12 @@ enum StoreSchema {
               source_app_id INTEGER NOT NULL,
               fault TEXT NOT NULL,
               bids INTEGER NOT NULL,
-              PRIMARY KEY (partition, hour, ad_network_id, campaign, app_id, source_app_id, fault)
-            ) STRICT, WITHOUT ROWID;
+              UNIQUE (partition, hour, ad_network_id, campaign, app_id, source_app_id, fault)
+            ) STRICT;
 
             CREATE TABLE loss_reasons (
               -- Losses by OpenRTB's loss reason code.
+              row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
               hour TEXT NOT NULL,
               seat TEXT NOT NULL,
@@ -124,9 +128,9 @@ enum StoreSchema {
               source_app_id INTEGER NOT NULL,
               reason INTEGER NOT NULL,
               losses INTEGER NOT NULL,
-              PRIMARY KEY (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
+              UNIQUE (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
                 reason)
-            ) STRICT, WITHOUT ROWID;
+            ) STRICT;
 
             CREATE TABLE dedupe (
               -- Ids that were seen lately. An entry is 24 bytes: the first 16 of the SHA-256 of the id's
@@ -143,6 +147,7 @@ enum StoreSchema {
         common + """
             CREATE TABLE postbacks (
               -- Accepted postbacks of SKAdNetwork and AdAttributionKit, under their verdict.
+              row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
               hour TEXT NOT NULL, -- of the record's timestamp, UTC
               framework TEXT NOT NULL,
@@ -160,13 +165,14 @@ enum StoreSchema {
               country TEXT NOT NULL,
               postbacks INTEGER NOT NULL,
               null_values INTEGER NOT NULL, -- winning ones without a conversion value of either kind
-              PRIMARY KEY (partition, hour, framework, version, ad_network_id, campaign, app_id,
+              UNIQUE (partition, hour, framework, version, ad_network_id, campaign, app_id,
                 source_app_id, source_domain, sequence_index, interaction, conversion_type, did_win,
                 verdict, country)
-            ) STRICT, WITHOUT ROWID;
+            ) STRICT;
 
             CREATE TABLE conversion_values (
               -- The conversion values that accepted postbacks brought.
+              row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
               hour TEXT NOT NULL,
               framework TEXT NOT NULL,
@@ -185,13 +191,14 @@ enum StoreSchema {
               kind TEXT NOT NULL, -- 'fine' or 'coarse'
               value TEXT NOT NULL, -- '0' to '63', or 'low', 'medium', 'high'
               postbacks INTEGER NOT NULL,
-              PRIMARY KEY (partition, hour, framework, version, ad_network_id, campaign, app_id,
+              UNIQUE (partition, hour, framework, version, ad_network_id, campaign, app_id,
                 source_app_id, source_domain, sequence_index, interaction, conversion_type, did_win,
                 verdict, country, kind, value)
-            ) STRICT, WITHOUT ROWID;
+            ) STRICT;
 
             CREATE TABLE decoded_events (
               -- What the values of trusted, winning postbacks mean under their model version.
+              row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
               hour TEXT NOT NULL,
               ad_network_id TEXT NOT NULL,
@@ -207,9 +214,9 @@ enum StoreSchema {
               revenue_min_micros INTEGER NOT NULL,
               revenue_max_micros INTEGER NOT NULL,
               ambiguous INTEGER NOT NULL, -- postbacks whose value may be of another model version
-              PRIMARY KEY (partition, hour, ad_network_id, campaign, app_id, source_app_id,
+              UNIQUE (partition, hour, ad_network_id, campaign, app_id, source_app_id,
                 sequence_index, model, event, currency)
-            ) STRICT, WITHOUT ROWID;
+            ) STRICT;
 
             CREATE TABLE postback_ids (
               -- Every postback ever accepted, with the best copy's verdict and unsigned values.

@@ -8,11 +8,13 @@ import Streams
 public final class StoreTransaction {
     let db: Database
     private let batch: RecordBatch
+    private let rowNumbers: RowNumbers
     private var hourTexts: [Hour: [UInt8]] = [:]
 
-    init(_ db: Database, batch: RecordBatch) {
+    init(_ db: Database, batch: RecordBatch, rowNumbers: RowNumbers) {
         self.db = db
         self.batch = batch
+        self.rowNumbers = rowNumbers
     }
 
     /// Adds a batch's sums to the rows of an aggregate: one row written for each row touched.
@@ -21,23 +23,64 @@ public final class StoreTransaction {
     /// then refuses to store. That is how an overflow is noticed.
     public func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
-        let statement = try db.cachedStatement(sql: Self.upsert(Key.table))
-        let row = StatementRow(statement)
+        let rows = rowNumbers.table(Key.table.name)
+        let table = Key.table
+        var updates: [UInt64: StatementRow] = [:]
+        let upsert = StatementRow(try db.cachedStatement(sql: table.upsertSQL))
         try deltas.forEachRow { key, measures in
-            row.begin()
-            row.bind(Int64(key.partition))
+            rows.beginKey()
+            rows.append(Int64(key.partition))
             key.forEachColumn { value in
                 switch value {
-                case .hour(let hour): row.bind(hourText(hour))
-                case .symbol(let symbol): symbols.withBytes(of: symbol) { row.bind(text: $0) }
-                case .text(let text): row.bind(text: text)
-                case .integer(let integer): row.bind(integer)
-                case .boolean(let boolean): row.bind(boolean ? 1 : 0)
+                case .hour(let hour): rows.append(hour.hoursSince1970)
+                case .symbol(let symbol): symbols.withBytes(of: symbol) { rows.append($0) }
+                case .text(let text): rows.append(text)
+                case .integer(let integer): rows.append(integer)
+                case .boolean(let boolean): rows.append(boolean ? 1 : 0)
                 }
             }
-            for measure in measures { row.bind(measure) }
-            try row.step()
+            if let number = rows.number {
+                // Most rows change in a few measures only: the others are left as they are.
+                let changed = Self.changed(measures)
+                let update =
+                    try updates[changed]
+                    ?? StatementRow(db.cachedStatement(sql: table.updateSQL(changed)))
+                updates[changed] = update
+                update.begin()
+                for measure in measures where measure != 0 { update.bind(measure) }
+                update.bind(number)
+                try update.step()
+            } else {
+                rows.number = try insert(key, measures, symbols, upsert)
+            }
         }
+    }
+
+    /// The measures that are not 0, as bits.
+    private static func changed(_ measures: UnsafeBufferPointer<Int64>) -> UInt64 {
+        var bits: UInt64 = 0
+        for index in measures.indices where measures[index] != 0 { bits |= 1 << UInt64(index) }
+        return bits
+    }
+
+    /// Adds to a row whose number is not known, and says which it is.
+    private func insert<Key: RowKey>(
+        _ key: Key, _ measures: UnsafeBufferPointer<Int64>, _ symbols: SymbolTable,
+        _ upsert: StatementRow
+    ) throws -> Int64 {
+        upsert.begin()
+        upsert.bind(Int64(key.partition))
+        key.forEachColumn { value in
+            switch value {
+            case .hour(let hour): upsert.bind(hourText(hour))
+            case .symbol(let symbol): symbols.withBytes(of: symbol) { upsert.bind(text: $0) }
+            case .text(let text): upsert.bind(text: text)
+            case .integer(let integer): upsert.bind(integer)
+            case .boolean(let boolean): upsert.bind(boolean ? 1 : 0)
+            }
+        }
+        for measure in measures { upsert.bind(measure) }
+        return try upsert.stepForInteger()
     }
 
     /// Keeps the records that were refused, with their bytes.
@@ -99,17 +142,5 @@ public final class StoreTransaction {
         return hash.finalize().map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
-    }
-
-    private static func upsert(_ table: AggregateTable) -> String {
-        let columns = ["partition"] + table.columns.map(\.name)
-        let places = Array(repeating: "?", count: columns.count + table.measures.count)
-        let sums = table.measures.map { "\($0) = \($0) + excluded.\($0)" }
-        return """
-            INSERT INTO \(table.sqlName) (\((columns + table.measures).joined(separator: ", ")))
-            VALUES (\(places.joined(separator: ", ")))
-            ON CONFLICT (\(columns.joined(separator: ", ")))
-            DO UPDATE SET \(sums.joined(separator: ", "))
-            """
     }
 }

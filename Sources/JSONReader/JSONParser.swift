@@ -12,8 +12,7 @@ public final class JSONParser {
 
     /// Makes a parser; nil when there is no memory for it.
     public init?() {
-        // simdjson counts the document itself as a level.
-        guard let parser = weir_json_parser_create(Self.maxDepth + 1) else { return nil }
+        guard let parser = weir_json_parser_create(Self.maxDepth) else { return nil }
         self.parser = parser
     }
 

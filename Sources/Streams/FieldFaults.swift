@@ -27,9 +27,15 @@ struct FieldFaults {
     mutating func optionalText(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> UnsafeRawBufferPointer? {
-        guard let value = object.member(name) else { return nil }
+        text(object.member(name), field ?? name)
+    }
+
+    /// A member that is a text or absent.
+    @inline(__always)
+    mutating func text(_ value: JSONValue?, _ field: StaticString) -> UnsafeRawBufferPointer? {
+        guard let value else { return nil }
         guard let text = value.string else {
-            note(.wrongType, field ?? name, "is not a string")
+            note(.wrongType, field, "is not a string")
             return nil
         }
         return text
@@ -53,12 +59,18 @@ struct FieldFaults {
     mutating func optionalInteger(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> Int64? {
-        guard let value = object.member(name) else { return nil }
+        integer(object.member(name), field ?? name)
+    }
+
+    /// A member that is a whole number or absent.
+    @inline(__always)
+    mutating func integer(_ value: JSONValue?, _ field: StaticString) -> Int64? {
+        guard let value else { return nil }
         guard let number = value.number else {
-            note(.wrongType, field ?? name, "is not a number")
+            note(.wrongType, field, "is not a number")
             return nil
         }
-        return integer(number, field ?? name)
+        return integer(number, field)
     }
 
     /// A number that identifies something, as a JSON number or a string of digits; may be absent, and
@@ -102,9 +114,15 @@ struct FieldFaults {
     mutating func optionalObject(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> JSONValue? {
-        guard let value = object.member(name) else { return nil }
+        self.object(object.member(name), field ?? name)
+    }
+
+    /// A member that is an object or absent.
+    @inline(__always)
+    mutating func object(_ value: JSONValue?, _ field: StaticString) -> JSONValue? {
+        guard let value else { return nil }
         guard value.isObject else {
-            note(.wrongType, field ?? name, "is not an object")
+            note(.wrongType, field, "is not an object")
             return nil
         }
         return value
@@ -127,14 +145,20 @@ struct FieldFaults {
     mutating func optionalPriceMicros(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> Int64? {
-        guard let value = object.member(name) else { return nil }
+        priceMicros(object.member(name), field ?? name)
+    }
+
+    /// A member that is such an amount or absent.
+    @inline(__always)
+    mutating func priceMicros(_ value: JSONValue?, _ field: StaticString) -> Int64? {
+        guard let value else { return nil }
         guard let number = value.number else {
-            note(.wrongType, field ?? name, "is not a number")
+            note(.wrongType, field, "is not a number")
             return nil
         }
         let price = number.double
         guard price >= 0, price <= 1_000_000 else {
-            note(.outOfRange, field ?? name, "is not between 0 and 1000000")
+            note(.outOfRange, field, "is not between 0 and 1000000")
             return nil
         }
         return Int64((price * 1_000_000).rounded(.toNearestOrAwayFromZero))
@@ -167,20 +191,24 @@ enum Digits {
     case notDigits
 
     init(_ text: UnsafeRawBufferPointer) {
-        guard !text.isEmpty, text.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+        guard !text.isEmpty else {
             self = .notDigits
             return
         }
         var number: Int64 = 0
-        for byte in text {
-            let (shifted, tooLong) = number.multipliedReportingOverflow(by: 10)
-            let (sum, tooLarge) = shifted.addingReportingOverflow(Int64(byte - 0x30))
-            guard !tooLong, !tooLarge else {
-                self = .beyondInt64
+        var isBeyond = false
+        // Indices, because an iterator of raw bytes costs a call a byte.
+        for index in 0..<text.count {
+            let digit = text[index] &- 0x30
+            guard digit <= 9 else {
+                self = .notDigits
                 return
             }
+            let (shifted, tooLong) = number.multipliedReportingOverflow(by: 10)
+            let (sum, tooLarge) = shifted.addingReportingOverflow(Int64(digit))
+            isBeyond = isBeyond || tooLong || tooLarge
             number = sum
         }
-        self = .number(number)
+        self = isBeyond ? .beyondInt64 : .number(number)
     }
 }

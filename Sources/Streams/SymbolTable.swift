@@ -45,9 +45,11 @@ public struct SymbolTable {
 
     /// The symbol of a text with its ASCII letters in lower case.
     public mutating func internLowercased(_ text: UnsafeRawBufferPointer) -> Symbol {
-        guard text.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }) else {
-            return intern(text)
+        var hasCapitals = false
+        for index in 0..<text.count where text[index] != text[index].asciiLowercased {
+            hasCapitals = true
         }
+        guard hasCapitals else { return intern(text) }
         return withUnsafeTemporaryAllocation(byteCount: text.count, alignment: 1) { lower in
             for index in 0..<text.count { lower[index] = text[index].asciiLowercased }
             return intern(UnsafeRawBufferPointer(lower))

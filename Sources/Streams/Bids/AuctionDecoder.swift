@@ -30,14 +30,15 @@ struct AuctionDecoder {
         else { return 0 }
         // Elsewhere than on Apple's platforms a bundle is a name.
         if let text = bundle.string, case .notDigits = Digits(text) { return 0 }
-        return faults.optionalIdentifier(app, "bundle", field: "request.app.bundle") ?? 0
+        let number = faults.optionalIdentifier(app, "bundle", field: "request.app.bundle") ?? 0
+        return max(number, 0)
     }
 
     private mutating func bids(
         of value: JSONValue, request: JSONValue?, symbols: inout SymbolTable
     ) -> [BidsEvent.Bid] {
         var bids: [BidsEvent.Bid] = []
-        let imps = impressions(of: request)
+        let impressions = impressions(of: request)
         guard let response = faults.optionalObject(value, "response") else { return bids }
         let currency = faults.optionalText(response, "cur", field: "response.cur")
         let currencySymbol = currency.flatMap { $0.isEmpty ? nil : symbols.intern($0) }
@@ -51,7 +52,7 @@ struct AuctionDecoder {
             for bid in seatBids {
                 guard isObject(bid, "response.seatbid[].bid[]") else { continue }
                 bids.append(
-                    self.bid(bid, imps, seat: seatSymbol, currency: currencySymbol, &symbols))
+                    self.bid(bid, impressions, seat: seatSymbol, currency: currencySymbol, &symbols))
             }
         }
         return bids
@@ -62,30 +63,30 @@ struct AuctionDecoder {
         return value.isObject
     }
 
-    private mutating func impressions(of request: JSONValue?) -> JSONElements? {
-        guard let request else { return nil }
-        let imps = faults.array(request, "imp", field: "request.imp")
-        for imp in imps { _ = isObject(imp, "request.imp[]") }
-        return imps
+    private mutating func impressions(of request: JSONValue?) -> [Impression] {
+        guard let request else { return [] }
+        var impressions: [Impression] = []
+        for imp in faults.array(request, "imp", field: "request.imp")
+        where isObject(imp, "request.imp[]") {
+            impressions.append(Impression(imp, &faults))
+        }
+        return impressions
     }
 
     private mutating func bid(
-        _ bid: JSONValue, _ imps: JSONElements?, seat: Symbol, currency: Symbol,
+        _ bid: JSONValue, _ impressions: [Impression], seat: Symbol, currency: Symbol,
         _ symbols: inout SymbolTable
     ) -> BidsEvent.Bid {
-        if bid.member("price") == nil { _ = faults.missing("response.seatbid[].bid[].price") }
-        let price = faults.optionalPriceMicros(
-            bid, "price", field: "response.seatbid[].bid[].price")
-        let impID = faults.optionalText(bid, "impid", field: "response.seatbid[].bid[].impid")
-        let imp = impID.flatMap { id in
-            imps?.first { $0.member("id")?.string?.equals(id) == true }
+        let members = bid.members(["price", "impid", "ext"])
+        if members[0] == nil { _ = faults.missing("response.seatbid[].bid[].price") }
+        let price = faults.priceMicros(members[0], "response.seatbid[].bid[].price")
+        let impID = faults.text(members[1], "response.seatbid[].bid[].impid")
+        let impression = impID.flatMap { id in
+            impressions.first { $0.id?.equals(id) == true }
         }
-        let impExt = imp.flatMap { faults.optionalObject($0, "ext", field: "request.imp[].ext") }
-        let offer = impExt?.member("skadn")
-        let ext = faults.optionalObject(bid, "ext", field: "response.seatbid[].bid[].ext")
-        let object = ext?.member("skadn")
-        let skadn = object.map { Skadn(bid: $0, offer: offer) }
-        let fault = skadn?.firstFault
+        let ext = faults.object(members[2], "response.seatbid[].bid[].ext")
+        let skadn = ext?.member("skadn").map { Skadn($0) }
+        let fault = skadn?.firstFault(offer: impression?.skadn)
         return BidsEvent.Bid(
             seat: seat,
             campaign: skadn?.campaignKey(&symbols) ?? .unknown,
@@ -93,19 +94,17 @@ struct AuctionDecoder {
             currency: currency,
             priceMicros: price ?? 0,
             overlay: overlay(
-                imp, offer: offer, object: object, isValid: skadn != nil && fault == nil),
+                impression, skadn?.overlay, isValid: skadn != nil && fault == nil),
             fault: fault)
     }
 
-    private mutating func overlay(
-        _ imp: JSONValue?, offer: JSONValue?, object: JSONValue?, isValid: Bool
+    private func overlay(
+        _ impression: Impression?, _ overlay: JSONValue?, isValid: Bool
     ) -> BidsEvent.OverlayFlags {
         var flags = BidsEvent.OverlayFlags()
-        let impression = imp.map { ImpressionGates($0, &faults) }
-        if let signal = offer?.member("skoverlay") {
+        if let signal = impression?.skadn?.overlay {
             flags.isSignalled = signal.isArray ? !signal.elements.isEmpty : signal.isOne
         }
-        let overlay = object?.member("skoverlay")
         if let overlay, overlay.isObject {
             flags.isRequested = overlay.member("present")?.isOne ?? true
         }
@@ -142,20 +141,25 @@ private struct DeviceGates {
     }
 }
 
-/// What an impression has to be for an overlay: full screen, and with HyBid of a version that can.
-/// The version gates are HyBid's alone (seed document of SKOverlay, "Conditions").
-private struct ImpressionGates {
+/// An impression that was offered. An overlay needs it to be full screen, and HyBid's version gates
+/// (seed document of SKOverlay, "Conditions") to be passed; they are HyBid's alone.
+private struct Impression {
+    let id: UnsafeRawBufferPointer?
+    /// `ext.skadn`, well-formed or not.
+    let skadn: SkadnOffer?
     private let isFullScreen: Bool
     private let isOtherSDK: Bool
     private let version: DottedVersion?
 
     init(_ imp: JSONValue, _ faults: inout FieldFaults) {
-        isFullScreen = faults.optionalInteger(imp, "instl", field: "request.imp[].instl") == 1
-        let sdk = faults.optionalText(
-            imp, "displaymanager", field: "request.imp[].displaymanager")
+        let members = imp.members(["id", "ext", "instl", "displaymanager", "displaymanagerver"])
+        id = faults.text(members[0], "request.imp[].id")
+        skadn = faults.object(members[1], "request.imp[].ext")?.member("skadn")
+            .map { SkadnOffer($0) }
+        isFullScreen = faults.integer(members[2], "request.imp[].instl") == 1
+        let sdk = faults.text(members[3], "request.imp[].displaymanager")
         isOtherSDK = sdk.map { !$0.containsIgnoringCase("hybid") } ?? false
-        let version = faults.optionalText(
-            imp, "displaymanagerver", field: "request.imp[].displaymanagerver")
+        let version = faults.text(members[4], "request.imp[].displaymanagerver")
         self.version = version.flatMap { DottedVersion($0) }
     }
 

@@ -34,8 +34,8 @@ enum InAppOfferDecoder {
         _ value: JSONValue, currency: UnsafeRawBufferPointer?, _ faults: inout FieldFaults
     ) {
         let keyword = faults.optionalText(value, "keyword")
-        if value.member("competition_type") == nil { _ = faults.missing("competition_type") }
-        if let competition = faults.optionalText(value, "competition_type") {
+        let competition = faults.requiredID(value, "competition_type")
+        if !competition.isEmpty {
             if competition.equals("price") {
                 if value.member("price") == nil { _ = faults.missing("price") }
                 if value.member("currency") == nil || currency?.isEmpty == true {

@@ -1,119 +1,175 @@
 import JSONReader
 
-/// The skadn object of a bid, held against that of its impression (IAB's SKAdNetwork extension of
-/// OpenRTB). Malformed members are faults, never rejections.
+/// The skadn object of a bid (IAB's SKAdNetwork extension of OpenRTB). Malformed members are faults,
+/// never rejections.
 struct Skadn {
-    private let bid: JSONValue
-    private let offer: JSONValue?
+    /// The version as the bid says it; nil when that is no text.
+    let version: UnsafeRawBufferPointer?
+    /// The overlay that the bid asks for.
+    let overlay: JSONValue?
+    private let number: DottedVersion?
+    private let network: UnsafeRawBufferPointer?
+    private let campaign: Int64?
+    private let sourceIdentifier: JSONValue?
+    private let itunesItem: Int64?
+    private let sourceApp: SkadnSourceApp
+    private let fidelities: JSONValue?
+    private let isSignedAtRoot: Bool
 
-    /// `offer` is the impression's `ext.skadn`, when it has one.
-    init(bid: JSONValue, offer: JSONValue?) {
-        self.bid = bid
-        self.offer = offer
+    init(_ bid: JSONValue) {
+        let members = bid.members([
+            "version", "network", "campaign", "sourceidentifier", "itunesitem", "sourceapp",
+            "fidelities", "skoverlay", "nonce", "timestamp", "signature",
+        ])
+        version = members[0]?.skadnText
+        number = version.flatMap { DottedVersion($0) }
+        network = members[1]?.skadnText
+        campaign = members[2]?.skadnNumber
+        sourceIdentifier = members[3]
+        itunesItem = members[4]?.skadnNumber
+        sourceApp = SkadnSourceApp(members[5])
+        fidelities = members[6]
+        overlay = members[7]
+        isSignedAtRoot = Self.isSigned(members[8], members[9], members[10])
     }
-
-    var version: UnsafeRawBufferPointer? { Self.text(bid, "version") }
 
     /// The campaign key, as far as the members are well-formed.
     func campaignKey(_ symbols: inout SymbolTable) -> CampaignKey {
-        var key = CampaignKey.unknown
-        if let network = Self.text(bid, "network") {
-            key.adNetworkID = symbols.internLowercased(network)
-        }
-        key.campaign =
-            Self.identifier(bid, "sourceidentifier", &symbols)
-            ?? Self.number(bid, "campaign").map { symbols.intern(decimal: $0) }
-            ?? Self.identifier(bid, "campaign", &symbols) ?? .empty
-        key.appID = Self.number(bid, "itunesitem") ?? 0
-        key.sourceAppID = Self.number(bid, "sourceapp") ?? 0
-        return key
+        CampaignKey(
+            adNetworkID: network.map { symbols.internLowercased($0) } ?? .empty,
+            campaign: sourceIdentifier.flatMap { Self.digits($0, &symbols) }
+                ?? campaign.map { symbols.intern(decimal: $0) } ?? .empty,
+            appID: itunesItem ?? 0,
+            sourceAppID: sourceApp.number ?? 0)
     }
 
-    /// The first rule that is broken, in the contract's order.
-    var firstFault: SkadnFault? {
-        guard bid.isObject, let version, isOffered(version) else { return .version }
-        guard isListed(Self.text(bid, "network")) else { return .network }
-        guard isSameSourceApp else { return .sourceApp }
-        guard Self.number(bid, "itunesitem").map({ $0 >= 0 }) == true else { return .itunesItem }
-        let isFourOrLater = DottedVersion(version).map { $0 >= DottedVersion(4, 0) } ?? false
-        guard isFourOrLater ? hasSourceIdentifier : hasCampaign else { return .campaign }
-        guard isSigned(version) else { return .signature }
+    /// The first rule that is broken, in the contract's order, held against the impression's offer.
+    func firstFault(offer: SkadnOffer?) -> SkadnFault? {
+        guard let version, let offer, offer.offers(version: version) else { return .version }
+        guard let network, offer.lists(network: network) else { return .network }
+        guard sourceApp.isSame(as: offer.sourceApp) else { return .sourceApp }
+        guard itunesItem != nil else { return .itunesItem }
+        guard hasCampaign else { return .campaign }
+        guard isSigned else { return .signature }
         return nil
     }
 
-    private func isOffered(_ version: UnsafeRawBufferPointer) -> Bool {
-        guard let offer else { return false }
-        if let versions = offer.member("versions"), versions.isArray {
-            return versions.elements.contains { $0.string?.equals(version) == true }
+    /// There is no rule yet for versions beyond 4.0.
+    private var hasCampaign: Bool {
+        guard let number, number >= DottedVersion(4, 0) else {
+            return campaign.map { (1...100).contains($0) } ?? false
         }
-        return offer.member("version")?.string?.equals(version) == true
-    }
-
-    private func isListed(_ network: UnsafeRawBufferPointer?) -> Bool {
-        guard let network, let offer else { return false }
-        let list = offer.member("skadnetlist")
-        if list?.member("max")?.number != nil { return true }
-        return [offer.member("skadnetids"), list?.member("addl")].contains { networks in
-            networks?.elements.contains { $0.string?.equalsIgnoringCase(network) == true } == true
-        }
-    }
-
-    private var isSameSourceApp: Bool {
-        guard let offer else { return false }
-        if let ours = Self.number(bid, "sourceapp") { return Self.number(offer, "sourceapp") == ours }
-        guard let ours = Self.text(bid, "sourceapp"), let theirs = Self.text(offer, "sourceapp")
-        else { return false }
-        return ours.equals(theirs)
+        return number > DottedVersion(4, 0) || hasSourceIdentifier
     }
 
     private var hasSourceIdentifier: Bool {
-        guard let value = bid.member("sourceidentifier") else { return false }
-        if let text = value.string {
+        guard let sourceIdentifier else { return false }
+        if let text = sourceIdentifier.string {
             guard case .number = Digits(text) else { return false }
             return text.count <= 4
         }
-        guard case .exact(let number)? = value.number?.asInteger else { return false }
-        return (0...9999).contains(number)
+        return sourceIdentifier.skadnNumber.map { $0 <= 9999 } ?? false
     }
 
-    private var hasCampaign: Bool {
-        Self.number(bid, "campaign").map { (1...100).contains($0) } ?? false
-    }
-
-    private func isSigned(_ version: UnsafeRawBufferPointer) -> Bool {
-        guard let version = DottedVersion(version) else { return true }
-        if version >= DottedVersion(2, 2) {
-            guard let fidelities = bid.member("fidelities"), fidelities.isArray else { return false }
+    private var isSigned: Bool {
+        guard let number else { return true }
+        if number >= DottedVersion(2, 2) {
+            guard let fidelities, fidelities.isArray else { return false }
             return !fidelities.elements.isEmpty && fidelities.elements.allSatisfy(Self.isSigned)
         }
-        return version < DottedVersion(2, 0) || Self.isSigned(bid)
+        return number < DottedVersion(2, 0) || isSignedAtRoot
     }
 
-    private static func isSigned(_ object: JSONValue) -> Bool {
-        text(object, "nonce") != nil && number(object, "timestamp") != nil
-            && text(object, "signature") != nil
+    private static func isSigned(_ fidelity: JSONValue) -> Bool {
+        let members = fidelity.members(["nonce", "timestamp", "signature"])
+        return isSigned(members[0], members[1], members[2])
     }
 
+    private static func isSigned(
+        _ nonce: JSONValue?, _ timestamp: JSONValue?, _ signature: JSONValue?
+    ) -> Bool {
+        nonce?.skadnText != nil && timestamp?.skadnNumber != nil && signature?.skadnText != nil
+    }
+
+    /// A string of digits as it is (a source identifier keeps its zeros), or a number in digits.
+    private static func digits(_ value: JSONValue, _ symbols: inout SymbolTable) -> Symbol? {
+        if let text = value.skadnText {
+            if case .notDigits = Digits(text) { return nil }
+            return symbols.intern(text)
+        }
+        return value.skadnNumber.map { symbols.intern(decimal: $0) }
+    }
+}
+
+/// A source app: an App Store id where it is digits, else a bundle's name.
+struct SkadnSourceApp {
+    let number: Int64?
+    private let text: UnsafeRawBufferPointer?
+
+    init(_ value: JSONValue?) {
+        number = value?.skadnNumber
+        text = value?.skadnText
+    }
+
+    /// False when either is absent.
+    func isSame(as other: SkadnSourceApp) -> Bool {
+        if let number { return number == other.number }
+        guard let text, let theirs = other.text else { return false }
+        return text.equals(theirs)
+    }
+}
+
+/// The skadn object of an impression: what a bid may answer with.
+struct SkadnOffer {
+    let sourceApp: SkadnSourceApp
+    /// The overlay signal: a list of attributes, or 1.
+    let overlay: JSONValue?
+    private let versions: JSONValue?
+    private let version: JSONValue?
+    private let networks: JSONValue?
+    private let networkList: JSONValue?
+
+    init(_ offer: JSONValue) {
+        let members = offer.members([
+            "sourceapp", "skoverlay", "versions", "version", "skadnetids", "skadnetlist",
+        ])
+        sourceApp = SkadnSourceApp(members[0])
+        overlay = members[1]
+        versions = members[2]
+        version = members[3]
+        networks = members[4]
+        networkList = members[5]
+    }
+
+    func offers(version wanted: UnsafeRawBufferPointer) -> Bool {
+        guard let versions else { return version?.string?.equals(wanted) == true }
+        return versions.elements.contains { $0.string?.equals(wanted) == true }
+    }
+
+    func lists(network: UnsafeRawBufferPointer) -> Bool {
+        networkList?.member("max") != nil || Self.holds(networks, network)
+            || Self.holds(networkList?.member("addl"), network)
+    }
+
+    private static func holds(_ networks: JSONValue?, _ network: UnsafeRawBufferPointer) -> Bool {
+        networks?.elements.contains { $0.string?.equalsIgnoringCase(network) == true } == true
+    }
+}
+
+extension JSONValue {
     /// A string that is not empty.
-    private static func text(_ object: JSONValue, _ name: StaticString) -> UnsafeRawBufferPointer? {
-        guard let text = object.member(name)?.string, !text.isEmpty else { return nil }
+    fileprivate var skadnText: UnsafeRawBufferPointer? {
+        guard let text = string, !text.isEmpty else { return nil }
         return text
     }
 
-    /// A number, or a string of digits, within 64 bits.
-    private static func number(_ object: JSONValue, _ name: StaticString) -> Int64? {
-        guard let value = object.member(name) else { return nil }
-        if case .exact(let number)? = value.number?.asInteger { return number }
-        guard let text = value.string, case .number(let number) = Digits(text) else { return nil }
+    /// A number that is not negative, or a string of digits, within 64 bits.
+    fileprivate var skadnNumber: Int64? {
+        if let text = string {
+            guard case .number(let number) = Digits(text) else { return nil }
+            return number
+        }
+        guard case .exact(let number)? = number?.asInteger, number >= 0 else { return nil }
         return number
-    }
-
-    /// A text as it is (a source identifier keeps its zeros), or a number in digits.
-    private static func identifier(
-        _ object: JSONValue, _ name: StaticString, _ symbols: inout SymbolTable
-    ) -> Symbol? {
-        if let text = text(object, name) { return symbols.intern(text) }
-        guard case .exact(let number)? = object.member(name)?.number?.asInteger else { return nil }
-        return symbols.intern(decimal: number)
     }
 }

@@ -24,8 +24,6 @@ struct PartnerDocument {
             text.raw(revision)
             text.name("partner")
             text.string(partner)
-            text.name("verdict")
-            text.string(verdict.name)
             text.name("postback")
             writePostback(envelope, claims, to: &text)
             text.name("conversion")

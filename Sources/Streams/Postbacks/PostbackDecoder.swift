@@ -31,9 +31,9 @@ final class PostbackDecoder {
 
     /// Decodes a postback of SKAdNetwork 1.0 to 4.0, or of an unknown version.
     func skAdNetwork(
-        _ value: JSONValue, isRelayed: Bool
+        _ value: JSONValue, via: PostbackRoute?
     ) throws(Rejection) -> (PostbackEvent, AttestationRequest) {
-        faults = FieldFaults()
+        begin(via)
         var event = PostbackEvent(framework: .skAdNetwork)
         let version = faults.optionalText(value, "version")
         let layout = version.map { SKAdNetworkLayout(version: $0) } ?? .v1_0
@@ -56,15 +56,15 @@ final class PostbackDecoder {
         event.appID = claims.appID
         guard layout != nil else { return (event, .unverifiable) }
         let request = AttestationRequest.skAdNetwork(
-            claims, signature: signature, isRelayed: isRelayed, arena: &bytes)
+            claims, signature: signature, isRelayed: via == .relay, arena: &bytes)
         return (event, request)
     }
 
     /// Decodes a postback of AdAttributionKit.
     func adAttributionKit(
-        _ value: JSONValue
+        _ value: JSONValue, via: PostbackRoute?
     ) throws(Rejection) -> (PostbackEvent, AttestationRequest) {
-        faults = FieldFaults()
+        begin(via)
         var event = PostbackEvent(framework: .adAttributionKit)
         readUnsigned(value, &event)
         readInteraction(value, &event)
@@ -81,6 +81,13 @@ final class PostbackDecoder {
         }
         if let rejection = faults.rejection { throw rejection }
         return (event, request)
+    }
+
+    private func begin(_ via: PostbackRoute?) {
+        faults = FieldFaults()
+        if via == nil {
+            faults.note(.outOfRange, "ce_via", "is not device, developer-copy or relay")
+        }
     }
 
     private static var firstVersion: UnsafeRawBufferPointer {
@@ -128,7 +135,7 @@ extension PostbackDecoder {
             claims.campaignID = campaignID
             event.campaign = .number(campaignID)
         } else {
-            event.campaign = sourceIdentifier(value, isJudged: layout != nil)
+            event.campaign = sourceIdentifier(value, isRequired: layout != nil)
             claims.sourceIdentifier = value.member("source-identifier")?.string
             if case .number(let number) = event.campaign {
                 claims.sourceIdentifier = text(of: number)
@@ -201,7 +208,7 @@ extension PostbackDecoder {
         event.transaction = keep(faults.requiredID(claims, "postback-identifier"))
         event.appID = appID(claims, "advertised-item-identifier")
         event.sourceAppID = faults.optionalIdentifier(claims, "publisher-item-identifier")
-        event.campaign = sourceIdentifier(claims, isJudged: true)
+        event.campaign = sourceIdentifier(claims, isRequired: true)
         event.sequenceIndex = Int(sequenceIndex(claims) ?? 0)
         event.didWin = faults.optionalBoolean(claims, "did-win") ?? false
         guard let type = faults.optionalText(claims, "conversion-type") else { return }
@@ -278,29 +285,24 @@ extension PostbackDecoder {
         return index
     }
 
-    /// The source identifier: a string of 1 to 4 digits, which keeps its zeros, or such a number. That
-    /// of an unknown version is taken as it comes.
+    /// The source identifier: a string of 1 to 4 digits, which keeps its zeros, or such a number.
     private func sourceIdentifier(
-        _ value: JSONValue, isJudged: Bool
+        _ value: JSONValue, isRequired: Bool
     ) -> PostbackEvent.Campaign {
         let member = value.member("source-identifier")
         guard let member, member.string?.isEmpty != true else {
-            if isJudged { _ = faults.missing("source-identifier") }
+            if isRequired { _ = faults.missing("source-identifier") }
             return .none
         }
         if let text = member.string {
-            if isJudged {
-                guard case .number = Digits(text), text.count <= 4 else {
-                    faults.note(.outOfRange, "source-identifier", "is not 1 to 4 digits")
-                    return .none
-                }
-            }
-            return .text(keep(text))
+            if case .number = Digits(text), text.count <= 4 { return .text(keep(text)) }
+            faults.note(.outOfRange, "source-identifier", "is not 1 to 4 digits")
+            return .none
         }
         guard let number = faults.optionalIdentifier(value, "source-identifier") else {
             return .none
         }
-        if isJudged, !(0...9999).contains(number) {
+        if !(0...9999).contains(number) {
             faults.note(.outOfRange, "source-identifier", "is not 1 to 4 digits")
         }
         return .number(number)

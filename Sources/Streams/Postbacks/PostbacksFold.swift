@@ -195,18 +195,11 @@ extension PostbacksFold {
     ) throws(Rejection) -> (PostbackEvent, AttestationRequest) {
         let value = try envelope.value(
             of: record, parser: parser, maxRecordBytes: configuration.maxRecordBytes)
-        switch envelope.type ?? .byDefault {
-        case .skAdNetwork:
-            let isRelayed = try Self.isRelayed(record)
-            return try decoder.skAdNetwork(value, isRelayed: isRelayed)
-        case .adAttributionKit:
-            return try decoder.adAttributionKit(value)
+        let via = PostbackRoute(record)
+        return switch envelope.type ?? .byDefault {
+        case .skAdNetwork: try decoder.skAdNetwork(value, via: via)
+        case .adAttributionKit: try decoder.adAttributionKit(value, via: via)
         }
-    }
-
-    private static func isRelayed(_ record: RecordView) throws(Rejection) -> Bool {
-        guard let via = record.headers.first(named: "ce_via") else { return false }
-        return via.equals("relay")
     }
 
     private func advance(_ record: RecordView) -> RecordPlace {

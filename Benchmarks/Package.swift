@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "weir-benchmarks",
+    dependencies: [
+        .package(name: "weir", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "weir-benchmarks",
+            dependencies: [
+                .product(name: "WeirLibraries", package: "weir"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)])
+    ],
+    cxxLanguageStandard: .cxx17
+)

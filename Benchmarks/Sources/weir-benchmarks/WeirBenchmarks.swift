@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// The benchmarks of Weir.
+@main
+struct WeirBenchmarks: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "weir-benchmarks",
+        abstract: "Measures Weir's workers beside what bounds them, in one run.",
+        subcommands: [AuctionsBenchmark.self])
+}

@@ -1,0 +1,135 @@
+import AggregateStore
+import Streams
+
+/// The rows of a dump, in order of their columns.
+public struct Dump: Sendable {
+    /// A row: its columns' values and its exact sums.
+    public struct Row: Sendable {
+        /// One for each column; booleans are 0 and 1.
+        public let columns: [StoredValue]
+        /// One for each measure.
+        public let measures: [Int128]
+    }
+
+    /// The columns, in the order in which rows are sorted.
+    public let columns: [DumpColumn]
+    /// Names of the measures.
+    public let measures: [String]
+    /// The rows; those of zeros are left out.
+    public let rows: [Row]
+}
+
+extension StoreSet {
+    /// Reads an aggregate from the stores.
+    ///
+    /// - Throws: `noStore` when there is none that could have it; `unknownDump`, `unknownColumn` and
+    ///   `badCondition` for what cannot be asked.
+    public func dump(_ query: DumpQuery) throws(InspectionError) -> Dump {
+        let plan = try DumpPlan(query)
+        return try view(of: plan.description.streams) { try $0.dump(plan) }
+    }
+}
+
+extension StoreView {
+    /// Reads an aggregate: sums over the partitions.
+    func dump(_ plan: DumpPlan) throws -> Dump {
+        var sums: [[StoredValue]: [Int128]] = [:]
+        try forEachRow(plan) { values, measures in
+            let key = plan.places.map { values[$0] }
+            sums[key, default: Array(repeating: 0, count: measures.count)].add(measures)
+        }
+        let isCounted = !plan.measures.isEmpty
+        let rows = sums.filter { !isCounted || $0.value.contains { $0 != 0 } }
+            .map { Dump.Row(columns: $0.key, measures: isCounted ? $0.value : []) }
+            .sorted { $0.columns.lexicographicallyPrecedes($1.columns) }
+        return Dump(columns: plan.columns, measures: plan.measures, rows: rows)
+    }
+
+    /// Calls `body` with each row that is asked for, of every copy, with the values of all columns.
+    private func forEachRow(
+        _ plan: DumpPlan, _ body: ([StoredValue], [Int64]) -> Void
+    ) throws {
+        for copy in copies where plan.description.streams.contains(copy.stream) {
+            switch plan.description.source {
+            case .aggregate(let table): try forEachRow(of: table, in: copy, plan, body)
+            case .refusals(let kind): try forEachRefusal(kind, in: copy, plan, body)
+            }
+        }
+    }
+
+    private func forEachRow(
+        of table: AggregateTable, in copy: Copy, _ plan: DumpPlan,
+        _ body: ([StoredValue], [Int64]) -> Void
+    ) throws {
+        var hours = HourColumn()
+        try copy.snapshot.forEachRow(of: table, partitions: copy.numbers) { columns, measures in
+            var values: [StoredValue] = []
+            values.reserveCapacity(columns.count + 1)
+            var timeMilliseconds: Int64 = 0
+            for (column, value) in zip(table.columns, columns) {
+                values.append(value)
+                guard column.kind == .hour, case .text(let text) = value else { continue }
+                let hour = hours.hour(text)
+                timeMilliseconds = hour.milliseconds
+                values.append(.text(hour.day))
+            }
+            if plan.includes(values, timeMilliseconds: timeMilliseconds) { body(values, measures) }
+        }
+    }
+
+    private func forEachRefusal(
+        _ kind: RefusalKind, in copy: Copy, _ plan: DumpPlan,
+        _ body: ([StoredValue], [Int64]) -> Void
+    ) throws {
+        for state in copy.partitions {
+            var next = Int64.min
+            while true {
+                let refusals = try copy.snapshot.refused(
+                    partition: state.partition, from: next, limit: Self.refusalsAtOnce)
+                for refusal in refusals where kind.includes(reason: refusal.reason) {
+                    let values = refusal.columns(topic: copy.snapshot.topic)
+                    let time = refusal.timestampMilliseconds
+                    if plan.includes(values, timeMilliseconds: time) { body(values, [1]) }
+                }
+                guard let last = refusals.last else { break }
+                next = last.offset + 1
+            }
+        }
+    }
+
+    /// Refused records come with their bytes: so many of them are held at once.
+    private static let refusalsAtOnce = 500
+}
+
+/// Reads the texts of an hour column, of which there are few different ones.
+private struct HourColumn {
+    private var known: [String: (milliseconds: Int64, day: String)] = [:]
+
+    mutating func hour(_ text: String) -> (milliseconds: Int64, day: String) {
+        if let hour = known[text] { return hour }
+        // Years of five digits and more are later than whatever is asked for.
+        let milliseconds = UTC.milliseconds(text: text) ?? .max
+        let hour = (milliseconds, String(text.prefix { $0 != "T" }))
+        known[text] = hour
+        return hour
+    }
+}
+
+extension StoredRefusal {
+    /// The values of the columns of a dump of refused records.
+    fileprivate func columns(topic: String) -> [StoredValue] {
+        let hour = Hour(containing: timestampMilliseconds).text
+        return [
+            .text(topic), .integer(Int64(partition)), .integer(offset),
+            .integer(timestampMilliseconds), .text(hour),
+            .text(String(hour.prefix { $0 != "T" })), .text(type), .text(reason), .text(detail),
+        ]
+    }
+}
+
+extension [Int128] {
+    /// Adds sums of 64 bits: so many of them fit that no store holds enough to overflow 128.
+    fileprivate mutating func add(_ measures: [Int64]) {
+        for index in indices { self[index] += Int128(measures[index]) }
+    }
+}

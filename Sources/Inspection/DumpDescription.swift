@@ -1,0 +1,94 @@
+import Streams
+
+/// A column of a dump.
+public struct DumpColumn: Sendable {
+    /// The name, as `--by` and `--where` use it.
+    public let name: String
+    /// What it holds.
+    public let kind: AggregateTable.ColumnKind
+    /// False for one that is there only when it is asked for.
+    public let isDefault: Bool
+
+    init(_ name: String, _ kind: AggregateTable.ColumnKind, isDefault: Bool = true) {
+        self.name = name
+        self.kind = kind
+        self.isDefault = isDefault
+    }
+}
+
+/// What a dump has to show: the columns that rows are sorted by, and the measures that add up.
+public struct DumpDescription: Sendable {
+    /// Where the rows come from.
+    enum Source: Sendable {
+        /// A table of sums.
+        case aggregate(AggregateTable)
+        /// Records that were kept instead of counted.
+        case refusals(RefusalKind)
+    }
+
+    /// The name of the dump.
+    public let name: String
+    /// Its columns, in order.
+    public let columns: [DumpColumn]
+    /// Its measures, in order; the records of refusals are counted only when they are grouped.
+    public let measures: [String]
+    /// The streams whose stores have such rows.
+    let streams: [String]
+    let source: Source
+
+    /// Every dump, by name in bytewise order.
+    public static let all: [DumpDescription] =
+        (BidsFold.tables.map { aggregate($0, of: [BidsFold.streamName]) }
+        + PostbacksFold.tables.map { aggregate($0, of: [PostbacksFold.streamName]) }
+        + [aggregate(OutcomeKey.table, of: StoreSet.streams)]
+        + RefusalKind.allCases.map(refusals))
+        .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+
+    /// The dump of a name. Throws `unknownDump`.
+    public static func named(_ name: String) throws(InspectionError) -> DumpDescription {
+        guard let found = all.first(where: { $0.name == name }) else {
+            throw .unknownDump(name, known: all.map(\.name))
+        }
+        return found
+    }
+
+    private static func aggregate(
+        _ table: AggregateTable, of streams: [String]
+    ) -> DumpDescription {
+        let columns = table.columns.flatMap { column in
+            column.kind == .hour
+                ? [DumpColumn(column.name, .hour), DumpColumn("day", .text, isDefault: false)]
+                : [DumpColumn(column.name, column.kind)]
+        }
+        return DumpDescription(
+            name: table.name, columns: columns, measures: table.measures, streams: streams,
+            source: .aggregate(table))
+    }
+
+    private static func refusals(_ kind: RefusalKind) -> DumpDescription {
+        DumpDescription(
+            name: kind.rawValue,
+            columns: [
+                DumpColumn("topic", .text), DumpColumn("partition", .integer),
+                DumpColumn("offset", .integer), DumpColumn("timestamp", .integer),
+                DumpColumn("hour", .hour, isDefault: false),
+                DumpColumn("day", .text, isDefault: false), DumpColumn("type", .text),
+                DumpColumn("reason", .text), DumpColumn("detail", .text),
+            ],
+            measures: ["records"], streams: StoreSet.streams, source: .refusals(kind))
+    }
+}
+
+/// Why records were kept instead of counted; the raw value is the name of the dump.
+enum RefusalKind: String, CaseIterable, Sendable {
+    case rejected, untrusted, conflicts
+
+    /// Whether a stored reason is of this kind.
+    func includes(reason: String) -> Bool {
+        switch reason {
+        case "untrusted": self == .untrusted
+        case "conflict": self == .conflicts
+        default: self == .rejected
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// What is asked of a dump.
+public struct DumpQuery: Sendable {
+    /// How rows are put together.
+    public enum Grouping: Equatable, Sendable {
+        /// By every column, as they are stored.
+        case all
+        /// Everything in one row without columns.
+        case total
+        /// By these columns.
+        case columns([String])
+
+        /// Reads a comma-separated list of columns, or `total`. Throws `badColumns`.
+        public init(_ text: String) throws(InspectionError) {
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            guard names != ["total"] else {
+                self = .total
+                return
+            }
+            guard names.allSatisfy({ !$0.isEmpty && $0 != "total" }) else {
+                throw .badColumns(text)
+            }
+            self = .columns(names)
+        }
+    }
+
+    /// A column and the value that it has to have.
+    public struct Condition: Equatable, Sendable {
+        /// Name of the column.
+        public var column: String
+        /// The value, as a person writes it.
+        public var value: String
+
+        /// Makes a condition.
+        public init(column: String, value: String) {
+            self.column = column
+            self.value = value
+        }
+    }
+
+    /// Name of the dump.
+    public var name: String
+    /// How rows are put together.
+    public var grouping: Grouping
+    /// Only rows of this time or later: their hour, for refused records their timestamp; milliseconds
+    /// since 1970.
+    public var sinceMilliseconds: Int64?
+    /// Only rows from before this time.
+    public var untilMilliseconds: Int64?
+    /// What else has to hold, all of it.
+    public var conditions: [Condition]
+
+    /// Asks for a dump.
+    public init(
+        name: String,
+        grouping: Grouping = .all,
+        sinceMilliseconds: Int64? = nil,
+        untilMilliseconds: Int64? = nil,
+        conditions: [Condition] = []
+    ) {
+        self.name = name
+        self.grouping = grouping
+        self.sinceMilliseconds = sinceMilliseconds
+        self.untilMilliseconds = untilMilliseconds
+        self.conditions = conditions
+    }
+}

@@ -1,0 +1,64 @@
+import AggregateStore
+import Crypto
+
+extension StoreSet {
+    /// One text for everything that the stores hold: equal for equal logs and configurations, whatever
+    /// happened on the way.
+    ///
+    /// SHA-256 of lines: the rows of every dump (its name, a space, the row as JSON without `detail`,
+    /// sorted as bytes), then for each stream and partition the next offset, the ids that are
+    /// remembered, what is for partners, and the configurations that were in force.
+    ///
+    /// - Returns: `sha256:` and 64 hex digits.
+    /// - Throws: `noStore` when there is no store at all.
+    public func digest() throws(InspectionError) -> String {
+        try view(of: Self.streams) { view in
+            var lines = HashedLines()
+            for description in DumpDescription.all
+            where !view.streams.isDisjoint(with: description.streams) {
+                let dump = try view.dump(DumpPlan(DumpQuery(name: description.name)))
+                var rows = dump.rows.map { dump.json($0, leavingOut: ["detail"]) }
+                rows.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+                for row in rows { lines.add("\(description.name) \(row)") }
+            }
+            for stream in Self.streams { try view.hashPartitions(of: stream, into: &lines) }
+            return lines.finish()
+        }
+    }
+}
+
+extension StoreView {
+    fileprivate func hashPartitions(of stream: String, into lines: inout HashedLines) throws {
+        let partitions = copies.filter { $0.stream == stream }
+            .flatMap { copy in copy.partitions.map { (copy.snapshot, $0) } }
+            .sorted { $0.1.partition < $1.1.partition }
+        for (snapshot, state) in partitions {
+            let place = "\(stream) \(state.partition)"
+            lines.add("\(place) next_offset \(state.nextOffset)")
+            for id in try snapshot.rememberedIDs(of: state) { lines.add("\(place) id \(id)") }
+            for id in try snapshot.outboxIDs(of: state.partition) {
+                lines.add("\(place) outbox \(id)")
+            }
+            for epoch in try snapshot.epochs(of: state.partition) {
+                lines.add("\(place) epoch \(epoch.fromOffset) \(epoch.configuration.hash)")
+            }
+        }
+    }
+}
+
+/// Lines on their way into a hash.
+private struct HashedLines {
+    private var hash = SHA256()
+
+    mutating func add(_ line: String) {
+        var line = line + "\n"
+        line.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+    }
+
+    consuming func finish() -> String {
+        let digits = hash.finalize().map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return "sha256:" + digits.joined()
+    }
+}

@@ -1,0 +1,93 @@
+import AggregateStore
+import Foundation
+import Streams
+
+/// The stores of all streams under some data directories, opened for reading.
+///
+/// Several directories may hold copies of a partition's state; the one that is folded furthest counts.
+public final class StoreSet {
+    /// The directories, as they were given.
+    public let directories: [String]
+    /// The opened stores of each stream, in the order of the directories.
+    private let readers: [(stream: String, readers: [StoreReader])]
+
+    /// The streams that have stores, in bytewise order.
+    public static let streams = [BidsFold.streamName, PostbacksFold.streamName]
+
+    /// Opens what stores there are; there may be none.
+    public init(directories: [String]) throws(InspectionError) {
+        self.directories = directories
+        var opened: [(stream: String, readers: [StoreReader])] = []
+        for stream in Self.streams {
+            opened.append((stream, try Self.open(stream, in: directories)))
+        }
+        readers = opened
+    }
+
+    /// Path of a stream's store in a data directory.
+    public static func path(of stream: String, in directory: String) -> String {
+        directory.hasSuffix("/") ? "\(directory)\(stream).sqlite" : "\(directory)/\(stream).sqlite"
+    }
+
+    private static func open(
+        _ stream: String, in directories: [String]
+    ) throws(InspectionError) -> [StoreReader] {
+        var readers: [StoreReader] = []
+        for directory in directories {
+            let path = path(of: stream, in: directory)
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            do throws(StoreError) {
+                let reader = try StoreReader(path: path)
+                guard reader.stream == stream else {
+                    throw .otherStream(path: path, found: reader.stream, wanted: stream)
+                }
+                readers.append(reader)
+            } catch {
+                throw .store(error)
+            }
+        }
+        return readers
+    }
+
+    /// Calls `body` with one consistent state of the stores of these streams.
+    ///
+    /// - Throws: `noStore` when none of the streams has a store.
+    func view<Value>(
+        of streams: [String], _ body: (StoreView) throws -> Value
+    ) throws(InspectionError) -> Value {
+        let chosen = readers.filter { streams.contains($0.stream) && !$0.readers.isEmpty }
+        guard !chosen.isEmpty else {
+            throw .noStore(streams: streams, directories: directories)
+        }
+        let flat = chosen.flatMap { entry in entry.readers.map { (entry.stream, $0) } }
+        var answer: Result<Value, InspectionError>?
+        do {
+            try Self.nest(flat[...], []) { snapshots in
+                do {
+                    answer = .success(try body(StoreView(snapshots)))
+                } catch let error as InspectionError {
+                    // The readers would take it for an error of SQLite.
+                    answer = .failure(error)
+                }
+            }
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch {
+            throw .store(.backend(operation: "read", path: flat[0].1.path, detail: "\(error)"))
+        }
+        guard let answer else { throw .noStore(streams: streams, directories: directories) }
+        return try answer.get()
+    }
+
+    /// Opens a snapshot within the one before, so that all are open when `body` is called.
+    private static func nest(
+        _ rest: ArraySlice<(String, StoreReader)>,
+        _ taken: [(stream: String, snapshot: StoreSnapshot)],
+        _ body: ([(stream: String, snapshot: StoreSnapshot)]) throws -> Void
+    ) throws {
+        guard let (stream, reader) = rest.first else { return try body(taken) }
+        try reader.snapshot { snapshot in
+            try nest(rest.dropFirst(), taken + [(stream, snapshot)], body)
+        }
+    }
+}

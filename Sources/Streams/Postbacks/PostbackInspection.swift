@@ -1,0 +1,192 @@
+import Attestation
+import EventLog
+import JSONReader
+
+/// What is to be said of a single postback: its verdict, and field by field what its signature covers.
+///
+/// It is prepared by the fold itself, so that it can never be judged differently than the same record.
+public struct PostbackInspection: Sendable {
+    /// Apple's two frameworks for attribution.
+    public enum Framework: Sendable {
+        /// SKAdNetwork.
+        case skAdNetwork
+        /// AdAttributionKit.
+        case adAttributionKit
+
+        var type: PostbacksEventType {
+            switch self {
+            case .skAdNetwork: .skAdNetwork
+            case .adAttributionKit: .adAttributionKit
+            }
+        }
+    }
+
+    /// Who signed it.
+    public let verdict: Verdict
+    /// The form that verified, and that is folded; `asGiven` when none did.
+    public let form: RelayForm
+    /// What the signature covers, in order; a value is nil when the field is needed and absent. Empty
+    /// for an unknown version.
+    public let signedFields: [SignedField]
+    /// The other fields of the document, in order; the signature itself is left out.
+    public let unsignedFields: [SignedField]
+
+    /// Judges a postback as the worker does.
+    ///
+    /// - Parameters:
+    ///   - document: the value of a record.
+    ///   - framework: what the record's type says.
+    ///   - isRelayed: whether the record's `ce_via` is `relay`.
+    ///   - keys: the keys to trust.
+    ///   - maxRecordBytes: a longer document is rejected.
+    /// - Throws: why the worker would reject it. Nil when there is no memory for a parser.
+    public static func inspect(
+        _ document: UnsafeRawBufferPointer, framework: Framework, isRelayed: Bool,
+        keys: TrustedKeys, maxRecordBytes: Int = 1_048_576
+    ) throws(Rejection) -> PostbackInspection? {
+        guard let parser = JSONParser(), let jwsParser = JSONParser() else { return nil }
+        let fold = PostbacksFold(
+            topic: PostbacksFold.streamName,
+            configuration: .init(
+                maxRecordBytes: maxRecordBytes, trustsDevelopment: false, models: [], partners: []),
+            attestor: Attestor(keys: keys, threadCount: 1), parser: parser, jwsParser: jwsParser,
+            memory: NoPostbacks())
+        let prepared = fold.prepare(batch(of: document, framework, isRelayed: isRelayed))
+        guard let item = prepared.items.first, let result = prepared.results().first else {
+            return nil
+        }
+        let event = try item.event.get()
+        guard let value = try? parser.parse(document) else { return nil }
+        let fields = SignedPostbackFields(value, event, prepared, form: result.form)
+        return PostbackInspection(
+            verdict: result.verdict, form: result.form,
+            signedFields: fields.signed(jwsParser), unsignedFields: fields.unsigned)
+    }
+
+    private static func batch(
+        of document: UnsafeRawBufferPointer, _ framework: Framework, isRelayed: Bool
+    ) -> RecordBatch {
+        let headers = RecordHeaders.encode([
+            .init("ce_type", "\(framework.type.name)"),
+            .init("ce_via", isRelayed ? "relay" : "device"),
+        ])
+        let batch = RecordBatch()
+        headers.withUnsafeBytes { headers in
+            batch.append(
+                partition: 0, offset: 0, timestampMilliseconds: 0, key: nil, headers: headers,
+                value: document)
+        }
+        return batch
+    }
+}
+
+/// The memory of a fold that looks at one postback only.
+private final class NoPostbacks: PostbackMemory {
+    func known(_ id: RecordID, partition: Int32) throws -> KnownPostback? { nil }
+}
+
+/// Tells the fields of a decoded document that are signed from those that are not.
+private struct SignedPostbackFields {
+    private let value: JSONValue
+    private let event: PostbackEvent
+    private let prepared: PreparedPostbacks
+    private let form: RelayForm
+
+    init(
+        _ value: JSONValue, _ event: PostbackEvent, _ prepared: PreparedPostbacks, form: RelayForm
+    ) {
+        self.value = value
+        self.event = event
+        self.prepared = prepared
+        self.form = form
+    }
+
+    /// The fields that are signed, in order.
+    func signed(_ jwsParser: JSONParser) -> [SignedField] {
+        switch event.framework {
+        case .adAttributionKit: jwsFields(jwsParser)
+        case .skAdNetwork: event.layout.map(claimedFields) ?? []
+        }
+    }
+
+    /// The document's other fields.
+    var unsigned: [SignedField] {
+        var named = Set(["attribution-signature", "jws-string"])
+        if let layout = event.layout { named.formUnion(claimedFields(layout).map(\.name)) }
+        return Self.members(of: value, except: named)
+    }
+
+    /// As the signature of the layout covers them; members were judged by the decoder before.
+    private func claimedFields(_ layout: SKAdNetworkLayout) -> [SignedField] {
+        prepared.bytes.withUnsafeBytes { bytes in
+            func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+                UnsafeRawBufferPointer(rebasing: bytes[range])
+            }
+            var claims = SKAdNetworkClaims(
+                version: text(event.version), adNetworkID: text(event.network),
+                appID: event.appID, transactionID: text(event.transaction))
+            claims.redownload = value.member("redownload")?.boolean
+            claims.sourceAppID = event.sourceAppID
+            claims.sourceDomain = event.sourceDomain.isEmpty ? nil : text(event.sourceDomain)
+            claims.fidelityType = event.interaction.fidelityType
+            claims.didWin = value.member("did-win")?.boolean
+            if value.member("postback-sequence-index") != nil {
+                claims.sequenceIndex = Int64(event.sequenceIndex)
+            }
+            switch event.campaign {
+            case .none:
+                return layout.signedFields(of: claims, form: form)
+            case .text(let range):
+                claims.sourceIdentifier = text(range)
+                return layout.signedFields(of: claims, form: form)
+            case .number(let number):
+                claims.campaignID = number
+                return Array(String(number).utf8).withUnsafeBytes { digits in
+                    claims.sourceIdentifier = digits
+                    return layout.signedFields(of: claims, form: form)
+                }
+            }
+        }
+    }
+
+    /// The key id and the algorithm of the JWS, then its claims.
+    private func jwsFields(_ jwsParser: JSONParser) -> [SignedField] {
+        var parts: [UInt8] = []
+        guard let text = value.member("jws-string")?.string,
+            let jws = CompactJWS(text, arena: &parts)
+        else { return [] }
+        return [jws.header, jws.payload].flatMap { range in
+            parts.withUnsafeBytes { bytes in
+                let part = UnsafeRawBufferPointer(rebasing: bytes[range])
+                return (try? jwsParser.parse(part)).map { Self.members(of: $0) } ?? []
+            }
+        }
+    }
+
+    private static func members(
+        of object: JSONValue, except omitted: Set<String> = []
+    ) -> [SignedField] {
+        var fields: [SignedField] = []
+        var seen = omitted
+        object.forEachMember { name, member in
+            let name = String(decoding: name, as: UTF8.self)
+            guard seen.insert(name).inserted else { return }
+            var json = JSONText()
+            json.value(member)
+            let text = member.string.map { String(decoding: $0, as: UTF8.self) }
+            fields.append(SignedField(name: name, value: text ?? json.text))
+        }
+        return fields
+    }
+}
+
+extension PostbackEvent.Interaction {
+    /// The number by which SKAdNetwork says it; nil when it is unknown.
+    fileprivate var fidelityType: Int64? {
+        switch self {
+        case .unknown: nil
+        case .view: 0
+        case .click: 1
+        }
+    }
+}

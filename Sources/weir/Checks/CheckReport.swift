@@ -1,0 +1,27 @@
+/// What was checked, in words: what is right, and what is wrong.
+struct CheckReport {
+    /// A line of the report.
+    enum Finding: Equatable {
+        case right(String)
+        case wrong(String)
+    }
+
+    private(set) var findings: [Finding] = []
+
+    /// Number of things that are wrong.
+    var wrongCount: Int { findings.count { if case .wrong = $0 { true } else { false } } }
+
+    /// The lines, with their ends.
+    var text: String {
+        findings.map { finding in
+            switch finding {
+            case .right(let words): "ok: \(words)\n"
+            case .wrong(let words): "wrong: \(words)\n"
+            }
+        }.joined()
+    }
+
+    mutating func note(right words: String) { findings.append(.right(words)) }
+
+    mutating func note(wrong words: String) { findings.append(.wrong(words)) }
+}

@@ -1,0 +1,94 @@
+import AggregateStore
+import EventLog
+import Foundation
+import Inspection
+import Streams
+
+/// Checks one store: that it opens, and that it goes on where the log does.
+struct StoreCheck {
+    let stream: String
+    let path: String
+
+    /// The store of a stream; nil when there is none in the directory.
+    init?(_ stream: String, in directory: String) {
+        self.stream = stream
+        path = StoreSet.path(of: stream, in: directory)
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+    }
+
+    /// Opens the store and compares it with the log, where there is one.
+    func run(_ log: EmbeddedLog?, topic configured: String?, into report: inout CheckReport) {
+        do {
+            let reader = try StoreReader(path: path)
+            guard reader.stream == stream else {
+                throw StoreError.otherStream(path: path, found: reader.stream, wanted: stream)
+            }
+            let (topic, states) = try reader.snapshot { ($0.topic, try $0.partitionStates()) }
+            let records = states.reduce(0) { $0 + $1.records }
+            let faults =
+                try topicFaults(topic, configured) + (log.map { try self.faults(topic, states, $0) } ?? [])
+            for fault in faults { report.note(wrong: "\(path): \(fault)") }
+            guard faults.isEmpty else { return }
+            report.note(
+                right: "store \(path): \(records) records of \(topic) in \(states.count) partitions")
+        } catch {
+            report.note(wrong: "\(error)")
+        }
+    }
+
+    private func topicFaults(_ topic: String, _ configured: String?) -> [String] {
+        guard let configured, configured != topic else { return [] }
+        return [
+            "it folds topic \(topic), and \(stream).yaml says \(configured): give --data another "
+                + "directory, or mend \(stream).yaml"
+        ]
+    }
+
+    private func faults(
+        _ topic: String, _ states: [PartitionState], _ log: EmbeddedLog
+    ) throws -> [String] {
+        guard let description = try log.topics().first(where: { $0.name == topic }) else {
+            return ["its topic \(topic) is not in \(log.address): give --log the one it was folded from"]
+        }
+        if let known = try recordedIdentity(topic), known != description.identity {
+            return [
+                "it was folded from another topic \(topic) than that of \(log.address): give --log "
+                    + "that one, or move the store away and fold again"
+            ]
+        }
+        let bounds = try log.reader(topic: topic).bounds()
+        return states.compactMap { state in
+            guard let bounds = bounds.first(where: { $0.partition == state.partition }) else {
+                return "partition \(state.partition) is not in \(log.address)"
+            }
+            if state.nextOffset < bounds.earliestOffset {
+                return "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
+                    + "log begins at \(bounds.earliestOffset): move the store away and fold again"
+            }
+            if state.nextOffset > bounds.endOffset {
+                return "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
+                    + "log ends at \(bounds.endOffset): give --log the one it was folded from"
+            }
+            return nil
+        }
+    }
+
+    /// The identity of the topic that the store was begun with; nil while a worker has the store, which
+    /// compared it itself.
+    private func recordedIdentity(_ topic: String) throws(StoreError) -> String? {
+        do throws(StoreError) {
+            switch stream {
+            case BidsFold.streamName:
+                return try AggregateStore(
+                    path: path, fold: BidsFold.self, topic: topic, logIdentity: ""
+                ).origin().logIdentity
+            default:
+                return try AggregateStore(
+                    path: path, fold: PostbacksFold.self, topic: topic, logIdentity: ""
+                ).origin().logIdentity
+            }
+        } catch .locked {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import EventLog
+import Inspection
+import Pipelines
+
+/// `weir check`
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Says what is wrong with the configuration, the log and the stores.",
+        discussion: "One line each. Ends with 1 when anything is wrong.")
+
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var topics: TopicsOptions
+
+    func run() throws {
+        var report = CheckReport()
+        let directory = pipelines.directory
+        report.check(directory)
+        let stores = data.directories.flatMap { data in
+            StoreSet.streams.compactMap { StoreCheck($0, in: data) }
+        }
+        let log = try openLog(isNeeded: !stores.isEmpty, &report)
+        let configured = [
+            "bids": try? directory.bids().stream.topic,
+            "postbacks": try? directory.postbacks().stream.topic,
+        ]
+        for store in stores {
+            store.run(log, topic: configured[store.stream] ?? nil, into: &report)
+        }
+        if stores.isEmpty {
+            report.note(right: "no stores yet in \(data.directories.joined(separator: ", "))")
+        }
+        let output = BufferedOutput()
+        try output.write(report.text)
+        try output.flush()
+        guard report.wrongCount == 0 else {
+            throw CommandError.failure(
+                "\(report.wrongCount) of \(report.findings.count) findings are wrong: see above")
+        }
+    }
+
+    /// Opens the log and checks its topics; nil when it cannot be read. A log that nobody named and
+    /// nobody has written to need not be there.
+    private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> EmbeddedLog? {
+        let environment = Environment()
+        do {
+            let log = try self.log.open(.existing, dataDirectories: data.directories)
+            try report.check(log, against: topics.directory)
+            return log
+        } catch LogError.noLog(let address)
+            where !isNeeded && self.log.log == nil && environment["WEIR_LOG"] == nil
+        {
+            report.note(right: "no log yet at \(address)")
+        } catch let error as LogError {
+            guard CommandError(error)?.exitCode != 64 else { throw error }
+            report.note(wrong: error.description)
+        } catch let error as CommandError {
+            report.note(wrong: error.words ?? "")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import EventLog
+
+/// `weir topics`
+struct TopicsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "topics",
+        abstract: "Creates and checks the topics that the topics directory describes.",
+        subcommands: [TopicsApplyCommand.self, TopicsListCommand.self])
+}
+
+/// `weir topics apply`
+struct TopicsApplyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Creates the topics that are not there yet; never changes one that is.",
+        discussion: "Ends with 1 when a topic has another number of partitions than described.")
+
+    @OptionGroup var topics: TopicsOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var data: DataOptions
+
+    func run() throws {
+        let described = try topics.directory.topics()
+        let log = try log.open(.create, dataDirectories: data.directories)
+        let application = try TopicsApplication(described, to: log)
+        let output = BufferedOutput()
+        try output.write(application.lines.map { $0 + "\n" }.joined())
+        try output.flush()
+        guard application.differing.isEmpty else {
+            throw CommandError.failure(
+                "\(application.differing.joined(separator: ", ")) in \(log.address) "
+                    + "differ from \(topics.directory.path): change the description, "
+                    + "or begin a new log")
+        }
+    }
+}
+
+/// `weir topics list`
+struct TopicsListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the topics of the log, how many records they hold and who describes them.")
+
+    @OptionGroup var topics: TopicsOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var data: DataOptions
+    @Option(help: "table or json (WEIR_FORMAT; default: table).")
+    var format: String?
+
+    func run() throws {
+        let format = try Environment().format(format, default: ReportFormat.table)
+        let directory = topics.directory
+        let described = directory.exists ? try directory.topics() : []
+        let log = try log.open(.existing, dataDirectories: data.directories)
+        let output = BufferedOutput()
+        try output.write(TopicsReport(log, described).text(format))
+        try output.flush()
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Attestation
+import Foundation
+import Pipelines
+import Worker
+
+/// `weir verify`
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Says who signed a postback or an ad and, field by field, what was signed.",
+        discussion: """
+            Reads JSON documents: postbacks of SKAdNetwork and AdAttributionKit as devices send
+            them, ads as SKAdImpression, as an answer to Safari or as the skadn object of an OpenRTB
+            bid, and lines of the form {"kind", "postback", "public_key"?}. A postback is judged as
+            weir-postbacks does it: with Apple's keys and those of the configuration.
+            """)
+
+    enum Via: String, ExpressibleByArgument, CaseIterable {
+        case device
+        case developerCopy = "developer-copy"
+        case relay
+    }
+
+    @Argument(help: "A file of JSON; - or none: standard input.")
+    var file: String?
+    @Option(
+        help: ArgumentHelp(
+            "Public key of the network, for ads; may be given several times.",
+            valueName: "spki-base64"))
+    var key: [String] = []
+    @Option(help: "How the postbacks came: device, developer-copy or relay.")
+    var via = Via.device
+    @OptionGroup var pipelines: PipelinesOptions
+    @Option(help: "table or json, an object a line (WEIR_FORMAT; default: table).")
+    var format: String?
+
+    func run() throws {
+        let format = try Environment().format(format, default: ReportFormat.table)
+        let verifier = try verifier()
+        let bytes = try Self.contents(of: file)
+        let output = BufferedOutput()
+        var count = 0
+        try bytes.withUnsafeBytes { bytes in
+            for document in DocumentSequence(bytes) {
+                let found = verifier.verify(document)
+                switch format {
+                case .table: try output.write((count > 0 ? "\n" : "") + found.table)
+                case .json: try output.write(found.json + "\n")
+                }
+                count += 1
+            }
+        }
+        try output.flush()
+        guard count > 0 else {
+            throw CommandError.failure("\(file ?? "standard input") is empty: give it JSON")
+        }
+    }
+
+    private func verifier() throws -> DocumentVerifier {
+        let adKeys = try key.map { text in
+            guard let key = VerificationKey(base64: text) else {
+                throw CommandError.usage(
+                    "--key is no public key: give a SubjectPublicKeyInfo in base64")
+            }
+            return key
+        }
+        let directory = pipelines.directory
+        guard directory.exists else {
+            return try DocumentVerifier(
+                trustedKeys: Self.applesKeys(), adKeys: adKeys, isRelayed: via == .relay)
+        }
+        return try DocumentVerifier(
+            trustedKeys: TrustedKeys(configured: directory.postbacks().trustedKeys),
+            adKeys: adKeys, catalogKeys: AdSigningKeys.keys(of: directory.catalog()),
+            isRelayed: via == .relay)
+    }
+
+    private static func applesKeys() throws -> TrustedKeys {
+        do throws(TrustedKeysError) {
+            return try TrustedKeys()
+        } catch {
+            throw CommandError.failure(error.description)
+        }
+    }
+
+    private static func contents(of path: String?) throws(CommandError) -> [UInt8] {
+        do {
+            guard let path, path != "-" else {
+                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
+            }
+            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw .failure(
+                "cannot read \(path ?? "standard input"): give a file that is there and readable")
+        }
+    }
+}

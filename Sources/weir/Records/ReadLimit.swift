@@ -1,0 +1,36 @@
+import EventLog
+import Streams
+
+/// A place in a topic, as `--from` and `--to` name it.
+enum ReadLimit: Equatable {
+    /// This offset, in every partition.
+    case offset(Int64)
+    /// The first record of this time or later, milliseconds since 1970.
+    case time(Int64)
+
+    /// Reads an offset in digits, or a time as RFC 3339 or a date.
+    init(_ text: String, option: String) throws(CommandError) {
+        if let offset = Int64(text) {
+            guard offset >= 0 else { throw .usage("\(option) \(text): offsets begin with 0") }
+            self = .offset(offset)
+        } else if let time = UTC.milliseconds(text: text) {
+            self = .time(time)
+        } else {
+            throw .usage(
+                "\(option) '\(text)' is neither an offset nor a time as 2026-11-21T05:00:00Z")
+        }
+    }
+
+    /// The offset that it stands for in a partition, within what the partition holds.
+    func offset(
+        in bounds: PartitionBounds, of reader: any LogReader
+    ) throws(LogError) -> Int64 {
+        let wanted =
+            switch self {
+            case .offset(let offset): offset
+            case .time(let time):
+                try reader.offset(partition: bounds.partition, atOrAfter: time) ?? bounds.endOffset
+            }
+        return min(max(wanted, bounds.earliestOffset), bounds.endOffset)
+    }
+}

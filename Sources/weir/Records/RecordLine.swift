@@ -1,0 +1,201 @@
+import Attestation
+import EventLog
+
+/// A line of NDJSON that stands for a record: what `weir publish` reads and `weir read` writes.
+///
+/// Members: `key` (string) or `key_base64`; `timestamp_ms`; `headers`, an object of strings, where null
+/// stands for a null value and `{"base64": string}` for bytes that are no text; one of `value` (any
+/// JSON, taken as the very bytes of the line), `text` and `base64`; `partition`; and `offset`, which
+/// publishing passes over. Null means absent; a record without a value is a tombstone.
+enum RecordLine {
+    /// What is wrong with a line.
+    struct Fault: Error, Equatable {
+        /// Words for people.
+        var words: String
+    }
+
+    /// The record that a line stands for.
+    ///
+    /// - Parameters:
+    ///   - line: the line without its end.
+    ///   - topic: where the record is to go.
+    ///   - partitionCount: how many partitions the topic has.
+    static func record(
+        _ line: UnsafeRawBufferPointer, topic: String, partitionCount: Int32
+    ) throws(Fault) -> OutgoingRecord {
+        guard String(validating: line, as: UTF8.self) != nil else {
+            throw Fault(words: "is not UTF-8: give other bytes as base64")
+        }
+        let members = try Members(line)
+        let value = try members.value()
+        return OutgoingRecord(
+            topic: topic, partition: try members.partition(count: partitionCount),
+            timestampMilliseconds: try members.integer(.timestamp), key: try members.key(),
+            headers: try members.headers(), value: value)
+    }
+}
+
+/// The members of a line, by where they lie.
+private struct Members {
+    enum Name: String, CaseIterable {
+        case key
+        case keyBase64 = "key_base64"
+        case timestamp = "timestamp_ms"
+        case headers, value, text, base64, partition, offset
+
+        /// The name as it stands in the line.
+        var word: StaticString {
+            switch self {
+            case .key: "key"
+            case .keyBase64: "key_base64"
+            case .timestamp: "timestamp_ms"
+            case .headers: "headers"
+            case .value: "value"
+            case .text: "text"
+            case .base64: "base64"
+            case .partition: "partition"
+            case .offset: "offset"
+            }
+        }
+    }
+
+    private let scanner: JSONScanner
+    private var places: [Name: Range<Int>] = [:]
+
+    init(_ line: UnsafeRawBufferPointer) throws(RecordLine.Fault) {
+        var scanner = JSONScanner(line)
+        var places: [Name: Range<Int>] = [:]
+        let failure: RecordLine.Fault?
+        do throws(JSONScanner.Fault) {
+            scanner.skipSpace()
+            let strings = scanner
+            failure = try scanner.skipObject { (name, value) throws(RecordLine.Fault) in
+                guard let known = Name.allCases.first(where: { strings.isString(name, $0.word) })
+                else {
+                    let shown = String(decoding: strings.bytes[name], as: UTF8.self)
+                    throw RecordLine.Fault(
+                        words: "has an unknown member \(shown): there are "
+                            + Name.allCases.map(\.rawValue).joined(separator: ", "))
+                }
+                if places[known] == nil { places[known] = value }
+            }
+            scanner.skipSpace()
+            guard scanner.isAtEnd else {
+                throw JSONScanner.Fault(
+                    position: scanner.position, words: "text behind the object")
+            }
+        } catch {
+            throw RecordLine.Fault(
+                words: "is not a JSON object: \(error.words) at byte \(error.position)")
+        }
+        if let failure { throw failure }
+        self.scanner = scanner
+        self.places = places.filter { !scanner.isNull($0.value) }
+    }
+
+    func value() throws(RecordLine.Fault) -> [UInt8]? {
+        let given = [Name.value, .text, .base64].filter { places[$0] != nil }
+        guard given.count < 2 else {
+            throw RecordLine.Fault(words: "has \(given[0]) and \(given[1]): give one of both")
+        }
+        if let place = places[.value] { return Array(scanner.bytes[place]) }
+        if let text = try string(.text) { return text }
+        return try decoded(.base64)
+    }
+
+    func key() throws(RecordLine.Fault) -> [UInt8]? {
+        guard places[.key] == nil || places[.keyBase64] == nil else {
+            throw RecordLine.Fault(words: "has key and key_base64: give one of both")
+        }
+        if let key = try string(.key) { return key }
+        return try decoded(.keyBase64)
+    }
+
+    func partition(count: Int32) throws(RecordLine.Fault) -> Int32? {
+        _ = try integer(.offset)
+        guard let number = try integer(.partition) else { return nil }
+        guard (0..<Int64(count)).contains(number) else {
+            throw RecordLine.Fault(
+                words: "has partition \(number): the topic has \(count), numbered from 0")
+        }
+        return Int32(number)
+    }
+
+    func integer(_ name: Name) throws(RecordLine.Fault) -> Int64? {
+        guard let place = places[name] else { return nil }
+        guard let integer = Int64(String(decoding: scanner.bytes[place], as: UTF8.self)) else {
+            throw RecordLine.Fault(words: "has a \(name.rawValue) that is no whole number")
+        }
+        return integer
+    }
+
+    func headers() throws(RecordLine.Fault) -> [OutgoingRecord.Header] {
+        guard let place = places[.headers] else { return [] }
+        let fault = RecordLine.Fault(words: "has headers that are no object of strings")
+        var headers: [OutgoingRecord.Header] = []
+        var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
+        let strings = inner
+        let failure: RecordLine.Fault?
+        do throws(JSONScanner.Fault) {
+            failure = try inner.skipObject { (name, value) throws(RecordLine.Fault) in
+                guard let name = strings.string(name) else { throw fault }
+                let bytes = strings.string(value) ?? Self.bytes(strings, value)
+                guard bytes != nil || strings.isNull(value) else { throw fault }
+                headers.append(
+                    OutgoingRecord.Header(name: String(decoding: name, as: UTF8.self), value: bytes))
+            }
+        } catch {
+            // The line is JSON: they are no object.
+            throw fault
+        }
+        if let failure { throw failure }
+        return headers
+    }
+
+    /// The bytes of a header value that is written as `{"base64": string}`.
+    private static func bytes(_ scanner: JSONScanner, _ place: Range<Int>) -> [UInt8]? {
+        var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
+        let strings = inner
+        var bytes: [UInt8]?
+        var count = 0
+        _ = try? inner.skipObject { (name, value) throws(Never) in
+            count += 1
+            guard strings.isString(name, "base64"), let text = strings.string(value) else { return }
+            bytes = RecordLine.decoded(text)
+        }
+        return count == 1 ? bytes : nil
+    }
+
+    private func string(_ name: Name) throws(RecordLine.Fault) -> [UInt8]? {
+        guard let place = places[name] else { return nil }
+        guard let text = scanner.string(place) else {
+            throw RecordLine.Fault(
+                words: "has a \(name.rawValue) that is no string, or has a lone surrogate")
+        }
+        return text
+    }
+
+    private func decoded(_ name: Name) throws(RecordLine.Fault) -> [UInt8]? {
+        guard let text = try string(name) else { return nil }
+        guard let bytes = RecordLine.decoded(text) else {
+            throw RecordLine.Fault(words: "has a \(name.rawValue) that is not base64 with padding")
+        }
+        return bytes
+    }
+}
+
+extension JSONScanner {
+    /// Whether the value at `range` is null.
+    fileprivate func isNull(_ range: Range<Int>) -> Bool {
+        range.count == 4 && bytes[range.lowerBound] == UInt8(ascii: "n")
+    }
+}
+
+extension RecordLine {
+    /// The bytes that base64 stands for.
+    fileprivate static func decoded(_ text: [UInt8]) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        let range = text.withUnsafeBytes { Base64.standard.decode($0, into: &bytes) }
+        return range == nil ? nil : bytes
+    }
+}

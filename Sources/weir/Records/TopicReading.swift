@@ -1,0 +1,77 @@
+import EventLog
+
+/// Reads a stretch of a topic, partition by partition, and then what is appended to it.
+struct TopicReading {
+    private let reader: any LogReader
+    private let batch = RecordBatch()
+    /// The partitions to read, each from where on and up to where.
+    private var stretches: [(partition: Int32, next: Int64, end: Int64)] = []
+
+    private static let batchRecords = 1000
+    private static let batchBytes = 4 << 20
+    private static let waitMilliseconds = 1000
+
+    /// Chooses what to read: everything that is there now, within the limits.
+    init(
+        _ reader: any LogReader, partition: Int32?, from: ReadLimit?, to: ReadLimit?
+    ) throws(LogError) {
+        self.reader = reader
+        let bounds = try reader.bounds()
+        if let partition, !bounds.contains(where: { $0.partition == partition }) {
+            throw .unknownPartition(
+                TopicPartition(topic: reader.topic, partition: partition),
+                partitionCount: Int32(bounds.count))
+        }
+        for bounds in bounds where partition == nil || bounds.partition == partition {
+            stretches.append(
+                (
+                    bounds.partition, try from?.offset(in: bounds, of: reader) ?? bounds.earliestOffset,
+                    try to?.offset(in: bounds, of: reader) ?? bounds.endOffset
+                ))
+        }
+    }
+
+    /// Calls `body` with each record of the stretch.
+    mutating func readStretch(_ body: (RecordView) throws -> Void) throws {
+        for index in stretches.indices {
+            let end = stretches[index].end
+            try assign([index])
+            while stretches[index].next < end {
+                guard try readBatch(waitMilliseconds: 0) else { break }
+                for place in 0..<batch.count {
+                    let record = batch[place]
+                    guard record.offset < end else { break }
+                    try body(record)
+                }
+                stretches[index].next = batch[batch.count - 1].offset + 1
+            }
+        }
+    }
+
+    /// Calls `body` with each record behind the stretch, for ever, and `pause` after each batch.
+    mutating func follow(
+        _ body: (RecordView) throws -> Void, pause: () throws -> Void
+    ) throws {
+        try assign(Array(stretches.indices))
+        while true {
+            guard try readBatch(waitMilliseconds: Self.waitMilliseconds) else { continue }
+            for place in 0..<batch.count { try body(batch[place]) }
+            try pause()
+        }
+    }
+
+    private func assign(_ indices: [Int]) throws(LogError) {
+        try reader.subscribe(.partitions(indices.map { stretches[$0].partition }))
+        _ = try readBatch(waitMilliseconds: 0)
+        for index in indices {
+            try reader.seek(partition: stretches[index].partition, to: stretches[index].next)
+        }
+    }
+
+    /// Fills the batch; false when nothing came.
+    private func readBatch(waitMilliseconds: Int) throws(LogError) -> Bool {
+        try reader.read(
+            into: batch, maxRecords: Self.batchRecords, maxBytes: Self.batchBytes,
+            waitMilliseconds: waitMilliseconds) == .records
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Yams
+
+/// The directory that describes the topics: an AsyncAPI document each.
+struct TopicDirectory {
+    /// The path as it was given.
+    let path: String
+
+    /// Names a directory; nothing is read yet.
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// Whether the directory is there.
+    var exists: Bool {
+        var isDirectory: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            && isDirectory.boolValue
+    }
+
+    /// The topics, by name in bytewise order.
+    func topics() throws(CommandError) -> [DescribedTopic] {
+        guard exists, let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw .failure(
+                "no directory \(path) that describes topics: give --topics the one that Weir ships")
+        }
+        var topics: [DescribedTopic] = []
+        for name in names.sorted() where name.hasSuffix(".yaml") && !name.hasPrefix(".") {
+            for topic in try Self.topics(inFile: "\(path)/\(name)") {
+                if let other = topics.first(where: { $0.name == topic.name }) {
+                    throw .failure(
+                        "\(topic.file): topic \(topic.name) is described in \(other.file) already: "
+                            + "remove one of both")
+                }
+                topics.append(topic)
+            }
+        }
+        return topics.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// The topic of a name.
+    func topic(_ name: String, missingFrom log: String) throws(CommandError) -> DescribedTopic {
+        guard exists else {
+            throw .failure(
+                "no topic '\(name)' in \(log), and no directory \(path) that describes it: "
+                    + "give --topics, or create it with weir topics apply")
+        }
+        let topics = try topics()
+        guard let found = topics.first(where: { $0.name == name }) else {
+            throw .failure(
+                "no topic '\(name)' in \(log), and \(path) describes only "
+                    + "\(topics.map(\.name).joined(separator: ", ")): describe it there, "
+                    + "then run weir topics apply")
+        }
+        return found
+    }
+
+    private static func topics(inFile file: String) throws(CommandError) -> [DescribedTopic] {
+        let document: Node?
+        do {
+            document = try Yams.compose(yaml: String(contentsOfFile: file, encoding: .utf8))
+        } catch {
+            let words = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
+            throw .failure("\(file) cannot be read: \(words)")
+        }
+        guard let channels = document?["channels"]?.mapping else {
+            throw .failure("\(file) has no channels: describe a topic there, or remove the file")
+        }
+        var topics: [DescribedTopic] = []
+        for (name, channel) in channels {
+            topics.append(try topic(channel, name: name.string ?? "", file: file))
+        }
+        return topics
+    }
+
+    private static func topic(
+        _ channel: Node, name: String, file: String
+    ) throws(CommandError) -> DescribedTopic {
+        guard let address = channel["address"]?.string else {
+            throw .failure("\(file): channels.\(name) has no address: write the topic's name")
+        }
+        let kafka = channel["bindings"]?["kafka"]
+        guard let count = kafka?["partitions"]?.int, (1...10_000).contains(count) else {
+            throw .failure(
+                "\(file): channels.\(name).bindings.kafka.partitions is no number of partitions: "
+                    + "write 1 to 10000")
+        }
+        var settings: [String: String] = [:]
+        for section in [kafka?["topicConfiguration"], channel["x-weir-topic-config"]] {
+            for (key, value) in section?.mapping ?? [:] {
+                let words = value.sequence.map { $0.compactMap(\.string).joined(separator: ",") }
+                settings[key.string ?? ""] = words ?? value.string ?? ""
+            }
+        }
+        return DescribedTopic(
+            name: address, partitionCount: Int32(count), settings: settings, file: file)
+    }
+}

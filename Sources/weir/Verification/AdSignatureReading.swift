@@ -1,0 +1,143 @@
+import Attestation
+import JSONReader
+import Streams
+
+/// Reads an ad's signed fields from a document, and judges its signatures.
+struct AdSignatureReading {
+    private let form: AdSignatureForm
+    private let document: JSONValue
+    private let keys: [VerificationKey]
+
+    init(_ document: JSONValue, form: AdSignatureForm, keys: [VerificationKey]) {
+        self.form = form
+        self.document = document
+        self.keys = keys
+    }
+
+    /// The network's id, lower case; nil when it is not said.
+    static func network(of document: JSONValue) -> String? {
+        let form = AdSignatureForm(of: document)
+        return form.flatMap { document.member($0.network)?.string }
+            .map { String(decoding: $0, as: UTF8.self).lowercased() }
+    }
+
+    /// One finding for each signature; an OpenRTB bid has one for each fidelity.
+    func findings() -> [SignedDocument.Finding] {
+        let fidelities = document.member("fidelities")
+        guard form == .openRTB, let fidelities, fidelities.isArray else {
+            return [finding(in: document)]
+        }
+        return fidelities.elements.map(finding)
+    }
+
+    /// Judges the signature that lies in `place`: the document, or one of its fidelities.
+    private func finding(in place: JSONValue) -> SignedDocument.Finding {
+        do throws(Rejection) {
+            return try withSignedText(in: place) { ad, signature in
+                .judged(judgement(ad, signature, place))
+            }
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    private func judgement(
+        _ ad: AdSignature, _ signature: UnsafeRawBufferPointer, _ place: JSONValue
+    ) -> SignedDocument.Judgement {
+        let signed = ad.signedFields
+        let verdict: Verdict =
+            keys.isEmpty ? .unverifiable : ad.isValid(signature, keys: keys) ? .valid : .invalid
+        return SignedDocument.Judgement(
+            verdict: verdict,
+            note: keys.isEmpty
+                ? "no public key of this network is known: give --key, or ad_signing_keys in "
+                    + "catalog.yaml"
+                : nil,
+            form: nil,
+            signed: signed,
+            unsigned: unsigned(signed, place))
+    }
+
+    /// The members of the document and of the fidelity that the signature does not cover.
+    private func unsigned(_ signed: [SignedField], _ place: JSONValue) -> [SignedField] {
+        var seen = Set(signed.map { form.name(ofSigned: $0.name) } + ["signature", "fidelities"])
+        var fields: [SignedField] = []
+        for part in [document, place] {
+            part.forEachMember { name, member in
+                let name = String(decoding: name, as: UTF8.self)
+                guard seen.insert(name).inserted else { return }
+                var json = JSONText()
+                json.value(member)
+                let text = member.string.map { String(decoding: $0, as: UTF8.self) }
+                fields.append(SignedField(name: name, value: text ?? json.text))
+            }
+        }
+        return fields
+    }
+
+    private func withSignedText<Value>(
+        in place: JSONValue, _ body: (AdSignature, UnsafeRawBufferPointer) -> Value
+    ) throws(Rejection) -> Value {
+        let version = try text("version", in: document)
+        guard let layout = AdSignature.Layout(version: version, isWeb: form == .web) else {
+            throw Rejection(.outOfRange, "version is none that ads of this kind are signed with")
+        }
+        let signature = try text("signature", in: place)
+        var ad = AdSignature(
+            layout: layout, adNetworkID: try text(form.network, in: document),
+            itunesItemID: try integer(form.item, in: document),
+            nonce: try text(form.nonce, in: place),
+            timestampMilliseconds: try integer("timestamp", in: place))
+        ad.campaignID = try optionalInteger(form.campaign, in: document)
+        ad.sourceAppID = try optionalInteger(form.sourceApp, in: document)
+        ad.sourceDomain = document.member("source_domain")?.string
+        // An SKAdImpression is a view-through ad: it does not say so.
+        let fidelity = try optionalInteger("fidelity", in: place)
+        ad.fidelityType = form == .impression ? fidelity ?? 0 : fidelity
+        let identifier = document.member(form.sourceIdentifier)
+        if let number = identifier?.number {
+            guard case .exact(let integer) = number.asInteger else {
+                throw Rejection(.wrongType, "\(form.sourceIdentifier) is not a whole number")
+            }
+            return Array("\(integer)".utf8).withUnsafeBytes { digits in
+                ad.sourceIdentifier = digits
+                return body(ad, signature)
+            }
+        }
+        ad.sourceIdentifier = identifier?.string
+        return body(ad, signature)
+    }
+
+    private func text(
+        _ name: StaticString, in object: JSONValue
+    ) throws(Rejection) -> UnsafeRawBufferPointer {
+        guard let member = object.member(name) else {
+            throw Rejection(.missingField, "\(name) is missing")
+        }
+        guard let text = member.string else {
+            throw Rejection(.wrongType, "\(name) is not a string")
+        }
+        return text
+    }
+
+    private func integer(
+        _ name: StaticString, in object: JSONValue
+    ) throws(Rejection) -> Int64 {
+        guard let integer = try optionalInteger(name, in: object) else {
+            throw Rejection(.missingField, "\(name) is missing")
+        }
+        return integer
+    }
+
+    /// A number, or a string of digits.
+    private func optionalInteger(
+        _ name: StaticString, in object: JSONValue
+    ) throws(Rejection) -> Int64? {
+        guard let member = object.member(name) else { return nil }
+        if case .exact(let integer) = member.number?.asInteger { return integer }
+        if let text = member.string, let integer = Int64(String(decoding: text, as: UTF8.self)) {
+            return integer
+        }
+        throw Rejection(.wrongType, "\(name) is neither a number nor a string of digits")
+    }
+}

@@ -1,0 +1,102 @@
+import Attestation
+import JSONReader
+import Streams
+
+/// Verifies single documents: postbacks, as the worker does it, and the signatures of ads.
+final class DocumentVerifier {
+    private let trustedKeys: TrustedKeys
+    private let adKeys: [VerificationKey]
+    private let catalogKeys: [String: [VerificationKey]]
+    private let isRelayed: Bool
+    private let parser: JSONParser
+
+    /// Makes a verifier.
+    ///
+    /// - Parameters:
+    ///   - trustedKeys: for postbacks.
+    ///   - adKeys: keys that any ad may be signed with; none: those of the catalog count.
+    ///   - catalogKeys: keys of networks, by their ids in lower case.
+    ///   - isRelayed: whether postbacks came by a relay.
+    init(
+        trustedKeys: TrustedKeys, adKeys: [VerificationKey] = [],
+        catalogKeys: [String: [VerificationKey]] = [:], isRelayed: Bool = false
+    ) throws(CommandError) {
+        guard let parser = JSONParser() else { throw .failure("no memory for a JSON parser") }
+        self.trustedKeys = trustedKeys
+        self.adKeys = adKeys
+        self.catalogKeys = catalogKeys
+        self.isRelayed = isRelayed
+        self.parser = parser
+    }
+
+    /// Says what a document is and whether its signature holds.
+    func verify(_ text: UnsafeRawBufferPointer) -> SignedDocument {
+        let value: JSONValue
+        do throws(JSONFault) {
+            value = try parser.parse(text)
+        } catch {
+            // The worker's own words for what is no JSON.
+            return postback(text, .skAdNetwork, title: "document")
+        }
+        guard let wrapped = value.member("postback"), wrapped.isObject else {
+            return verify(value, text, kind: nil, key: nil)
+        }
+        let kind = value.member("kind")?.string.map { String(decoding: $0, as: UTF8.self) }
+        let key = value.member("public_key")?.string.map { String(decoding: $0, as: UTF8.self) }
+        return verify(
+            wrapped, Self.postback(in: text), kind: kind.flatMap(SignedDocumentKind.init),
+            key: key.flatMap(VerificationKey.init(base64:)))
+    }
+
+    private func verify(
+        _ value: JSONValue, _ text: UnsafeRawBufferPointer, kind: SignedDocumentKind?,
+        key: VerificationKey?
+    ) -> SignedDocument {
+        let ad = value.member("ext")?.member("skadn") ?? value
+        let kind = kind ?? SignedDocumentKind(of: ad)
+        switch kind {
+        case .skAdNetworkPostback: return postback(text, .skAdNetwork, title: kind.title)
+        case .adAttributionKitPostback: return postback(text, .adAttributionKit, title: kind.title)
+        case .adSignature:
+            guard let form = AdSignatureForm(of: ad) else {
+                let rejection = Rejection(.missingField, "the network's id is missing")
+                return SignedDocument(title: kind.title, findings: [.rejected(rejection)])
+            }
+            let network = AdSignatureReading.network(of: ad) ?? ""
+            let keys = adKeys.isEmpty ? key.map { [$0] } ?? catalogKeys[network] ?? [] : adKeys
+            let findings = AdSignatureReading(ad, form: form, keys: keys).findings()
+            return SignedDocument(title: kind.title, findings: findings)
+        }
+    }
+
+    private func postback(
+        _ text: UnsafeRawBufferPointer, _ framework: PostbackInspection.Framework, title: String
+    ) -> SignedDocument {
+        do throws(Rejection) {
+            let inspection = try PostbackInspection.inspect(
+                text, framework: framework, isRelayed: isRelayed, keys: trustedKeys)
+            return SignedDocument(
+                title: title, findings: inspection.map { [.judged(judgement($0))] } ?? [])
+        } catch {
+            return SignedDocument(title: title, findings: [.rejected(error)])
+        }
+    }
+
+    private func judgement(_ inspection: PostbackInspection) -> SignedDocument.Judgement {
+        SignedDocument.Judgement(
+            verdict: inspection.verdict, note: nil, form: isRelayed ? inspection.form : nil,
+            signed: inspection.signedFields, unsigned: inspection.unsignedFields)
+    }
+
+    /// The bytes of the first member `postback` of a document that is known to be an object.
+    private static func postback(in text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        var scanner = JSONScanner(text)
+        scanner.skipSpace()
+        let names = scanner
+        var found: Range<Int>?
+        _ = try? scanner.skipObject { (name, value) throws(Never) in
+            if found == nil, names.isString(name, "postback") { found = value }
+        }
+        return UnsafeRawBufferPointer(rebasing: text[found ?? 0..<text.count])
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Foundation
+
+/// The operator's command.
+@main
+struct WeirCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "weir",
+        abstract: "Measures what advertising did, from the event streams of app advertising.",
+        discussion: """
+            First steps, in an empty directory beside the folders topics and pipelines:
+
+              weir topics apply              create the topics that topics/ describes
+              weir publish --topic bids FILE put records from NDJSON into the log
+              weir-bids --until-end          fold them into data/bids.sqlite
+              weir dump bids --by day,seat   see what was counted
+              weir digest                    one line that tells equal states apart from others
+
+            The log is data/log.sqlite unless --log or WEIR_LOG names another, stores lie in data
+            unless --data or WEIR_DATA does. Data goes to standard output, everything else to
+            standard error. Exit codes: 0 done, 1 failed, 64 bad usage.
+            """,
+        subcommands: [
+            PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
+            DigestCommand.self, VerifyCommand.self, DecodeCommand.self, CheckCommand.self,
+        ])
+
+    static func main() {
+        // A reader that went away is seen as an error of the write.
+        signal(SIGPIPE, SIG_IGN)
+        Foundation.exit(run(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    /// Runs a command line and returns the exit code.
+    private static func run(_ arguments: [String]) -> Int32 {
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+            return 0
+        } catch let error as CleanExit {
+            print(fullMessage(for: error))
+            return 0
+        } catch {
+            guard exitCode(for: error) != .success else {
+                print(fullMessage(for: error))
+                return 0
+            }
+            return report(commandError(error))
+        }
+    }
+
+    private static func commandError(_ error: any Error) -> CommandError {
+        if let error = CommandError(error) { return error }
+        let words = message(for: error).split(whereSeparator: \.isNewline).joined(separator: "; ")
+        return .usage("\(words) (see weir --help)")
+    }
+
+    private static func report(_ error: CommandError) -> Int32 {
+        if let words = error.words {
+            FileHandle.standardError.write(Data("weir: \(words)\n".utf8))
+        }
+        return error.exitCode
+    }
+}

@@ -1,0 +1,170 @@
+import AggregateStore
+import Attestation
+import EventLog
+import Foundation
+import GRDB
+import Inspection
+import JSONReader
+import Streams
+
+/// Stores in a temporary directory, made by folding a handful of records.
+final class SampleStores {
+    /// A record to fold.
+    struct Record {
+        var partition: Int32 = 0
+        var offset: Int64
+        var milliseconds: Int64 = SampleStores.noon
+        var type: String?
+        var value: String?
+    }
+
+    /// 2026-11-21T12:00:00Z.
+    static let noon: Int64 = 1_795_262_400_000
+    static let hour: Int64 = 3_600_000
+
+    let root: String
+
+    init() {
+        root = NSTemporaryDirectory() + "weir-inspection-\(UUID().uuidString)"
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: root)
+    }
+
+    func directory(_ name: String) -> String { "\(root)/\(name)" }
+
+    func stores(_ names: String...) throws -> StoreSet {
+        try StoreSet(directories: names.map(directory))
+    }
+
+    /// Folds records into `bids.sqlite`, so many at a time.
+    func foldBids(
+        _ records: [Record], into name: String = "data", atOnce: Int = 100,
+        configuration: String = "{}"
+    ) throws {
+        let store = try AggregateStore(
+            path: StoreSet.path(of: "bids", in: directory(name)), fold: BidsFold.self,
+            topic: "bids", logIdentity: "log")
+        guard let parser = JSONParser() else { throw CocoaError(.featureUnsupported) }
+        let fold = BidsFold(
+            topic: "bids",
+            configuration: .init(dedupeWindowMilliseconds: Self.hour, maxRecordBytes: 1_048_576),
+            parser: parser)
+        try run(fold, store, records, atOnce, configuration, window: Self.hour)
+    }
+
+    /// Folds records into `postbacks.sqlite`.
+    func foldPostbacks(_ records: [Record], into name: String = "data") throws {
+        let store = try AggregateStore(
+            path: StoreSet.path(of: "postbacks", in: directory(name)), fold: PostbacksFold.self,
+            topic: "postbacks", logIdentity: "log")
+        guard let parser = JSONParser(), let jwsParser = JSONParser() else {
+            throw CocoaError(.featureUnsupported)
+        }
+        let fold = PostbacksFold(
+            topic: "postbacks",
+            configuration: .init(
+                maxRecordBytes: 1_048_576, trustsDevelopment: false, models: [], partners: []),
+            attestor: Attestor(keys: try TrustedKeys(), threadCount: 1), parser: parser,
+            jwsParser: jwsParser, memory: try PostbackIDs(store: store))
+        try run(fold, store, records, 100, "{}", window: nil)
+    }
+
+    /// Changes a store behind its back.
+    func change(_ sql: String, stream: String, in name: String = "data") throws {
+        let queue = try DatabaseQueue(path: StoreSet.path(of: stream, in: directory(name)))
+        try queue.write { try $0.execute(sql: sql) }
+    }
+
+    private func run<Fold: StoredFold>(
+        _ fold: Fold, _ store: AggregateStore, _ records: [Record], _ atOnce: Int,
+        _ configuration: String, window: Int64?
+    ) throws {
+        for partition in Set(records.map(\.partition)).sorted() {
+            try store.beginPartition(partition, at: 0, emitFrom: 0)
+            try store.recordEpoch(
+                partition: partition,
+                configuration: FoldConfiguration(
+                    text: configuration, dedupeWindowMilliseconds: window))
+        }
+        for state in try store.partitionStates() {
+            try fold.restoreMemory(of: state, from: store)
+            store.expect(state)
+        }
+        for start in stride(from: 0, to: records.count, by: atOnce) {
+            let batch = RecordBatch()
+            for record in records[start..<min(start + atOnce, records.count)] {
+                batch.append(record)
+            }
+            fold.begin(fold.prepare(batch))
+            for index in 0..<batch.count { try fold.fold(index) }
+            _ = try store.store(fold, batch: batch)
+        }
+    }
+}
+
+extension RecordBatch {
+    fileprivate func append(_ record: SampleStores.Record) {
+        let headers = RecordHeaders.encode(record.type.map { [.init("ce_type", $0)] } ?? [])
+        let value = record.value.map { Array($0.utf8) }
+        headers.withUnsafeBytes { headers in
+            (value ?? []).withUnsafeBytes { bytes in
+                append(
+                    partition: record.partition, offset: record.offset,
+                    timestampMilliseconds: record.milliseconds, key: nil, headers: headers,
+                    value: value == nil ? nil : bytes)
+            }
+        }
+    }
+}
+
+extension SampleStores.Record {
+    /// A notice that a bid was billed.
+    static func billing(
+        _ partition: Int32 = 0, _ offset: Int64, id: String, seat: String = "s",
+        appID: Int = 1, price: String = "1.5", milliseconds: Int64 = SampleStores.noon
+    ) -> SampleStores.Record {
+        SampleStores.Record(
+            partition: partition, offset: offset, milliseconds: milliseconds,
+            type: "openrtb.billing",
+            value: """
+                {"auction_id":"\(id)","bid_id":"b","seat":"\(seat)","price":\(price),
+                "campaign":{"ad_network_id":"net","app_id":\(appID)}}
+                """)
+    }
+
+    /// Apple's example of a postback of 3.0, which is valid.
+    static func postback(_ offset: Int64, value: Int = 20) -> SampleStores.Record {
+        SampleStores.Record(
+            offset: offset,
+            value: """
+                {"version":"3.0","ad-network-id":"example123.skadnetwork","campaign-id":42,
+                "transaction-id":"6aafb7a5-0170-41b5-bbe4-fe71dedf1e28","app-id":525463029,
+                "attribution-signature":"MEYCIQD5eq3AUlamORiGovqFiHWI4RZT/PrM3VEiXUrsC+M51wIhAPMANZA9c07raZJ64gVaXhB9+9yZj/X6DcNxONdccQij",
+                "redownload":true,"source-app-id":1234567891,"fidelity-type":1,
+                "conversion-value":\(value),"did-win":true}
+                """)
+    }
+
+    /// The losing postback of another network, which is valid.
+    static func losingPostback(_ offset: Int64) -> SampleStores.Record {
+        SampleStores.Record(
+            offset: offset,
+            value: """
+                {"version":"3.0","ad-network-id":"example123.skadnetwork","campaign-id":"42",
+                "transaction-id":"f9ac267a-a889-44ce-b5f7-0166d11461f0","app-id":525463029,
+                "attribution-signature":"MEUCIQDDetUtkyc/MiQvVJ5I6HIO1E7l598572Wljot2Onzd4wIgVJLzVcyAV+TXksGNoa0DTMXEPgNPeHCmD4fw1ABXX0g=",
+                "redownload":true,"fidelity-type":1,"did-win":false}
+                """)
+    }
+}
+
+extension StoreSet {
+    /// The rows of a dump as lines of JSON.
+    func lines(_ query: DumpQuery) throws -> [String] {
+        var text = ""
+        try dump(query).write(as: .ndjson) { (piece) throws(Never) in text += piece }
+        return text.split(separator: "\n").map(String.init)
+    }
+}
