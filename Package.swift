@@ -75,8 +75,8 @@ let package = Package(
         .executableTarget(
             name: "weir",
             dependencies: [
-                "Attestation", "ConversionModels", "EventLog", "Inspection", "JSONReader",
-                "Pipelines", "Streams", "Worker", arguments, yams,
+                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
+                "JSONReader", "Pipelines", "Streams", "Worker", arguments, yams,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -91,6 +91,36 @@ let package = Package(
         .testTarget(
             name: "EventLogTests",
             dependencies: ["EventLog", grdb],
+            swiftSettings: strict),
+        .testTarget(
+            name: "InspectionTests",
+            dependencies: [
+                "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader", "Streams",
+                grdb,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WeirCommandTests",
+            dependencies: [
+                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
+                "Pipelines", "Streams", "weir",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WorkerTests",
+            dependencies: [
+                "AggregateStore", "EventLog", "Pipelines", "Worker", "weir-bids", "weir-postbacks",
+                crypto, grdb,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "JSONReaderTests", dependencies: ["JSONReader"], swiftSettings: strict),
+        .testTarget(
+            name: "StreamsTests",
+            dependencies: [
+                "Attestation", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
+                yams,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",

@@ -11,7 +11,8 @@ public struct DumpQuery: Sendable {
 
         /// Reads a comma-separated list of columns, or `total`. Throws `badColumns`.
         public init(_ text: String) throws(InspectionError) {
-            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(
+                String.init)
             guard names != ["total"] else {
                 self = .total
                 return

@@ -34,7 +34,8 @@ final class BufferedOutput {
             if written < 0 {
                 if errno == EINTR { continue }
                 guard errno != EPIPE else { throw .outputClosed }
-                throw .failure("cannot write to standard output: \(String(cString: strerror(errno)))")
+                throw .failure(
+                    "cannot write to standard output: \(String(cString: strerror(errno)))")
             }
             start += written
         }

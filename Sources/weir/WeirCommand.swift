@@ -8,17 +8,17 @@ struct WeirCommand: ParsableCommand {
         commandName: "weir",
         abstract: "Measures what advertising did, from the event streams of app advertising.",
         discussion: """
-            First steps, in an empty directory beside the folders topics and pipelines:
+            First steps, beside the folders topics and pipelines:
 
-              weir topics apply              create the topics that topics/ describes
-              weir publish --topic bids FILE put records from NDJSON into the log
-              weir-bids --until-end          fold them into data/bids.sqlite
-              weir dump bids --by day,seat   see what was counted
-              weir digest                    one line that tells equal states apart from others
+              weir topics apply            create the topics of topics/
+              weir publish --topic bids F  put records of the NDJSON file F there
+              weir-bids --until-end        fold them into data/bids.sqlite
+              weir dump bids --by day,seat see what was counted
+              weir digest                  one line that is the same for equal states
 
-            The log is data/log.sqlite unless --log or WEIR_LOG names another, stores lie in data
-            unless --data or WEIR_DATA does. Data goes to standard output, everything else to
-            standard error. Exit codes: 0 done, 1 failed, 64 bad usage.
+            The log is data/log.sqlite unless --log or WEIR_LOG names another; stores lie in data \
+            unless --data or WEIR_DATA says otherwise. What was asked for goes to standard output, \
+            everything else to standard error. Exit codes: 0 done, 1 failed, 64 bad usage.
             """,
         subcommands: [
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,

@@ -8,7 +8,9 @@ struct DumpFormatTests {
 
     private func text(_ format: DumpFormat, _ seats: String...) throws -> String {
         try sample.foldBids(
-            seats.enumerated().map { .billing(0, Int64($0.offset), id: "\($0.offset)", seat: $0.element) })
+            seats.enumerated().map {
+                .billing(0, Int64($0.offset), id: "\($0.offset)", seat: $0.element)
+            })
         var text = ""
         let bids = try sample.stores("data").dump(
             DumpQuery(name: "bids", grouping: .columns(["seat", "app_id"])))
@@ -56,9 +58,9 @@ struct DumpFormatTests {
     func table() throws {
         let lines = try text(.table, "long-seat", #"\u001b[2J"#).split(separator: "\n")
         try #require(lines.count == 3)
-        #expect(lines[0].hasPrefix("seat         app_id  auctions"))
-        #expect(lines[1].hasPrefix(#"\u{1B}[2J         1         0"#))
-        #expect(lines[2].hasPrefix("long-seat         1         0"))
+        #expect(lines[0].hasPrefix("seat       app_id  auctions"))
+        #expect(lines[1].hasPrefix(#"\u{1B}[2J       1         0"#))
+        #expect(lines[2].hasPrefix("long-seat       1         0"))
         #expect(lines.allSatisfy { $0.last != " " })
     }
 

@@ -26,11 +26,13 @@ struct StoreCheck {
             let (topic, states) = try reader.snapshot { ($0.topic, try $0.partitionStates()) }
             let records = states.reduce(0) { $0 + $1.records }
             let faults =
-                try topicFaults(topic, configured) + (log.map { try self.faults(topic, states, $0) } ?? [])
+                try topicFaults(topic, configured)
+                + (log.map { try self.faults(topic, states, $0) } ?? [])
             for fault in faults { report.note(wrong: "\(path): \(fault)") }
             guard faults.isEmpty else { return }
             report.note(
-                right: "store \(path): \(records) records of \(topic) in \(states.count) partitions")
+                right: "store \(path): \(records) records of \(topic) in \(states.count) partitions"
+            )
         } catch {
             report.note(wrong: "\(error)")
         }
@@ -48,7 +50,9 @@ struct StoreCheck {
         _ topic: String, _ states: [PartitionState], _ log: EmbeddedLog
     ) throws -> [String] {
         guard let description = try log.topics().first(where: { $0.name == topic }) else {
-            return ["its topic \(topic) is not in \(log.address): give --log the one it was folded from"]
+            return [
+                "its topic \(topic) is not in \(log.address): give --log the one it was folded from"
+            ]
         }
         if let known = try recordedIdentity(topic), known != description.identity {
             return [
@@ -62,11 +66,13 @@ struct StoreCheck {
                 return "partition \(state.partition) is not in \(log.address)"
             }
             if state.nextOffset < bounds.earliestOffset {
-                return "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
+                return
+                    "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
                     + "log begins at \(bounds.earliestOffset): move the store away and fold again"
             }
             if state.nextOffset > bounds.endOffset {
-                return "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
+                return
+                    "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
                     + "log ends at \(bounds.endOffset): give --log the one it was folded from"
             }
             return nil

@@ -7,8 +7,8 @@ struct DigestCommand: ParsableCommand {
         commandName: "digest",
         abstract: "Prints one line that is the same for equal logs and configurations.",
         discussion: """
-            It covers the rows of every dump, how far each partition is folded, which ids are
-            remembered, what is for partners, and which configurations were in force. Two sets of
+            It covers the rows of every dump, how far each partition is folded, which ids are \
+            remembered, what is for partners, and which configurations were in force. Two sets of \
             stores with one digest hold the same, whatever happened on the way.
             """)
 

@@ -9,8 +9,8 @@ struct DumpCommand: ParsableCommand {
         discussion: """
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")).
 
-            Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts
-            that end in _micros are millionths of the currency's unit. Of several --data, the copy of
+            Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
+            that end in _micros are millionths of the currency's unit. Of several --data, the copy of \
             a partition that is folded furthest counts.
             """)
 

@@ -8,10 +8,10 @@ struct PublishCommand: ParsableCommand {
         commandName: "publish",
         abstract: "Puts records from NDJSON into a topic.",
         discussion: """
-            A line is {"key", "timestamp_ms"?, "headers"?, "value": any JSON | "text": string |
-            "base64": string, "partition"?}. A JSON value is published as the very bytes that stand
-            in the file; without a value the record is a tombstone. Bytes that are no text go as
-            "key_base64", and as {"base64": string} in a header. Ends with 0 once everything is on
+            A line is {"key", "timestamp_ms"?, "headers"?, "value": any JSON | "text": string | \
+            "base64": string, "partition"?}. A JSON value is published as the very bytes that stand \
+            in the file; without a value the record is a tombstone. Bytes that are no text go as \
+            "key_base64", and as {"base64": string} in a header. Ends with 0 once everything is on \
             disk; a line that cannot be read ends it with 1, what stands before it is published.
             """)
 
@@ -32,7 +32,7 @@ struct PublishCommand: ParsableCommand {
         if showsProgress {
             publisher.onProgress = { Self.say("\rpublished \($0) records") }
         }
-        defer { if showsProgress { Self.say("\r") } }
+        defer { if showsProgress { Self.say("\r\u{1B}[K") } }
         try publisher.publish(lines)
         Self.say("published \(publisher.published) records to \(topic) in \(log.address)\n")
     }

@@ -7,8 +7,8 @@ struct ReadCommand: ParsableCommand {
         commandName: "read",
         abstract: "Prints the records of a topic.",
         discussion: """
-            Each record is a line that weir publish reads, with its partition and offset: publishing
-            it gives the same record again, byte for byte. A value that would not come out the same
+            Each record is a line that weir publish reads, with its partition and offset: publishing \
+            it gives the same record again, byte for byte. A value that would not come out the same \
             as JSON is printed as "text", one that is no text as "base64".
             """)
 

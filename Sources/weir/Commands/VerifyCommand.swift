@@ -10,9 +10,9 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Says who signed a postback or an ad and, field by field, what was signed.",
         discussion: """
-            Reads JSON documents: postbacks of SKAdNetwork and AdAttributionKit as devices send
-            them, ads as SKAdImpression, as an answer to Safari or as the skadn object of an OpenRTB
-            bid, and lines of the form {"kind", "postback", "public_key"?}. A postback is judged as
+            Reads JSON documents: postbacks of SKAdNetwork and AdAttributionKit as devices send \
+            them, ads as SKAdImpression, as an answer to Safari or as the skadn object of an OpenRTB \
+            bid, and lines of the form {"kind", "postback", "public_key"?}. A postback is judged as \
             weir-postbacks does it: with Apple's keys and those of the configuration.
             """)
 

@@ -6,6 +6,7 @@ enum LogTime {
     static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {
         if let time = Int64(text) ?? UTC.milliseconds(text: text) { return time }
         throw .usage(
-            "\(option) '\(text)' is no time: write 2026-11-21, 2026-11-21T05:00:00Z or milliseconds")
+            "\(option) '\(text)' is no time: write 2026-11-21, 2026-11-21T05:00:00Z or milliseconds"
+        )
     }
 }

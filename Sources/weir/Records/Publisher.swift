@@ -43,7 +43,8 @@ struct Publisher {
     }
 
     /// The next line; when the file cannot be read on, what was read before is made durable.
-    private mutating func next(_ lines: LineReader) throws(CommandError) -> UnsafeRawBufferPointer? {
+    private mutating func next(_ lines: LineReader) throws(CommandError) -> UnsafeRawBufferPointer?
+    {
         do throws(CommandError) {
             return try lines.next()
         } catch {

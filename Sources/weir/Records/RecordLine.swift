@@ -142,7 +142,8 @@ private struct Members {
                 let bytes = strings.string(value) ?? Self.bytes(strings, value)
                 guard bytes != nil || strings.isNull(value) else { throw fault }
                 headers.append(
-                    OutgoingRecord.Header(name: String(decoding: name, as: UTF8.self), value: bytes))
+                    OutgoingRecord.Header(name: String(decoding: name, as: UTF8.self), value: bytes)
+                )
             }
         } catch {
             // The line is JSON: they are no object.

@@ -25,7 +25,8 @@ struct TopicReading {
         for bounds in bounds where partition == nil || bounds.partition == partition {
             stretches.append(
                 (
-                    bounds.partition, try from?.offset(in: bounds, of: reader) ?? bounds.earliestOffset,
+                    bounds.partition,
+                    try from?.offset(in: bounds, of: reader) ?? bounds.earliestOffset,
                     try to?.offset(in: bounds, of: reader) ?? bounds.endOffset
                 ))
         }

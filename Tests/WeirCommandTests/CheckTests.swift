@@ -1,0 +1,100 @@
+import AggregateStore
+import EventLog
+import Pipelines
+import Streams
+import Testing
+
+@testable import weir
+
+@Suite("Checks")
+struct CheckTests {
+    private func words(_ report: CheckReport) -> [String] {
+        report.findings.compactMap { if case .wrong(let words) = $0 { words } else { nil } }
+    }
+
+    /// A store of bids that was begun with a topic of this identity, folded up to an offset.
+    private func makeStore(
+        _ place: TemporaryPlace, identity: String, nextOffset: Int64 = 0
+    ) throws {
+        let store = try AggregateStore(
+            path: "\(place.path)/bids.sqlite", fold: BidsFold.self, topic: "bids",
+            logIdentity: identity)
+        try store.beginPartition(0, at: nextOffset, emitFrom: 0)
+    }
+
+    private func check(_ place: TemporaryPlace, _ log: EmbeddedLog) throws -> CheckReport {
+        var report = CheckReport()
+        try #require(StoreCheck("bids", in: place.path)).run(log, topic: "bids", into: &report)
+        return report
+    }
+
+    @Test("the configuration that is shipped is right")
+    func shippedConfiguration() {
+        var report = CheckReport()
+        report.check(PipelineDirectory(Repository.path("pipelines")))
+        #expect(words(report) == [])
+        #expect(report.text.hasPrefix("ok: configuration "))
+    }
+
+    @Test("every fault of the configuration has its line, keys that are none among them")
+    func configurationFaults() throws {
+        let place = try TemporaryPlace()
+        var report = CheckReport()
+        report.check(PipelineDirectory("\(place.path)/none"))
+        #expect(report.wrongCount > 0)
+        try place.write("topic: bids\n", to: "bids.yaml")
+        try place.write("trusted_keys: {production: [AAAA]}\n", to: "postbacks.yaml")
+        report = CheckReport()
+        report.check(PipelineDirectory(place.path))
+        #expect(report.wrongCount == 1)
+        #expect(words(report).first?.contains("postbacks.yaml:1") == true)
+    }
+
+    @Test("a store that goes on where the log does is right")
+    func rightStore() throws {
+        let place = try TemporaryPlace()
+        let log = try place.log("bids")
+        let identity = try #require(try log.topics().first?.identity)
+        try makeStore(place, identity: identity)
+        #expect(words(try check(place, log)) == [])
+        #expect(try check(place, log).text.hasPrefix("ok: store "))
+    }
+
+    @Test("a store of another log, or ahead of its log, is wrong")
+    func wrongStores() throws {
+        let other = try TemporaryPlace()
+        try makeStore(other, identity: "other")
+        #expect(words(try check(other, other.log("bids"))).first?.contains("another topic") == true)
+        #expect(
+            words(try check(other, TemporaryPlace().log("t"))).first?.contains("is not in") == true)
+        let ahead = try TemporaryPlace()
+        let log = try ahead.log("bids")
+        try makeStore(ahead, identity: log.topics()[0].identity, nextOffset: 7)
+        #expect(words(try check(ahead, log)).first?.contains("the log ends at 0") == true)
+    }
+
+    @Test("a file that is no store is wrong")
+    func noStore() throws {
+        let place = try TemporaryPlace()
+        try place.write("not a database, but a text of some length", to: "bids.sqlite")
+        #expect(try check(place, place.log("bids")).wrongCount == 1)
+        #expect(StoreCheck("postbacks", in: place.path) == nil)
+    }
+
+    @Test("topics that are missing in the log, or differ, are named")
+    func topics() throws {
+        let place = try TemporaryPlace()
+        for (name, count) in [("a", 2), ("b", 3), ("c", 1)] {
+            try place.write(
+                "channels: {x: {address: \(name), bindings: {kafka: {partitions: \(count)}}}}",
+                to: "topics/\(name).yaml")
+        }
+        let log = try place.log("a", partitions: 2)
+        try log.createTopic("b", partitionCount: 2)
+        var report = CheckReport()
+        try report.check(log, against: TopicDirectory("\(place.path)/topics"))
+        #expect(report.wrongCount == 2)
+        #expect(words(report)[0].contains("topic b"))
+        #expect(words(report)[1].contains("no topic c"))
+    }
+}

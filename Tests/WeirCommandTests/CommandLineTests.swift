@@ -1,0 +1,63 @@
+import Inspection
+import Testing
+
+@testable import weir
+
+@Suite("The command line")
+struct CommandLineTests {
+    @Test("an option goes before the environment, and the environment before the default")
+    func precedence() throws {
+        let set = Environment([
+            "WEIR_DATA": "a:b", "WEIR_LOG": "sqlite:x", "WEIR_PIPELINES": "p", "WEIR_TOPICS": "t",
+            "WEIR_FORMAT": "csv",
+        ])
+        let unset = Environment(["WEIR_LOG": ""])
+        #expect(set.dataDirectories([]) == ["a", "b"])
+        #expect(set.dataDirectories(["c"]) == ["c"])
+        #expect(unset.dataDirectories([]) == ["data"])
+        #expect(set.log(nil, dataDirectories: ["d"]) == "sqlite:x")
+        #expect(set.log("sqlite:y", dataDirectories: ["d"]) == "sqlite:y")
+        #expect(unset.log(nil, dataDirectories: ["d", "e"]) == "sqlite:d/log.sqlite")
+        #expect([set.pipelines(nil), set.topics(nil)] == ["p", "t"])
+        #expect([unset.pipelines(nil), unset.topics(nil)] == ["pipelines", "topics"])
+        #expect(try set.format(nil, default: DumpFormat.table) == .csv)
+        #expect(try set.format("json", default: DumpFormat.table) == .json)
+        #expect(try unset.format(nil, default: DumpFormat.table) == .table)
+        #expect(throws: CommandError.self) { try set.format(nil, default: RecordFormat.ndjson) }
+    }
+
+    @Test("the options of a dump become its question")
+    func dumpOptions() throws {
+        let command = try #require(
+            try WeirCommand.parseAsRoot([
+                "dump", "bids", "--by", "day,seat", "--since", "1970-01-02", "--until", "7",
+                "--where", "seat=a=b", "--where", "app_id=1", "--data", "x", "--data", "y",
+            ]) as? DumpCommand)
+        let query = try command.query()
+        #expect(query.name == "bids")
+        #expect(query.grouping == .columns(["day", "seat"]))
+        #expect(query.sinceMilliseconds == 86_400_000)
+        #expect(query.untilMilliseconds == 7)
+        #expect(
+            query.conditions == [
+                .init(column: "seat", value: "a=b"), .init(column: "app_id", value: "1"),
+            ])
+        #expect(command.data.directories == ["x", "y"])
+    }
+
+    @Test("bad questions end with 64, what fails with 1")
+    func exitCodes() {
+        let usage: [any Error] = [
+            InspectionError.unknownDump("x", known: []), InspectionError.badColumns("x"),
+        ]
+        #expect(usage.allSatisfy { CommandError($0)?.exitCode == 64 })
+        #expect(CommandError(InspectionError.noStore(streams: [], directories: []))?.exitCode == 1)
+        for option in [["--where", "seat"], ["--where", "=1"], ["--since", "yesterday"]] {
+            #expect {
+                try (WeirCommand.parseAsRoot(["dump", "bids"] + option) as? DumpCommand)?.query()
+            } throws: {
+                ($0 as? CommandError)?.exitCode == 64
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Attestation
+import Foundation
+import Streams
+import Testing
+
+@testable import weir
+
+@Suite("Verifying documents")
+struct VerificationTests {
+    private func verifier(
+        isRelayed: Bool = false, production: [String] = [], adKeys: [VerificationKey] = []
+    ) throws -> DocumentVerifier {
+        try DocumentVerifier(
+            trustedKeys: TrustedKeys(production: production), adKeys: adKeys, isRelayed: isRelayed)
+    }
+
+    private func vectors() throws -> [[String: Any]] {
+        let path = Repository.path("Tests/AttestationTests/Vectors/skadnetwork.jsonl")
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        return try text.split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            return try #require(object as? [String: Any])
+        }
+    }
+
+    private func verify(
+        _ json: [String: Any], _ verifier: DocumentVerifier
+    ) throws -> SignedDocument {
+        try JSONSerialization.data(withJSONObject: json, options: .sortedKeys)
+            .withUnsafeBytes { verifier.verify($0) }
+    }
+
+    private func judgement(_ document: SignedDocument) -> SignedDocument.Judgement? {
+        guard case .judged(let judgement) = document.findings.first else { return nil }
+        return judgement
+    }
+
+    private func rejection(_ document: SignedDocument) -> Rejection? {
+        guard case .rejected(let rejection) = document.findings.first else { return nil }
+        return rejection
+    }
+
+    @Test("every published document gets its verdict, or the reason why a worker rejects it")
+    func everyVector() throws {
+        var rejected: [RejectionReason] = []
+        for vector in try vectors() {
+            let document = try verify(vector, verifier())
+            #expect(document.findings.count == 1)
+            if let rejection = rejection(document) {
+                rejected.append(rejection.reason)
+            } else {
+                #expect(judgement(document)?.verdict.name == vector["verdict"] as? String)
+            }
+        }
+        #expect(rejected == [.outOfRange, .missingField, .missingField])
+    }
+
+    @Test("the signed fields are those that Apple joined, value by value")
+    func signedFields() throws {
+        var compared = 0
+        for vector in try vectors() {
+            guard let judgement = judgement(try verify(vector, verifier())),
+                let signed = vector["signed"] as? String, judgement.verdict != .unverifiable
+            else { continue }
+            #expect(
+                judgement.signed.compactMap(\.value) == signed.components(separatedBy: "\u{2063}"))
+            compared += 1
+        }
+        #expect(compared >= 25)
+    }
+
+    @Test("what is not signed is shown as such, and the signature itself is not")
+    func unsignedFields() throws {
+        for vector in try vectors() {
+            guard let judgement = judgement(try verify(vector, verifier())),
+                let fields = vector["postback"] as? [String: Any]
+            else { continue }
+            let signed = Set(judgement.signed.map(\.name))
+            let unsigned = Set(judgement.unsigned.map(\.name))
+            #expect(signed.isDisjoint(with: unsigned))
+            if fields["conversion-value"] != nil { #expect(unsigned.contains("conversion-value")) }
+            #expect(!unsigned.contains("attribution-signature"))
+            #expect(!unsigned.contains("jws-string"))
+            #expect(!unsigned.contains("signature"))
+        }
+    }
+
+    @Test("a postback stands alone as well as in a line with its kind")
+    func bareDocuments() throws {
+        for vector in try vectors() where vector["kind"] as? String != "ad-signature" {
+            let bare = try #require(vector["postback"] as? [String: Any])
+            let alone = try verify(bare, verifier()).table
+            let wrapped = try verify(vector, verifier()).table
+            #expect(alone == wrapped)
+        }
+    }
+
+    @Test("a relay's zeros are left out where the signature holds without them")
+    func relays() throws {
+        let vector = try #require(
+            try vectors().first {
+                let fields = $0["postback"] as? [String: Any]
+                return $0["verdict"] as? String == "valid" && fields?["version"] as? String == "2.1"
+                    && fields?["source-app-id"] == nil
+            })
+        var fields = try #require(vector["postback"] as? [String: Any])
+        fields["source-app-id"] = 0
+        #expect(judgement(try verify(fields, verifier()))?.verdict == .invalid)
+        let relayed = judgement(try verify(fields, verifier(isRelayed: true)))
+        #expect(relayed?.verdict == .valid)
+        #expect(relayed?.form == .withoutSourceApp)
+        #expect(relayed?.unsigned.map(\.name).contains("source-app-id") == true)
+    }
+
+    @Test("an ad is unverifiable without its network's key, and invalid under another")
+    func adKeys() throws {
+        for vector in try vectors() where vector["kind"] as? String == "ad-signature" {
+            let bare = try #require(vector["postback"] as? [String: Any])
+            #expect(judgement(try verify(bare, verifier()))?.verdict == .unverifiable)
+            let own = try #require(VerificationKey(base64: vector["public_key"] as? String ?? ""))
+            let adKeys = try verifier(adKeys: [own])
+            #expect(judgement(try verify(bare, adKeys))?.verdict == .valid)
+            var altered = bare
+            altered["timestamp"] = 1
+            #expect(judgement(try verify(altered, adKeys))?.verdict == .invalid)
+        }
+    }
+
+    @Test("the skadn object of a bid has a finding for each fidelity")
+    func openRTB() throws {
+        let sample = try #require(
+            try vectors().first {
+                ($0["postback"] as? [String: Any])?["adNetworkIdentifier"] != nil
+            })
+        let ad = try #require(sample["postback"] as? [String: Any])
+        let key = try #require(VerificationKey(base64: sample["public_key"] as? String ?? ""))
+        let fidelity: [String: Any] = [
+            "fidelity": 0, "nonce": ad["adImpressionIdentifier"] ?? "",
+            "timestamp": "1676057605705", "signature": ad["signature"] ?? "",
+        ]
+        let skadn: [String: Any] = [
+            "version": "4.0", "network": "COM.apple.test-1", "sourceidentifier": "3120",
+            "itunesitem": "525463029", "sourceapp": "0",
+            "fidelities": [fidelity, fidelity.merging(["fidelity": 1]) { $1 }],
+            "skoverlay": ["delay": 5],
+        ]
+        for document in [skadn, ["id": "1", "ext": ["skadn": skadn]]] {
+            let found = try verify(document, verifier(adKeys: [key]))
+            let verdicts = found.findings.map { finding -> Verdict? in
+                guard case .judged(let judgement) = finding else { return nil }
+                return judgement.verdict
+            }
+            #expect(verdicts == [.valid, .invalid])
+            #expect(judgement(found)?.unsigned.map(\.name) == ["skoverlay"])
+        }
+    }
+
+    @Test("an ad without a field that every ad has is rejected by name")
+    func incompleteAds() throws {
+        let document = try verify(["version": "4.0", "ad_network_id": "n"], verifier())
+        #expect(rejection(document) == Rejection(.missingField, "signature is missing"))
+        #expect(document.table == "ad signature\nrejected: missing_field (signature is missing)\n")
+    }
+
+    @Test("a file holds one document over many lines, or many behind one another")
+    func sequences() {
+        func documents(_ text: String) -> [String] {
+            Array(text.utf8).withUnsafeBytes { bytes in
+                DocumentSequence(bytes).map { String(decoding: $0, as: UTF8.self) }
+            }
+        }
+        #expect(documents("{\n \"a\": 1\n}\n") == ["{\n \"a\": 1\n}"])
+        #expect(documents("{}\n[]\r\n\n {\"a\":{}}") == ["{}", "[]", "{\"a\":{}}"])
+        #expect(documents("{\"a\":}\n{}") == ["{\"a\":}", "{}"])
+        #expect(documents("{\n\"a\":\n}") == ["{\n\"a\":\n}"])
+        #expect(documents(" \n").isEmpty)
+    }
+
+    @Test("what is no JSON is rejected as the worker rejects it")
+    func malformed() throws {
+        let document = Array("{\"a\":}".utf8).withUnsafeBytes { try? verifier().verify($0) }
+        #expect(document.flatMap(rejection)?.reason == .malformedJSON)
+    }
+}

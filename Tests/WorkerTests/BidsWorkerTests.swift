@@ -1,0 +1,173 @@
+import EventLog
+import Foundation
+import Testing
+import Worker
+
+@Suite("weir-bids")
+struct BidsWorkerTests {
+    @Test("Every record read has one outcome, and the next offset is behind the last one")
+    func outcomesAddUp() throws {
+        let place = try Workplace()
+        try place.publish("bids", Samples.bids(1500, seed: 1))
+        try place.foldBids()
+        let outcomes = try place.integer(
+            """
+            SELECT sum(accepted + duplicates + conflicts + untrusted + rejected) FROM outcomes
+            """, stream: "bids")
+        #expect(outcomes == 1500)
+        #expect(try place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 1500)
+        #expect(try place.integer("SELECT sum(duplicates) FROM outcomes", stream: "bids") ?? 0 > 100)
+        #expect(
+            try place.integer("SELECT count(*) FROM refused", stream: "bids")
+                == place.integer("SELECT sum(rejected) FROM outcomes", stream: "bids"))
+    }
+
+    @Test("The store is the same for batches of 1, 7 and 10,000 records")
+    func batchSizeChangesNothing() throws {
+        let place = try Workplace()
+        try place.publish("bids", Samples.bids(800, seed: 2))
+        var contents: [[String]] = []
+        for size in [1, 7, 10_000] {
+            try place.write("bids.yaml", "batch_records: \(size)\n")
+            try place.foldBids(data: "data-\(size)")
+            contents.append(try place.contents("bids", data: "data-\(size)"))
+        }
+        #expect(contents[0] == contents[1])
+        #expect(contents[1] == contents[2])
+        #expect(contents[0].contains { $0.hasPrefix("bids ") })
+    }
+
+    @Test("The store is the same when partitions are folded one after the other, in any order")
+    func interleavingChangesNothing() throws {
+        let place = try Workplace()
+        try place.publish("bids", Samples.bids(800, seed: 3))
+        try place.foldBids(data: "together")
+        for partition in [2, 0, 3, 1] {
+            let options = try WorkerOptions.parse([
+                "--log", place.logAddress.description, "--data", place.path + "/apart",
+                "--pipelines", place.pipelines, "--until-end", "--partitions", "\(partition)",
+            ])
+            try BidsWorker.work(options, stop: StopSignal())
+        }
+        #expect(try place.contents("bids", data: "together") == place.contents("bids", data: "apart"))
+    }
+
+    @Test("Records that come later are folded on top, and ids are remembered across runs")
+    func goesOnWhereItWas() throws {
+        let place = try Workplace()
+        let records = Samples.bids(900, seed: 4)
+        try place.publish("bids", records)
+        try place.foldBids(data: "once")
+        let other = try Workplace()
+        for part in stride(from: 0, to: 900, by: 90) {
+            try other.publish("bids", Array(records[part..<part + 90]))
+            try other.foldBids(data: "once")
+        }
+        let expected = try place.contents("bids", data: "once").filter { !$0.hasPrefix("store ") }
+        let found = try other.contents("bids", data: "once").filter { !$0.hasPrefix("store ") }
+        #expect(expected == found)
+    }
+
+    @Test("A record whose sum would overflow is rejected alone, in whatever batch it comes")
+    func overflowRejectsOneRecord() throws {
+        var contents: [[String]] = []
+        for size in [1, 3, 1000] {
+            let place = try Workplace()
+            try place.write("bids.yaml", "batch_records: \(size)\n")
+            try place.publish("bids", [Samples.record("bids", Samples.auction("first"), partition: 0)])
+            try place.foldBids()
+            try place.execute(
+                "UPDATE bids SET price_micros = 9223372036854775807 - 2600000 WHERE seat = 'dsp-1'",
+                stream: "bids")
+            try place.publish(
+                "bids",
+                [
+                    Samples.record("bids", Samples.auction("a"), partition: 0),
+                    Samples.record("bids", Samples.auction("b", price: "2"), partition: 0),
+                    Samples.record("bids", Samples.auction("c"), partition: 0),
+                    Samples.record("bids", Samples.auction("b", seat: "dsp-2"), partition: 0),
+                    Samples.record("bids", Samples.auction("d", price: "0.2"), partition: 0),
+                ])
+            try place.foldBids()
+            let sum = try place.integer(
+                "SELECT price_micros FROM bids WHERE seat = 'dsp-1'", stream: "bids")
+            #expect(sum == Int64.max - 100_000)
+            let reasons = try place.integer(
+                "SELECT count(*) FROM refused WHERE reason = 'overflow'", stream: "bids")
+            #expect(reasons == 2)
+            // The rejected auction left no id behind: the same id is accepted afterwards.
+            #expect(
+                try place.integer("SELECT sum(bids) FROM bids WHERE seat = 'dsp-2'", stream: "bids")
+                    == 1)
+            contents.append(try place.contents("bids").filter { !$0.hasPrefix("store ") })
+        }
+        #expect(contents[0] == contents[1])
+        #expect(contents[1] == contents[2])
+    }
+
+    @Test("The worker stops in words when dedupe_max_ids is reached, and what it folded is stored")
+    func dedupeBoundStops() throws {
+        let place = try Workplace()
+        try place.write("bids.yaml", "batch_records: 10\ndedupe_max_ids: 25\n")
+        try place.publish(
+            "bids",
+            (0..<100).map { Samples.record("bids", Samples.auction("a\($0)"), partition: 0) })
+        let error = #expect(throws: WorkerError.self) { try place.foldBids() }
+        #expect("\(try #require(error))".contains("dedupe_max_ids is 25"))
+        #expect(try place.integer("SELECT next_offset FROM partitions WHERE partition = 0", stream: "bids") == 30)
+    }
+
+    @Test("Ids of an hour ago take no memory: the bound counts alive ones")
+    func deadIdsDoNotCount() throws {
+        let place = try Workplace()
+        try place.write("bids.yaml", "batch_records: 10\ndedupe_max_ids: 25\n")
+        try place.publish(
+            "bids",
+            (0..<100).map {
+                Samples.record(
+                    "bids", Samples.auction("a\($0)"), partition: 0,
+                    at: Samples.start + Int64($0) * 300_000)
+            })
+        try place.foldBids()
+        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "bids") == 100)
+    }
+
+    @Test("Rejected records go to the dead letters in order, with their bytes and where they came from")
+    func deadLetters() throws {
+        let place = try Workplace()
+        try place.publish(
+            "bids",
+            [
+                Samples.record("bids", "{\"x\":", key: "k1", type: "openrtb.win", partition: 1),
+                Samples.record("bids", Samples.auction("fine"), partition: 1),
+                Samples.record("bids", nil, key: "k1", partition: 1),
+            ])
+        try place.foldBids()
+        let letters = try place.records("bids.dlq")
+        #expect(letters.map(\.value) == ["{\"x\":", nil])
+        #expect(letters.map { $0.headers["weir_reason"] } == ["malformed_json", "tombstone"])
+        #expect(letters.map { $0.headers["weir_offset"] } == ["0", "2"])
+        #expect(letters[0].headers["ce_type"] == "openrtb.win")
+        #expect(letters[0].headers["weir_topic"] == "bids")
+        #expect(letters[0].headers["weir_partition"] == "1")
+        #expect(letters[0].key == "k1")
+        try place.foldBids()
+        #expect(try place.records("bids.dlq").count == 2)
+    }
+
+    @Test("A value that is too large is kept as its SHA-256, here and among the dead letters")
+    func tooLarge() throws {
+        let place = try Workplace()
+        try place.write("bids.yaml", "max_record_bytes: 100\n")
+        let value = String(repeating: "x", count: 101)
+        try place.publish("bids", [Samples.record("bids", value, key: "k", partition: 0)])
+        try place.foldBids()
+        let letter = try #require(try place.records("bids.dlq").first)
+        #expect(letter.value == nil)
+        #expect(letter.headers["weir_reason"] == "too_large")
+        #expect(
+            letter.headers["weir_sha256"]
+                == "c675a2e604b0cd1229c036e3ce0c87422980a245e295bbc605a507a2299752db")
+        #expect(try place.integer("SELECT value IS NULL FROM refused", stream: "bids") == 1)
+    }
+}

@@ -1,0 +1,228 @@
+import EventLog
+import Foundation
+import Testing
+import Worker
+
+@Suite("weir-postbacks")
+struct PostbacksWorkerTests {
+    private func makePlace(batch: Int = 100) throws -> Workplace {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", "batch_records: \(batch)\n" + Samples.trustedKeys)
+        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.write("partners/acme.yaml", Samples.partner)
+        return place
+    }
+
+    @Test("The store is the same for batches of 1, 7 and 10,000 records, and outcomes add up")
+    func batchSizeChangesNothing() throws {
+        let place = try makePlace()
+        try place.publish("postbacks", try Samples.postbacks(300, seed: 5))
+        var contents: [[String]] = []
+        for size in [1, 7, 10_000] {
+            try place.write("postbacks.yaml", "batch_records: \(size)\n" + Samples.trustedKeys)
+            try place.foldPostbacks(data: "data-\(size)")
+            contents.append(try place.contents("postbacks", data: "data-\(size)"))
+        }
+        #expect(contents[0] == contents[1])
+        #expect(contents[1] == contents[2])
+        let outcomes = try place.integer(
+            "SELECT sum(accepted + duplicates + conflicts + untrusted + rejected) FROM outcomes",
+            stream: "postbacks", data: "data-7")
+        #expect(outcomes == 300)
+        for kind in ["conflicts", "duplicates", "rejected", "accepted"] {
+            let count = try place.integer(
+                "SELECT sum(\(kind)) FROM outcomes", stream: "postbacks", data: "data-7")
+            #expect(count ?? 0 > 0, "\(kind)")
+        }
+    }
+
+    @Test("A forged copy that comes first does not block the real postback, nor reach a partner")
+    func forgedCopyDoesNotBlock() throws {
+        let place = try makePlace()
+        try place.publish(
+            "postbacks",
+            [
+                Samples.record("postbacks", try Samples.postback("t1", forged: true), partition: 0),
+                Samples.record("postbacks", try Samples.postback("t1"), partition: 0),
+                Samples.record("postbacks", try Samples.postback("t1", value: 9), partition: 0),
+                Samples.record("postbacks", try Samples.postback("t1", forged: true), partition: 0),
+            ])
+        try place.foldPostbacks()
+        #expect(
+            try place.integer(
+                "SELECT sum(postbacks) FROM postbacks WHERE verdict = 'valid'", stream: "postbacks")
+                == 1)
+        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "postbacks") == 2)
+        #expect(try place.integer("SELECT sum(conflicts) FROM outcomes", stream: "postbacks") == 1)
+        #expect(try place.integer("SELECT sum(duplicates) FROM outcomes", stream: "postbacks") == 1)
+        #expect(
+            try place.integer(
+                "SELECT sum(revenue_max_micros) FROM decoded_events", stream: "postbacks")
+                == 100_000_000)
+        let published = try place.records("partner-postbacks")
+        #expect(published.count == 1)
+        #expect(published.first?.value?.contains("\"revision\":1") == true)
+    }
+
+    @Test("Partner postbacks are published in outbox order with stable ids and the catalog's names")
+    func partnerPostbacks() throws {
+        let place = try makePlace()
+        try place.write(
+            "catalog.yaml",
+            """
+            networks: {su67r6k2v3.skadnetwork: ironSource}
+            apps: {525463029: Sample App}
+            campaigns:
+              - {name: Spring, network: su67r6k2v3.skadnetwork, app: 525463029, campaign_id: 42}
+
+            """)
+        try place.publish(
+            "postbacks",
+            try ["t2", "t1", "t3"].map {
+                Samples.record("postbacks", try Samples.postback($0), partition: 2)
+            })
+        try place.foldPostbacks()
+        let published = try place.records("partner-postbacks")
+        #expect(published.count == 3)
+        for record in published {
+            let text = try #require(record.value)
+            let document = try #require(
+                try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+            #expect(record.key == document["id"] as? String)
+            #expect(record.headers["ce_type"] == "partner.postback")
+            let campaign = try #require(document["campaign"] as? [String: Any])
+            #expect(campaign["name"] as? String == "Spring")
+            #expect(campaign["network"] as? String == "ironSource")
+            let postback = try #require(document["postback"] as? [String: Any])
+            #expect(postback["campaign_id"] as? Int == 42)
+        }
+        let stored = try place.integer(
+            "SELECT count(*) FROM partitions WHERE outbox_emitted = outbox_next AND outbox_next = 3",
+            stream: "postbacks")
+        #expect(stored == 1)
+    }
+
+    @Test("A store that is rebuilt emits nothing twice, and holds the same outbox")
+    func rebuildEmitsNothing() throws {
+        let place = try makePlace()
+        try place.publish("postbacks", try Samples.postbacks(120, seed: 6))
+        try place.foldPostbacks()
+        let published = try place.records("partner-postbacks").count
+        let letters = try place.records("postbacks.dlq").count
+        #expect(published > 10)
+        #expect(letters > 5)
+        try place.foldPostbacks(data: "rebuilt")
+        #expect(try place.records("partner-postbacks").count == published)
+        #expect(try place.records("postbacks.dlq").count == letters)
+        #expect(
+            try place.contents("postbacks") == place.contents("postbacks", data: "rebuilt"))
+    }
+
+    @Test("What was not marked as published is published again with the same id: at least once")
+    func emissionIsAtLeastOnce() throws {
+        let place = try makePlace()
+        try place.publish(
+            "postbacks",
+            try ["t1", "t2"].map {
+                Samples.record("postbacks", try Samples.postback($0), partition: 0)
+            })
+        try place.foldPostbacks()
+        try place.execute(
+            "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
+        try place.foldPostbacks()
+        let keys = try place.records("partner-postbacks").map { try #require($0.key) }
+        #expect(keys.count == 3)
+        #expect(Set(keys).count == 2)
+    }
+
+    @Test("A sum of decoded revenue that would overflow rejects the one postback")
+    func decodedOverflow() throws {
+        let place = try makePlace()
+        try place.write(
+            "conversion-models/525463029.yaml",
+            Samples.model.replacingOccurrences(of: "max: 100", with: "max: 9000000000000")
+                .replacingOccurrences(of: "[0, 1, 5, 10, 50]", with: "[0, 8000000000000]"))
+        try place.publish(
+            "postbacks",
+            try ["t1", "t2", "t3"].map {
+                Samples.record("postbacks", try Samples.postback($0, value: 1), partition: 0)
+            })
+        try place.foldPostbacks()
+        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "postbacks") == 1)
+        #expect(
+            try place.integer(
+                "SELECT count(*) FROM refused WHERE reason = 'overflow'", stream: "postbacks") == 2)
+        #expect(try place.integer("SELECT count(*) FROM postback_ids", stream: "postbacks") == 1)
+    }
+}
+
+@Suite("Changes of the configuration")
+struct ConfigurationChangeTests {
+    private func makeFoldedPlace() throws -> Workplace {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", Samples.trustedKeys)
+        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.publish(
+            "postbacks", [Samples.record("postbacks", try Samples.postback("t1"), partition: 0)])
+        try place.foldPostbacks()
+        return place
+    }
+
+    @Test("A past version of a model that was edited or removed is refused, with the words to replay")
+    func editedPastVersion() throws {
+        let place = try makeFoldedPlace()
+        let before = try place.contents("postbacks")
+        for text in [
+            Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"),
+            Samples.model.replacingOccurrences(of: "id: first", with: "id: other"),
+        ] {
+            try place.write("conversion-models/525463029.yaml", text)
+            let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }
+            #expect("\(try #require(error))".contains("replay"))
+        }
+        #expect(try place.contents("postbacks") == before)
+    }
+
+    @Test("A new version that takes effect before what is folded is refused; a later one is an epoch")
+    func appendedVersion() throws {
+        let place = try makeFoldedPlace()
+        func appended(_ time: String) -> String {
+            Samples.model + """
+                  - id: second
+                    effective_from: \(time)
+                    currency: USD
+                    fine: {fields: [{bits: [0, 0], kind: flags, flags: {"0": opened}}]}
+
+                """
+        }
+        try place.write("conversion-models/525463029.yaml", appended("2026-11-01T00:00:00Z"))
+        let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }
+        #expect("\(try #require(error))".contains("takes effect at 2026-11-01T00:00:00Z"))
+        try place.write("conversion-models/525463029.yaml", appended("2026-12-01T00:00:00Z"))
+        try place.foldPostbacks()
+        let epochs = try place.integer(
+            "SELECT count(*) FROM epochs WHERE partition = 0", stream: "postbacks")
+        #expect(epochs == 2)
+        #expect(
+            try place.integer(
+                "SELECT max(from_offset) FROM epochs WHERE partition = 0", stream: "postbacks") == 1)
+    }
+
+    @Test("The model of an app of which nothing was folded may begin in the past")
+    func modelOfNewApp() throws {
+        let place = try makeFoldedPlace()
+        try place.write(
+            "conversion-models/1176027022.yaml",
+            Samples.model.replacingOccurrences(of: "525463029", with: "1176027022"))
+        try place.foldPostbacks()
+    }
+
+    @Test("Names and delivery settings are not part of what the fold depends on")
+    func namesDoNotCount() throws {
+        let place = try makeFoldedPlace()
+        try place.write("catalog.yaml", "apps: {525463029: Renamed}\n")
+        try place.foldPostbacks()
+        #expect(
+            try place.integer("SELECT count(*) FROM epochs", stream: "postbacks") == 4)
+    }
+}

@@ -1,0 +1,123 @@
+import EventLog
+import Foundation
+import Testing
+
+@testable import Worker
+
+/// A worker as a process of its own.
+private struct WorkerProcess {
+    let process = Process()
+
+    init(_ name: String, place: Workplace, data: String, arguments: [String] = []) throws {
+        // Built beside the tests.
+        let directory = Bundle.main.executableURL?.deletingLastPathComponent()
+        let candidates = [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
+            + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
+        let program = candidates.map { $0.appendingPathComponent(name) }.first {
+            FileManager.default.isExecutableFile(atPath: $0.path)
+        }
+        process.executableURL = try #require(program, "\(name) is built")
+        process.arguments =
+            [
+                "--log", place.logAddress.description, "--data", place.path + "/" + data,
+                "--pipelines", place.pipelines,
+            ] + arguments
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+    }
+
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+}
+
+@Suite("Workers as processes", .serialized)
+struct ProcessTests {
+    @Test("Bids: killed 20 times at random instants, the store is that of one run")
+    func killedBids() throws {
+        let place = try Workplace()
+        try place.write("bids.yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
+        try place.publish("bids", Samples.bids(4000, seed: 7))
+        try place.foldBids(data: "once")
+        try interrupt("weir-bids", place)
+        try place.foldBids(data: "killed")
+        #expect(try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
+    }
+
+    @Test("Postbacks: killed 20 times at random instants, the store is that of one run, and every partner postback is published")
+    func killedPostbacks() throws {
+        let place = try Workplace()
+        try place.write(
+            "postbacks.yaml",
+            "batch_records: 10\ncommit_interval_ms: 1\n" + Samples.trustedKeys)
+        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.write("partners/acme.yaml", Samples.partner)
+        try place.publish("postbacks", try Samples.postbacks(1500, seed: 8))
+        try interrupt("weir-postbacks", place)
+        try place.foldPostbacks(data: "killed")
+        let published = Set(try place.records("partner-postbacks").compactMap(\.key))
+        let wanted = try place.integer(
+            "SELECT count(DISTINCT id) FROM outbox", stream: "postbacks", data: "killed")
+        #expect(Int64(published.count) == wanted)
+        let letters = Set(
+            try place.records("postbacks.dlq").map {
+                "\($0.headers["weir_partition"] ?? "")/\($0.headers["weir_offset"] ?? "")"
+            })
+        let rejected = try place.integer(
+            "SELECT sum(rejected) FROM outcomes", stream: "postbacks", data: "killed")
+        #expect(Int64(letters.count) == rejected)
+        try place.foldPostbacks(data: "once")
+        #expect(
+            try place.contents("postbacks", data: "once")
+                == place.contents("postbacks", data: "killed"))
+    }
+
+    @Test("SIGTERM and SIGINT end a worker with 0, what it folded committed", arguments: [SIGTERM, SIGINT])
+    func stopsCleanly(signal: Int32) throws {
+        let place = try Workplace()
+        try place.publish("bids", Samples.bids(200, seed: 9))
+        let worker = try WorkerProcess("weir-bids", place: place, data: "data")
+        let deadline = Date().addingTimeInterval(20)
+        while Date() < deadline {
+            usleep(50_000)
+            let folded = try? place.integer(
+                "SELECT sum(next_offset) FROM partitions", stream: "bids")
+            if folded == 200 { break }
+        }
+        kill(worker.process.processIdentifier, signal)
+        worker.process.waitUntilExit()
+        #expect(worker.process.terminationReason == .exit)
+        #expect(worker.process.terminationStatus == 0)
+        #expect(try place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 200)
+    }
+
+    @Test("Exit codes: 0 done, 1 failed, 64 bad usage")
+    func exitCodes() throws {
+        let place = try Workplace()
+        func code(_ arguments: [String]) throws -> Int32 {
+            let worker = try WorkerProcess(
+                "weir-bids", place: place, data: "data", arguments: arguments)
+            worker.process.waitUntilExit()
+            return worker.process.terminationStatus
+        }
+        #expect(try code(["--until-end"]) == 1)
+        #expect(try code(["--no-such-option"]) == 64)
+        #expect(try code(["--partitions", "x"]) == 64)
+        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
+        #expect(try code(["--until-end"]) == 0)
+        #expect(try code(["--help"]) == 0)
+    }
+
+    /// Starts the worker again and again, and kills it a little later each time.
+    private func interrupt(_ name: String, _ place: Workplace) throws {
+        var generator = SeededGenerator(seed: 10)
+        for _ in 0..<20 {
+            let worker = try WorkerProcess(
+                name, place: place, data: "killed", arguments: ["--until-end"])
+            usleep(UInt32.random(in: 20_000...160_000, using: &generator))
+            worker.kill()
+        }
+    }
+}
