@@ -14,8 +14,8 @@ struct NumberTests {
 
     @Test("an integer beyond 64 bits is the nearest double")
     func beyond64Bits() throws {
-        #expect(try number("18446744073709551616") == .double(18446744073709551616))
-        #expect(try number("-9223372036854775809") == .double(-9223372036854775808))
+        #expect(try number("18446744073709551616") == .double(0x1p64))
+        #expect(try number("-9223372036854775809") == .double(-0x1p63))
         let digits = String(repeating: "9", count: 300)
         #expect(try number(digits) == .double(1e300))
         #expect(try number("-" + digits) == .double(-1e300))
@@ -51,7 +51,7 @@ struct NumberTests {
     func underflow() throws {
         #expect(try number("1e-400") == .double(0))
         #expect(try number("1e-400")?.asInteger == .exact(0))
-        #expect(try number("5e-324") == .double(5e-324))
+        #expect(try number("5e-324") == .double(.leastNonzeroMagnitude))
     }
 
     @Test("5.0, 5e0 and 50e-1 are the integer 5")
@@ -82,7 +82,7 @@ struct NumberTests {
     func doubles() throws {
         #expect(try number("4.35")?.double == 4.35)
         #expect(try number("-7")?.double == -7)
-        #expect(try number("18446744073709551615")?.double == 18446744073709551615)
+        #expect(try number("18446744073709551615")?.double == 0x1p64)
         #expect(try number("0.1e1")?.double == 1)
     }
 }
