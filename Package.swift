@@ -76,7 +76,7 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "Pipelines", "Streams", "Worker", arguments, yams,
+                "JSONReader", "Pipelines", "Streams", "Worker", arguments, logging, yams,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -15,7 +15,7 @@ struct weir_json_parser {
     explicit weir_json_parser(size_t depth) : max_depth(depth) {}
 
     bool reserve(size_t length) {
-        if (length <= capacity) return true;
+        if (padded && length <= capacity) return true;
         size_t wanted = capacity < 4096 ? 4096 : capacity;
         while (wanted < length) wanted *= 2;
         padded.reset(new (std::nothrow) uint8_t[wanted + simdjson::SIMDJSON_PADDING]);

@@ -33,15 +33,22 @@ extension StoreSet {
 extension StoreView {
     /// Reads an aggregate: sums over the partitions.
     func dump(_ plan: DumpPlan) throws -> Dump {
-        var sums: [[StoredValue]: [Int128]] = [:]
+        var places: [RowKeyBytes: Int] = [:]
+        var groups: [Group] = []
         try forEachRow(plan) { values, measures in
-            let key = plan.places.map { values[$0] }
-            sums[key, default: Array(repeating: 0, count: measures.count)].add(measures)
+            var key = RowKeyBytes()
+            for place in plan.places { key.append(values[place]) }
+            let place = places[key] ?? groups.count
+            if place == groups.count {
+                places[key] = place
+                groups.append(Group(key: key, columns: plan.places.map { values[$0] }))
+            }
+            groups[place].add(measures)
         }
         let isCounted = !plan.measures.isEmpty
-        let rows = sums.filter { !isCounted || $0.value.contains { $0 != 0 } }
-            .map { Dump.Row(columns: $0.key, measures: isCounted ? $0.value : []) }
-            .sorted { $0.columns.lexicographicallyPrecedes($1.columns) }
+        let rows = groups.filter { !isCounted || $0.sums.contains { $0 != 0 } }
+            .sorted { $0.key < $1.key }
+            .map { Dump.Row(columns: $0.columns, measures: isCounted ? $0.sums : []) }
         return Dump(columns: plan.columns, measures: plan.measures, rows: rows)
     }
 
@@ -127,9 +134,20 @@ extension StoredRefusal {
     }
 }
 
-extension [Int128] {
-    /// Adds sums of 64 bits: so many of them fit that no store holds enough to overflow 128.
-    fileprivate mutating func add(_ measures: [Int64]) {
-        for index in indices { self[index] += Int128(measures[index]) }
+/// Rows that are put together.
+private struct Group {
+    let key: RowKeyBytes
+    let columns: [StoredValue]
+    private(set) var sums: [Int128] = []
+
+    init(key: RowKeyBytes, columns: [StoredValue]) {
+        self.key = key
+        self.columns = columns
+    }
+
+    /// Adds sums of 64 bits: no store holds so many of them that 128 would overflow.
+    mutating func add(_ measures: [Int64]) {
+        if sums.isEmpty { sums = Array(repeating: 0, count: measures.count) }
+        for index in sums.indices { sums[index] += Int128(measures[index]) }
     }
 }

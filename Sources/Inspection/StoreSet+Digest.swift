@@ -17,13 +17,22 @@ extension StoreSet {
             for description in DumpDescription.all
             where !view.streams.isDisjoint(with: description.streams) {
                 let dump = try view.dump(DumpPlan(DumpQuery(name: description.name)))
-                var rows = dump.rows.map { dump.json($0, leavingOut: ["detail"]) }
-                rows.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-                for row in rows { lines.add("\(description.name) \(row)") }
+                lines.add(description.name, Self.rows(of: dump))
             }
             for stream in Self.streams { try view.hashPartitions(of: stream, into: &lines) }
             return lines.finish()
         }
+    }
+
+    /// The rows of a dump without the words for people, sorted as bytes.
+    private static func rows(of dump: Dump) -> [[UInt8]] {
+        let json = DumpRowJSON(dump, leavingOut: ["detail"])
+        let rows = dump.rows.map { row in
+            var text: [UInt8] = []
+            json.append(row, to: &text)
+            return text
+        }
+        return rows.sorted { $0.lexicographicallyPrecedes($1) }
     }
 }
 
@@ -53,6 +62,14 @@ private struct HashedLines {
     mutating func add(_ line: String) {
         var line = line + "\n"
         line.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func add(_ name: String, _ rows: [[UInt8]]) {
+        for row in rows {
+            hash.update(data: Array("\(name) ".utf8))
+            hash.update(data: row)
+            hash.update(data: [UInt8(ascii: "\n")])
+        }
     }
 
     consuming func finish() -> String {

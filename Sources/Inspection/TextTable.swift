@@ -44,7 +44,8 @@ public struct TextTable: Sendable {
 extension String {
     /// Control characters written as escapes, so that no text moves a terminal's cursor.
     public var withoutControls: String {
-        let isPlain = unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        // U+0080 to U+009F begin with 0xC2 in UTF-8.
+        let isPlain = utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 }
         guard !isPlain else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
             let isControl = scalar.properties.generalCategory == .control

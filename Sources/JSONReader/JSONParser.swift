@@ -9,6 +9,9 @@ public final class JSONParser {
     public static let maxDepth = 64
 
     private let parser: OpaquePointer
+    /// Reads what the second look has found well-formed, made when it is first needed: at its limit
+    /// simdjson takes empty containers only, so that this one's is beyond `maxDepth`.
+    private var secondParser: OpaquePointer?
 
     /// Makes a parser; nil when there is no memory for it.
     public init?() {
@@ -18,22 +21,28 @@ public final class JSONParser {
 
     deinit {
         weir_json_parser_free(parser)
+        if let secondParser { weir_json_parser_free(secondParser) }
     }
 
     /// Parses a document. The value is valid until the next parse or the parser's end.
     public func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
-        if let value = accept(bytes) { return value }
+        if let value = Self.accept(bytes, by: parser, checked: false) { return value }
         var inspection = JSONInspection(bytes)
         try inspection.run()
-        // Well-formed after all: an integer beyond 64 bits, or surrogates in proper pairs.
+        // Well-formed after all: an integer beyond 64 bits, or something at the greatest depth.
         let rewritten = inspection.rewritingLargeIntegers()
-        guard let value = rewritten.withUnsafeBytes({ accept($0, checked: true) }) else {
-            throw .malformed("the document is not accepted")
-        }
+        if secondParser == nil { secondParser = weir_json_parser_create(Self.maxDepth + 1) }
+        guard let secondParser,
+            let value = rewritten.withUnsafeBytes({
+                Self.accept($0, by: secondParser, checked: true)
+            })
+        else { throw .malformed("the document is not accepted") }
         return value
     }
 
-    private func accept(_ bytes: UnsafeRawBufferPointer, checked: Bool = false) -> JSONValue? {
+    private static func accept(
+        _ bytes: UnsafeRawBufferPointer, by parser: OpaquePointer, checked: Bool
+    ) -> JSONValue? {
         var tape: UnsafePointer<UInt64>?
         var strings: UnsafePointer<UInt8>?
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)

@@ -17,6 +17,12 @@ final class BufferedOutput {
         if buffer.count >= Self.pieceBytes { try flush() }
     }
 
+    /// Writes bytes, now or later.
+    func write(_ bytes: [UInt8]) throws(CommandError) {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= Self.pieceBytes { try flush() }
+    }
+
     /// Lets `body` append bytes, which are written now or later.
     func write(_ body: (inout [UInt8]) -> Void) throws(CommandError) {
         body(&buffer)

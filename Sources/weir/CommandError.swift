@@ -2,6 +2,7 @@ import AggregateStore
 import EventLog
 import Inspection
 import Pipelines
+import Worker
 
 /// Why a command ends early.
 enum CommandError: Error, Equatable {
@@ -26,6 +27,7 @@ enum CommandError: Error, Equatable {
             }
         case let error as StoreError: self = .failure(error.description)
         case let error as ConfigurationError: self = .failure(error.description)
+        case let error as WorkerError: self = .failure(error.description)
         default: return nil
         }
     }

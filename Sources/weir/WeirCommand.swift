@@ -23,6 +23,7 @@ struct WeirCommand: ParsableCommand {
         subcommands: [
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
             DigestCommand.self, VerifyCommand.self, DecodeCommand.self, CheckCommand.self,
+            DemoCommand.self,
         ])
 
     static func main() {

@@ -14,7 +14,9 @@ struct DumpFormatTests {
         var text = ""
         let bids = try sample.stores("data").dump(
             DumpQuery(name: "bids", grouping: .columns(["seat", "app_id"])))
-        bids.write(as: format) { (piece) throws(Never) in text += piece }
+        bids.write(as: format) { (piece) throws(Never) in
+            text += String(decoding: piece, as: UTF8.self)
+        }
         return text
     }
 
@@ -22,7 +24,9 @@ struct DumpFormatTests {
         try sample.foldBids([.billing(0, 0, id: "a")])
         var text = ""
         try sample.stores("data").dump(DumpQuery(name: "bid-faults"))
-            .write(as: format) { (piece) throws(Never) in text += piece }
+            .write(as: format) { (piece) throws(Never) in
+                text += String(decoding: piece, as: UTF8.self)
+            }
         return text
     }
 

@@ -164,7 +164,9 @@ extension StoreSet {
     /// The rows of a dump as lines of JSON.
     func lines(_ query: DumpQuery) throws -> [String] {
         var text = ""
-        try dump(query).write(as: .ndjson) { (piece) throws(Never) in text += piece }
+        try dump(query).write(as: .ndjson) { (piece) throws(Never) in
+            text += String(decoding: piece, as: UTF8.self)
+        }
         return text.split(separator: "\n").map(String.init)
     }
 }

@@ -13,10 +13,11 @@ private struct WorkerProcess {
         let directory = Bundle.main.executableURL?.deletingLastPathComponent()
         let candidates = [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
             + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
-        let program = candidates.map { $0.appendingPathComponent(name) }.first {
-            FileManager.default.isExecutableFile(atPath: $0.path)
-        }
-        process.executableURL = try #require(program, "\(name) is built")
+        let programs = candidates.map { $0.appendingPathComponent(name) }
+        let program: URL = try #require(
+            programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }),
+            "the program is built")
+        process.executableURL = program
         process.arguments =
             [
                 "--log", place.logAddress.description, "--data", place.path + "/" + data,

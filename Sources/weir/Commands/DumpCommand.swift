@@ -36,7 +36,7 @@ struct DumpCommand: ParsableCommand {
         let format = try Environment().format(format, default: DumpFormat.table)
         let dump = try StoreSet(directories: data.directories).dump(query())
         let output = BufferedOutput()
-        try dump.write(as: format) { (text) throws(CommandError) in try output.write(text) }
+        try dump.write(as: format) { (piece) throws(CommandError) in try output.write(piece) }
         try output.flush()
     }
 

@@ -1,23 +1,25 @@
 import EventLog
 import Foundation
+import Inspection
 
 extension RecordLine {
     /// Appends the line, with its end, that stands for a record. Publishing it gives the record again.
     static func append(_ record: RecordView, to line: inout [UInt8]) {
-        append("{\"partition\":\(record.partition),\"offset\":\(record.offset)", to: &line)
-        append(",\"timestamp_ms\":\(record.timestampMilliseconds)", to: &line)
+        JSONBytes.append(
+            "{\"partition\":\(record.partition),\"offset\":\(record.offset)", to: &line)
+        JSONBytes.append(",\"timestamp_ms\":\(record.timestampMilliseconds)", to: &line)
         if let key = record.key {
             if isUTF8(key) {
-                append(",\"key\":", to: &line)
-                appendString(key, to: &line)
+                JSONBytes.append(",\"key\":", to: &line)
+                JSONBytes.appendString(key, to: &line)
             } else {
-                append(",\"key_base64\":", to: &line)
+                JSONBytes.append(",\"key_base64\":", to: &line)
                 appendBase64(key, to: &line)
             }
         }
         appendHeaders(record.headers, to: &line)
         appendValue(record.value, to: &line)
-        append("}\n", to: &line)
+        JSONBytes.append("}\n", to: &line)
     }
 
     /// Whether a value is published again byte for byte when it stands in a line as it is.
@@ -37,64 +39,42 @@ extension RecordLine {
 
     private static func appendHeaders(_ headers: RecordHeaders, to line: inout [UInt8]) {
         guard !headers.encoded.isEmpty else { return }
-        append(",\"headers\":{", to: &line)
+        JSONBytes.append(",\"headers\":{", to: &line)
         var isFirst = true
         headers.forEach { name, value in
-            if !isFirst { append(",", to: &line) }
+            if !isFirst { JSONBytes.append(",", to: &line) }
             isFirst = false
-            appendString(name, to: &line)
-            append(":", to: &line)
+            JSONBytes.appendString(name, to: &line)
+            JSONBytes.append(":", to: &line)
             if let value, isUTF8(value) {
-                appendString(value, to: &line)
+                JSONBytes.appendString(value, to: &line)
             } else if let value {
-                append("{\"base64\":", to: &line)
+                JSONBytes.append("{\"base64\":", to: &line)
                 appendBase64(value, to: &line)
-                append("}", to: &line)
+                JSONBytes.append("}", to: &line)
             } else {
-                append("null", to: &line)
+                JSONBytes.append("null", to: &line)
             }
             return true
         }
-        append("}", to: &line)
+        JSONBytes.append("}", to: &line)
     }
 
     private static func appendValue(_ value: UnsafeRawBufferPointer?, to line: inout [UInt8]) {
-        guard let value else { return append(",\"value\":null", to: &line) }
+        guard let value else { return JSONBytes.append(",\"value\":null", to: &line) }
         if standsAsValue(value) {
-            append(",\"value\":", to: &line)
+            JSONBytes.append(",\"value\":", to: &line)
             line.append(contentsOf: value)
         } else if isUTF8(value) {
-            append(",\"text\":", to: &line)
-            appendString(value, to: &line)
+            JSONBytes.append(",\"text\":", to: &line)
+            JSONBytes.appendString(value, to: &line)
         } else {
-            append(",\"base64\":", to: &line)
+            JSONBytes.append(",\"base64\":", to: &line)
             appendBase64(value, to: &line)
         }
     }
 
-    private static func append(_ text: String, to line: inout [UInt8]) {
-        line.append(contentsOf: text.utf8)
-    }
-
     private static func appendBase64(_ bytes: UnsafeRawBufferPointer, to line: inout [UInt8]) {
-        append("\"\(Data(bytes).base64EncodedString())\"", to: &line)
-    }
-
-    private static func appendString(_ text: UnsafeRawBufferPointer, to line: inout [UInt8]) {
-        line.append(UInt8(ascii: "\""))
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                line.append(UInt8(ascii: "\\"))
-                line.append(byte)
-            case 0x0A: append("\\n", to: &line)
-            case 0x0D: append("\\r", to: &line)
-            case 0x09: append("\\t", to: &line)
-            case 0..<0x20, 0x7F:
-                append("\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))", to: &line)
-            default: line.append(byte)
-            }
-        }
-        line.append(UInt8(ascii: "\""))
+        JSONBytes.append("\"\(Data(bytes).base64EncodedString())\"", to: &line)
     }
 }

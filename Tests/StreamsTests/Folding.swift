@@ -1,0 +1,122 @@
+import Attestation
+import ConversionModels
+import EventLog
+import JSONReader
+import Streams
+import Testing
+
+/// How records are cut into batches.
+enum Batching {
+    case together
+    /// Batches of these sizes, again and again.
+    case sizes([Int])
+
+    func cut(_ records: [TestRecord]) -> [[TestRecord]] {
+        guard case .sizes(let sizes) = self, !records.isEmpty else { return [records] }
+        var batches: [[TestRecord]] = []
+        var rest = records[...]
+        while !rest.isEmpty {
+            batches.append(Array(rest.prefix(sizes[batches.count % sizes.count])))
+            rest = rest.dropFirst(sizes[(batches.count - 1) % sizes.count])
+        }
+        return batches
+    }
+}
+
+/// Folds records of the topic `bids`; `restarts` gives each batch a new fold with the stored memory.
+func foldBids(
+    _ records: [TestRecord], _ batching: Batching = .together, windowMilliseconds: Int64 = 3_600_000,
+    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
+) throws -> FoldResult {
+    func makeFold() throws -> BidsFold {
+        BidsFold(
+            topic: "bids",
+            configuration: .init(
+                dedupeWindowMilliseconds: windowMilliseconds, maxRecordBytes: maxRecordBytes),
+            parser: try #require(JSONParser()))
+    }
+    var fold = try makeFold()
+    var result = FoldResult()
+    var nextOffsets: [Int32: Int64] = [:]
+    for records in batching.cut(records) {
+        let batch = RecordBatch(records, from: &nextOffsets)
+        fold.begin(fold.prepare(batch))
+        for index in 0..<batch.count { fold.fold(index) }
+        #expect(!fold.hasOverflowed)
+        result.add(fold.effects, of: batch)
+        result.add(fold.bids, fold.effects.symbols)
+        result.add(fold.bidFaults, fold.effects.symbols)
+        result.add(fold.lossReasons, fold.effects.symbols)
+        fold.clear()
+        guard restarts else { continue }
+        let old = fold
+        fold = try makeFold()
+        for (partition, window) in old.windows {
+            fold.restore(
+                partition: partition, watermarkMilliseconds: window.watermarkMilliseconds,
+                entries: window.aliveEntries())
+        }
+    }
+    return result
+}
+
+/// Folds one record of the topic `bids`.
+func foldBid(_ document: Document, type: String? = nil) throws -> FoldResult {
+    try foldBids([TestRecord(document, type: type)])
+}
+
+/// What a store would know of postbacks.
+final class StoredPostbacks: PostbackMemory {
+    private var known: [Int32: [RecordID: KnownPostback]] = [:]
+
+    func known(_ id: RecordID, partition: Int32) -> KnownPostback? { known[partition]?[id] }
+
+    func store(_ accepted: [Int32: [RecordID: KnownPostback]]) {
+        for (partition, postbacks) in accepted {
+            known[partition, default: [:]].merge(postbacks) { $1 }
+        }
+    }
+}
+
+/// What a postbacks pipeline of a test says.
+struct PostbackPipeline {
+    var keys = SigningKeys.shared.trusted
+    var trustsDevelopment = false
+    var models: [ConversionModel] = []
+    var partners: [PartnerRule] = []
+    var maxRecordBytes = 1_048_576
+}
+
+/// Folds records of the topic `postbacks`.
+func foldPostbacks(
+    _ records: [TestRecord], _ batching: Batching = .together,
+    _ pipeline: PostbackPipeline = PostbackPipeline()
+) throws -> FoldResult {
+    let memory = StoredPostbacks()
+    let fold = PostbacksFold(
+        topic: "postbacks",
+        configuration: .init(
+            maxRecordBytes: pipeline.maxRecordBytes, trustsDevelopment: pipeline.trustsDevelopment,
+            models: pipeline.models, partners: pipeline.partners),
+        attestor: Attestor(keys: try pipeline.keys.get(), threadCount: 2),
+        parser: try #require(JSONParser()), jwsParser: try #require(JSONParser()), memory: memory)
+    var result = FoldResult()
+    var nextOffsets: [Int32: Int64] = [:]
+    let batches = batching.cut(records).map { RecordBatch($0, from: &nextOffsets) }
+    var upcoming = batches.first.map { fold.prepare($0) }
+    for (place, batch) in batches.enumerated() {
+        guard let prepared = upcoming else { break }
+        upcoming = place + 1 < batches.count ? fold.prepare(batches[place + 1]) : nil
+        fold.begin(prepared)
+        for index in 0..<batch.count { try fold.fold(index) }
+        #expect(!fold.hasOverflowed)
+        result.add(fold.effects, of: batch)
+        result.add(fold.postbacks, fold.effects.symbols)
+        result.add(fold.conversionValues, fold.effects.symbols)
+        result.add(fold.decodedEvents, fold.effects.symbols)
+        result.add(fold.outbox)
+        memory.store(fold.accepted)
+        fold.clear()
+    }
+    return result
+}

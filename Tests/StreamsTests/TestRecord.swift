@@ -1,0 +1,80 @@
+import EventLog
+import Streams
+
+/// A record that a test folds.
+struct TestRecord {
+    var partition: Int32 = 0
+    /// Nil for the next offset of the partition.
+    var offset: Int64?
+    /// Milliseconds since 1970.
+    var timestamp: Int64 = TestRecord.halfPastFive
+    var headers: [OutgoingRecord.Header] = []
+    var value: [UInt8]?
+
+    /// 2026-11-21T05:30:00Z.
+    static let halfPastFive: Int64 = 1_795_239_000_000
+
+    init(_ value: [UInt8]?, type: String? = nil, timestamp: Int64 = Self.halfPastFive) {
+        self.value = value
+        self.timestamp = timestamp
+        if let type { headers.append(.init("ce_type", type)) }
+    }
+
+    init(_ text: String, type: String? = nil, timestamp: Int64 = Self.halfPastFive) {
+        self.init(Array(text.utf8), type: type, timestamp: timestamp)
+    }
+
+    init(_ document: Document, type: String? = nil, timestamp: Int64 = Self.halfPastFive) {
+        self.init(document.text, type: type, timestamp: timestamp)
+    }
+
+    func via(_ route: String) -> TestRecord {
+        var record = self
+        record.headers.append(.init("ce_via", route))
+        return record
+    }
+
+    func at(_ timestamp: Int64) -> TestRecord {
+        var record = self
+        record.timestamp = timestamp
+        return record
+    }
+
+    func inPartition(_ partition: Int32) -> TestRecord {
+        var record = self
+        record.partition = partition
+        return record
+    }
+}
+
+extension RecordBatch {
+    /// A batch of records; those without an offset get the next one of their partition.
+    convenience init(_ records: some Sequence<TestRecord>, from nextOffsets: inout [Int32: Int64]) {
+        self.init()
+        for record in records {
+            let offset = record.offset ?? nextOffsets[record.partition, default: 0]
+            nextOffsets[record.partition] = offset + 1
+            RecordHeaders.encode(record.headers).withUnsafeBytes { headers in
+                if let value = record.value {
+                    value.withUnsafeBytes { append(record, offset, headers, $0) }
+                } else {
+                    append(record, offset, headers, nil)
+                }
+            }
+        }
+    }
+
+    convenience init(_ records: some Sequence<TestRecord>) {
+        var nextOffsets: [Int32: Int64] = [:]
+        self.init(records, from: &nextOffsets)
+    }
+
+    private func append(
+        _ record: TestRecord, _ offset: Int64, _ headers: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer?
+    ) {
+        append(
+            partition: record.partition, offset: offset, timestampMilliseconds: record.timestamp,
+            key: nil, headers: headers, value: value)
+    }
+}
