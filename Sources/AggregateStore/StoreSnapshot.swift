@@ -67,10 +67,14 @@ public struct StoreSnapshot {
     let db: Database
     /// The topic that is folded.
     public let topic: String
+    /// What told the topic from others of its name when the store began.
+    public let logIdentity: String
 
     init(_ db: Database) throws {
         self.db = db
-        topic = try String.fetchOne(db, sql: "SELECT topic FROM store") ?? ""
+        let row = try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM store")
+        topic = row?["topic"] ?? ""
+        logIdentity = row?["log_identity"] ?? ""
     }
 
     /// The partitions that the store knows, in order of their numbers.

@@ -32,6 +32,18 @@ struct BidsFieldTests {
         var accepts: [Document] = []
         var wrongType: [Document] = []
         var outOfRange: [Document] = []
+        /// The field whose value makes this one required.
+        var isRequiredBy: String?
+
+        /// One value of each kind that is refused.
+        var faults: [(reason: RejectionReason, value: Document?)] {
+            var faults: [(reason: RejectionReason, value: Document?)] = []
+            if isRequired { faults.append((.missingField, nil)) }
+            if let value = wrongType.first { faults.append((.wrongType, value)) }
+            if let value = outOfRange.first { faults.append((.outOfRange, value)) }
+            return faults
+        }
+
         var testDescription: String { "\(type ?? "openrtb.auction") \(path)" }
     }
 
@@ -107,8 +119,8 @@ struct BidsFieldTests {
         .init(type: "inapp.bid", base: offer, path: "adapter", isRequired: true, wrongType: noText),
         .init(type: "inapp.bid", base: offer, path: "competition_type", isRequired: true, accepts: ["keyword"], wrongType: noText, outOfRange: ["Price", "other"]),
         .init(type: "inapp.bid", base: offer, path: "rendering_type", accepts: ["primary_sdk", "third_party"], wrongType: noText, outOfRange: ["Mediation", "other"]),
-        .init(type: "inapp.bid", base: offer, path: "price", isRequired: true, accepts: [0, 1_000_000], wrongType: ["1", true, [], [:]], outOfRange: [-1, 1_000_001]),
-        .init(type: "inapp.bid", base: offer, path: "currency", isRequired: true, wrongType: noText),
+        .init(type: "inapp.bid", base: offer, path: "price", isRequired: true, accepts: [0, 1_000_000], wrongType: ["1", true, [], [:]], outOfRange: [-1, 1_000_001], isRequiredBy: "competition_type"),
+        .init(type: "inapp.bid", base: offer, path: "currency", isRequired: true, wrongType: noText, isRequiredBy: "competition_type"),
         .init(type: "inapp.bid", base: offer.with(["competition_type": "keyword"]), path: "keyword", isRequired: true, wrongType: noText),
         .init(type: "inapp.bid", base: offer.with(["competition_type": "keyword"]), path: "price", accepts: [0], wrongType: ["1"], outOfRange: [-1]),
         .init(type: "inapp.bid", base: offer.with(["competition_type": "keyword"]), path: "currency", accepts: [""], wrongType: noText),
@@ -130,8 +142,7 @@ struct BidsFieldTests {
         let absent = rule.isRequired ? "missing_field" : "accepted"
         #expect(try reason(nil) == absent)
         #expect(try reason(.null) == absent)
-        let isText = rule.wrongType.contains(5)
-        if rule.isRequired, isText { #expect(try reason("") == "missing_field") }
+        if rule.isRequired, rule.wrongType == Self.noText { #expect(try reason("") == "missing_field") }
         for value in rule.accepts { #expect(try reason(value) == "accepted", "\(value.text)") }
         for value in rule.wrongType { #expect(try reason(value) == "wrong_type", "\(value.text)") }
         for value in rule.outOfRange { #expect(try reason(value) == "out_of_range", "\(value.text)") }
@@ -142,21 +153,15 @@ struct BidsFieldTests {
         for first in Self.rules {
             for second in Self.rules where second.type == first.type && second.base == first.base {
                 guard !first.path.hasPrefix(second.path), !second.path.hasPrefix(first.path) else { continue }
-                let faults = [first, second].flatMap { rule in
-                    [
-                        rule.isRequired ? ("missing_field", rule.path, Document?.none) : nil,
-                        rule.wrongType.first.map { ("wrong_type", rule.path, $0) },
-                        rule.outOfRange.first.map { ("out_of_range", rule.path, $0) },
-                    ].compactMap { $0 }
-                }
-                for one in faults where one.1 == first.path {
-                    for other in faults where other.1 == second.path {
-                        let document = first.base.with([one.1: one.2, other.1: other.2])
-                        let order = ["missing_field", "wrong_type", "out_of_range"]
-                        let expected = order.first { $0 == one.0 || $0 == other.0 }
+                guard first.isRequiredBy != second.path, second.isRequiredBy != first.path else { continue }
+                for one in first.faults {
+                    for other in second.faults {
+                        let document = first.base.with([
+                            first.path: one.value, second.path: other.value,
+                        ])
                         #expect(
-                            try reason(document, first.type) == expected,
-                            "\(one.1) \(one.0), \(other.1) \(other.0)")
+                            try reason(document, first.type) == min(one.reason, other.reason).name,
+                            "\(first.path) \(one.reason), \(second.path) \(other.reason)")
                     }
                 }
             }

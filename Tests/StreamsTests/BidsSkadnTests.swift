@@ -4,7 +4,7 @@ import Testing
 @Suite("The skadn object of a bid")
 struct BidsSkadnTests {
     /// The fault of an auction's one bid; nil when it keeps every rule.
-    private func fault(_ auction: Document) throws -> String? {
+    private func faultOf(_ auction: Document) throws -> String? {
         let result = try foldBid(auction)
         #expect(result.outcome(.accepted) == 1, "\(result.refused)")
         let rows = result.rows("bid-faults")
@@ -15,7 +15,7 @@ struct BidsSkadnTests {
     }
 
     private func fault(_ changes: KeyValuePairs<String, Document?>) throws -> String? {
-        try fault(Auction.with(changes))
+        try faultOf(Auction.with(changes))
     }
 
     private let offer = Auction.offer
@@ -42,7 +42,7 @@ struct BidsSkadnTests {
         for (place, (first, _)) in Self.breaks.enumerated() {
             var auction = Auction.valid
             for (_, changes) in Self.breaks[place...] { auction = auction.with(changes) }
-            #expect(try fault(auction) == first)
+            #expect(try faultOf(auction) == first)
             // Each on its own, too.
             #expect(try fault(Self.breaks[place].1) == first)
         }

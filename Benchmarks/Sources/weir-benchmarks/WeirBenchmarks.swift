@@ -6,5 +6,5 @@ struct WeirBenchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "weir-benchmarks",
         abstract: "Measures Weir's workers beside what bounds them, in one run.",
-        subcommands: [AuctionsBenchmark.self])
+        subcommands: [AuctionsBenchmark.self, PostbacksBenchmark.self])
 }

@@ -23,11 +23,14 @@ struct StoreCheck {
             guard reader.stream == stream else {
                 throw StoreError.otherStream(path: path, found: reader.stream, wanted: stream)
             }
-            let (topic, states) = try reader.snapshot { ($0.topic, try $0.partitionStates()) }
+            let (origin, states) = try reader.snapshot {
+                (($0.topic, $0.logIdentity), try $0.partitionStates())
+            }
+            let (topic, identity) = origin
             let records = states.reduce(0) { $0 + $1.records }
             let faults =
                 try topicFaults(topic, configured)
-                + (log.map { try self.faults(topic, states, $0) } ?? [])
+                + (log.map { try self.faults(topic, identity, states, $0) } ?? [])
             for fault in faults { report.note(wrong: "\(path): \(fault)") }
             guard faults.isEmpty else { return }
             report.note(
@@ -47,14 +50,14 @@ struct StoreCheck {
     }
 
     private func faults(
-        _ topic: String, _ states: [PartitionState], _ log: EmbeddedLog
+        _ topic: String, _ identity: String, _ states: [PartitionState], _ log: EmbeddedLog
     ) throws -> [String] {
         guard let description = try log.topics().first(where: { $0.name == topic }) else {
             return [
                 "its topic \(topic) is not in \(log.address): give --log the one it was folded from"
             ]
         }
-        if let known = try recordedIdentity(topic), known != description.identity {
+        if identity != description.identity {
             return [
                 "it was folded from another topic \(topic) than that of \(log.address): give --log "
                     + "that one, or move the store away and fold again"
@@ -75,25 +78,6 @@ struct StoreCheck {
                     "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
                     + "log ends at \(bounds.endOffset): give --log the one it was folded from"
             }
-            return nil
-        }
-    }
-
-    /// The identity of the topic that the store was begun with; nil while a worker has the store, which
-    /// compared it itself.
-    private func recordedIdentity(_ topic: String) throws(StoreError) -> String? {
-        do throws(StoreError) {
-            switch stream {
-            case BidsFold.streamName:
-                return try AggregateStore(
-                    path: path, fold: BidsFold.self, topic: topic, logIdentity: ""
-                ).origin().logIdentity
-            default:
-                return try AggregateStore(
-                    path: path, fold: PostbacksFold.self, topic: topic, logIdentity: ""
-                ).origin().logIdentity
-            }
-        } catch .locked {
             return nil
         }
     }
