@@ -94,7 +94,9 @@ struct RandomDocuments {
                 + (members.isEmpty
                     ? blanks()
                     : list(
-                        members.map { blanks() + quoted($0.name) + blanks() + ":" + write($0.value) }
+                        members.map {
+                            blanks() + quoted($0.name) + blanks() + ":" + write($0.value)
+                        }
                     )) + "}"
         }
     }

@@ -60,8 +60,9 @@ struct MemberTests {
         try withParsed(#"["a",1,1.5,18446744073709551615,true,false,null,[],{}]"#) { value in
             let elements = Array(value.elements)
             #expect(elements.map { $0.string != nil } == [true] + Array(repeating: false, count: 8))
-            #expect(elements.map { $0.number != nil }
-                == [false, true, true, true] + Array(repeating: false, count: 5))
+            #expect(
+                elements.map { $0.number != nil }
+                    == [false, true, true, true] + Array(repeating: false, count: 5))
             #expect(elements.map(\.boolean) == [nil, nil, nil, nil, true, false, nil, nil, nil])
             #expect(elements.map(\.isNull) == (0..<9).map { $0 == 6 })
             #expect(elements.map(\.isArray) == (0..<9).map { $0 == 7 })

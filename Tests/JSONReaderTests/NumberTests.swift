@@ -23,7 +23,8 @@ struct NumberTests {
 
     @Test("a document with integers beyond 64 bits keeps all its other values")
     func beyond64BitsAmongOthers() throws {
-        let text = #"{"a":99999999999999999999,"b":[1,-99999999999999999999,"99999999999999999999"],"c":2}"#
+        let text =
+            #"{"a":99999999999999999999,"b":[1,-99999999999999999999,"99999999999999999999"],"c":2}"#
         let tree = try withParsed(text) { JSONTree($0) }
         #expect(
             tree

@@ -65,7 +65,8 @@ struct RandomDocumentTests {
 }
 
 extension RandomDocuments {
-    private static let bytes = Array("{}[]\",:\\/u0123456789eE+-. \ntfna".utf8) + [0, 0x80, 0xC3, 0xED, 0xEF, 0xFF]
+    private static let bytes =
+        Array("{}[]\",:\\/u0123456789eE+-. \ntfna".utf8) + [0, 0x80, 0xC3, 0xED, 0xEF, 0xFF]
 
     /// Changes, adds, drops, repeats or cuts off bytes.
     mutating func damage(_ bytes: inout [UInt8]) {

@@ -126,7 +126,8 @@ struct StrictnessTests {
         let pairs: [(String, String)] = [
             (#"\ud83d\ude00"#, "\u{1F600}"), (#"\uD83D\uDE00x"#, "\u{1F600}x"),
             (#"\ud800\udc00\udbff\udfff"#, "\u{10000}\u{10FFFF}"),
-            (#"\\ud800"#, #"\ud800"#), (#"\\\\udc00"#, #"\\udc00"#), (#"\ud7ff\ue000"#, "\u{D7FF}\u{E000}"),
+            (#"\\ud800"#, #"\ud800"#), (#"\\\\udc00"#, #"\\udc00"#),
+            (#"\ud7ff\ue000"#, "\u{D7FF}\u{E000}"),
         ]
         for (escaped, text) in pairs {
             #expect(try withParsed("\"\(escaped)\"") { JSONTree($0) } == .string(text))
@@ -142,7 +143,8 @@ struct StrictnessTests {
 @Suite("Depth is bounded")
 struct DepthTests {
     /// A document of so many containers, `core` being in the innermost.
-    private func nested(_ depth: Int, _ opening: (Int) -> (String, String), core: String) -> String {
+    private func nested(_ depth: Int, _ opening: (Int) -> (String, String), core: String) -> String
+    {
         let brackets = (0..<depth).map(opening)
         return brackets.map(\.0).joined() + core + brackets.reversed().map(\.1).joined()
     }

@@ -8,7 +8,9 @@ struct BidsDedupeTests {
     private let noon = TestRecord.halfPastFive
 
     private func win(_ id: String, _ timestamp: Int64) -> TestRecord {
-        TestRecord(["auction_id": .string(id), "bid_id": "b"] as Document, type: "openrtb.win", timestamp: timestamp)
+        TestRecord(
+            ["auction_id": .string(id), "bid_id": "b"] as Document, type: "openrtb.win",
+            timestamp: timestamp)
     }
 
     private func outcomes(_ records: [TestRecord]) throws -> [Int64] {
@@ -20,27 +22,37 @@ struct BidsDedupeTests {
     func boundary() throws {
         #expect(try outcomes([win("a", noon), win("a", noon + hour)]) == [1, 1, 0])
         #expect(try outcomes([win("a", noon), win("a", noon + hour + 1)]) == [2, 0, 0])
-        #expect(try outcomes([win("a", noon), win("x", noon + hour), win("a", noon)]) == [2, 1, 0])
-        #expect(try outcomes([win("a", noon), win("x", noon + hour + 1), win("a", noon)]) == [3, 0, 0])
+        #expect(
+            try outcomes([win("a", noon), win("x", noon + hour), win("a", noon)]) == [2, 1, 0])
+        #expect(
+            try outcomes([win("a", noon), win("x", noon + hour + 1), win("a", noon)]) == [3, 0, 0])
     }
 
     @Test("a duplicate does not refresh its entry")
     func noRefresh() throws {
-        #expect(try outcomes([
-            win("a", noon), win("a", noon + hour), win("a", noon + hour + 1), win("a", noon + 2 * hour),
-        ]) == [2, 2, 0])
+        #expect(
+            try outcomes([
+                win("a", noon), win("a", noon + hour), win("a", noon + hour + 1),
+                win("a", noon + 2 * hour),
+            ]) == [2, 2, 0])
     }
 
     @Test("a record older than the window leaves an entry that is dead at once")
     func lateRecords() throws {
-        #expect(try outcomes([win("x", noon), win("a", noon - hour - 1), win("a", noon - hour - 1)]) == [3, 0, 0])
-        #expect(try outcomes([win("x", noon), win("a", noon - hour), win("a", noon - hour)]) == [2, 1, 0])
+        #expect(
+            try outcomes([win("x", noon), win("a", noon - hour - 1), win("a", noon - hour - 1)])
+                == [3, 0, 0])
+        #expect(
+            try outcomes([win("x", noon), win("a", noon - hour), win("a", noon - hour)]) == [
+                2, 1, 0,
+            ])
     }
 
     @Test("refused records move the watermark: malformed, unknown, tombstones")
     func refusedMoveWatermark() throws {
         let refused = [
-            TestRecord("{", timestamp: noon + hour + 1), TestRecord(nil as [UInt8]?, timestamp: noon + hour + 1),
+            TestRecord("{", timestamp: noon + hour + 1),
+            TestRecord(nil as [UInt8]?, timestamp: noon + hour + 1),
             TestRecord("{}", type: "no.such", timestamp: noon + hour + 1),
         ]
         for record in refused {
@@ -64,7 +76,9 @@ struct BidsDedupeTests {
 
     @Test("ids are tuples: type, auction, seat and bid; texts are not joined")
     func tuples() throws {
-        func notice(_ auction: String, _ seat: String, _ bid: String, _ type: String = "openrtb.win") -> TestRecord {
+        func notice(
+            _ auction: String, _ seat: String, _ bid: String, _ type: String = "openrtb.win"
+        ) -> TestRecord {
             let document: Document = [
                 "auction_id": .string(auction), "seat": .string(seat), "bid_id": .string(bid),
                 "price": 1, "loss_reason": 1,
@@ -72,19 +86,28 @@ struct BidsDedupeTests {
             return TestRecord(document, type: type)
         }
         let different = [
-            notice("ab", "c", "d"), notice("a", "bc", "d"), notice("a", "b", "cd"), notice("a", "", "bcd"),
-            notice("A", "b", "cd"), notice("a", "b", "cd", "openrtb.loss"), notice("a", "b", "cd", "openrtb.billing"),
+            notice("ab", "c", "d"), notice("a", "bc", "d"), notice("a", "b", "cd"),
+            notice("a", "", "bcd"),
+            notice("A", "b", "cd"), notice("a", "b", "cd", "openrtb.loss"),
+            notice("a", "b", "cd", "openrtb.billing"),
             notice("a\u{0}", "b", "cd"), notice("e\u{301}", "", "x"), notice("\u{E9}", "", "x"),
         ]
-        #expect(try outcomes(different + different) == [Int64(different.count), Int64(different.count), 0])
+        #expect(
+            try outcomes(different + different) == [
+                Int64(different.count), Int64(different.count), 0,
+            ])
     }
 
     @Test("a partition knows nothing of another's ids")
     func partitions() throws {
-        #expect(try outcomes([win("a", noon), win("a", noon).inPartition(1), win("a", noon).inPartition(1)]) == [2, 1, 0])
-        #expect(try outcomes([
-            win("a", noon), win("x", noon + 2 * hour).inPartition(1), win("a", noon),
-        ]) == [2, 1, 0])
+        #expect(
+            try outcomes([
+                win("a", noon), win("a", noon).inPartition(1), win("a", noon).inPartition(1),
+            ]) == [2, 1, 0])
+        #expect(
+            try outcomes([
+                win("a", noon), win("x", noon + 2 * hour).inPartition(1), win("a", noon),
+            ]) == [2, 1, 0])
     }
 
     @Test("a window of 0 forgets as soon as time moves on")

@@ -6,7 +6,9 @@ struct BidsOverlayTests {
     private func measures(_ changes: KeyValuePairs<String, Document?>) throws -> String {
         let result = try foldBid(Auction.with(changes))
         #expect(result.outcome(.accepted) == 1, "\(result.refused)")
-        let names = ["overlay_signalled", "overlay_requested", "overlay_eligible", "overlay_click_tracked"]
+        let names = [
+            "overlay_signalled", "overlay_requested", "overlay_eligible", "overlay_click_tracked",
+        ]
         return zip(names, "sret").map { name, letter in
             result.sum("bids", name) == 1 ? String(letter) : "-"
         }.joined()
@@ -98,19 +100,24 @@ struct BidsOverlayTests {
     @Test("the gates are HyBid's: another display manager passes them with any version or none")
     func otherDisplayManager() throws {
         for version: Document? in [nil, "1.0", "x"] {
-            #expect(try measures([
-                Auction.imp + ".displaymanager": "Hy-Bid", Auction.imp + ".displaymanagerver": version,
-            ]) == "sret")
+            #expect(
+                try measures([
+                    Auction.imp + ".displaymanager": "Hy-Bid",
+                    Auction.imp + ".displaymanagerver": version,
+                ]) == "sret")
         }
-        #expect(try measures([
-            Auction.imp + ".displaymanager": "other", "request.device.osv": "13",
-        ]) == "sr--")
+        #expect(
+            try measures([
+                Auction.imp + ".displaymanager": "other", "request.device.osv": "13",
+            ]) == "sr--")
     }
 
     @Test("of two impressions with one id the first is the bid's")
     func firstImpression() throws {
         let other = Auction.valid[Auction.imp]?.with(["instl": 0])
         #expect(try measures(["request.imp.1": other]) == "sret")
-        #expect(try measures(["request.imp.1": Auction.valid[Auction.imp], "request.imp.0": other]) == "sr--")
+        #expect(
+            try measures(["request.imp.1": Auction.valid[Auction.imp], "request.imp.0": other])
+                == "sr--")
     }
 }

@@ -30,20 +30,23 @@ struct RandomBids {
         case 2...5:
             return TestRecord(
                 Auction.with([
-                    "request.id": id, Auction.bid + ".price": .raw(pick(["1", "2.5", "-1", "1e-7"])),
+                    "request.id": id,
+                    Auction.bid + ".price": .raw(pick(["1", "2.5", "-1", "1e-7"])),
                     Auction.skadn + ".version": .string(pick(["4.0", "2.2", "9"])),
                     "response.seatbid.0.seat": .string(pick(["acme", "zenith", ""])),
                 ]))
         case 6:
             return TestRecord(
                 [
-                    "auction_id": id, "adapter": .string(pick(["x", "y"])), "competition_type": "price",
+                    "auction_id": id, "adapter": .string(pick(["x", "y"])),
+                    "competition_type": "price",
                     "price": pick([1, 2, "3"]), "currency": "EUR",
                 ] as Document, type: pick(["inapp.bid", "inapp.bidder_won"]))
         default:
             return TestRecord(
                 [
-                    "auction_id": id, "bid_id": "b", "price": pick([1, 2]), "loss_reason": pick([1, 2.5]),
+                    "auction_id": id, "bid_id": "b", "price": pick([1, 2]),
+                    "loss_reason": pick([1, 2.5]),
                     "campaign": ["campaign_id": pick([1, "2", "x"])],
                 ] as Document, type: pick(["openrtb.win", "openrtb.loss", "openrtb.billing"]))
         }
@@ -52,7 +55,8 @@ struct RandomBids {
 
 @Suite("The fold of bids is a function of the log")
 struct BidsPropertyTests {
-    @Test("however the log is cut into batches, and through restarts, the result is the same",
+    @Test(
+        "however the log is cut into batches, and through restarts, the result is the same",
         arguments: 1...4 as ClosedRange<UInt64>)
     func batches(_ seed: UInt64) throws {
         var bids = RandomBids(seed: seed)
@@ -69,7 +73,8 @@ struct BidsPropertyTests {
         }
     }
 
-    @Test("however partitions are interleaved, each gives the same",
+    @Test(
+        "however partitions are interleaved, each gives the same",
         arguments: 5...7 as ClosedRange<UInt64>)
     func interleaving(_ seed: UInt64) throws {
         var bids = RandomBids(seed: seed)
@@ -93,8 +98,9 @@ struct BidsPropertyTests {
                 #expect(
                     result.refused.filter { $0.partition == partition }
                         == whole.refused.filter { $0.partition == partition })
-                #expect(try foldBids(byPartition[partition] ?? []).sums.mapValues { $0[partition] }
-                    == whole.sums.mapValues { $0[partition] }.filter { $0.value != nil })
+                #expect(
+                    try foldBids(byPartition[partition] ?? []).sums.mapValues { $0[partition] }
+                        == whole.sums.mapValues { $0[partition] }.filter { $0.value != nil })
             }
         }
     }

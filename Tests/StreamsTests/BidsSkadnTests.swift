@@ -27,11 +27,15 @@ struct BidsSkadnTests {
         ("network", [Auction.skadn + ".network": "other.skadnetwork"]),
         ("sourceapp", [Auction.skadn + ".sourceapp": "12"]),
         ("itunesitem", [Auction.skadn + ".itunesitem": "x"]),
-        ("campaign", [Auction.skadn + ".sourceidentifier": "12345", Auction.skadn + ".campaign": 101]),
+        (
+            "campaign",
+            [Auction.skadn + ".sourceidentifier": "12345", Auction.skadn + ".campaign": 101]
+        ),
         ("signature", [Auction.skadn + ".fidelities": [], Auction.skadn + ".nonce": nil]),
     ]
 
-    @Test("a bid that keeps every rule is valid in every version",
+    @Test(
+        "a bid that keeps every rule is valid in every version",
         arguments: ["2.0", "2.1", "2.2", "3.0", "4.0"])
     func valid(_ version: String) throws {
         #expect(try fault([skadn + ".version": .string(version)]) == nil)
@@ -87,17 +91,26 @@ struct BidsSkadnTests {
         #expect(try fault([offer + ".skadnetids": ["other"]]) == "network")
         #expect(try fault([offer + ".skadnetids": nil]) == "network")
         #expect(try fault([offer + ".skadnetids": "net.skadnetwork"]) == "network")
-        #expect(try fault([offer + ".skadnetids": nil, offer + ".skadnetlist.addl": ["nEt.skadnetwork"]]) == nil)
-        #expect(try fault([offer + ".skadnetids": nil, offer + ".skadnetlist.addl": ["other"]]) == "network")
+        #expect(
+            try fault([
+                offer + ".skadnetids": nil, offer + ".skadnetlist.addl": ["nEt.skadnetwork"],
+            ]) == nil)
+        #expect(
+            try fault([offer + ".skadnetids": nil, offer + ".skadnetlist.addl": ["other"]])
+                == "network")
         #expect(try fault([offer + ".skadnetids": nil, offer + ".skadnetlist.max": 306]) == nil)
-        #expect(try fault([offer + ".skadnetids": nil, offer + ".skadnetlist.max": .null]) == "network")
+        #expect(
+            try fault([offer + ".skadnetids": nil, offer + ".skadnetlist.max": .null]) == "network")
         for network: Document? in [nil, .null, "", 5, ["net.skadnetwork"]] {
-            #expect(try fault([skadn + ".network": network, offer + ".skadnetlist.max": 1]) == "network")
+            #expect(
+                try fault([skadn + ".network": network, offer + ".skadnetlist.max": 1]) == "network"
+            )
         }
         // Lower case is ASCII only: the Kelvin sign is no k.
-        #expect(try fault([
-            offer + ".skadnetids": ["k"], skadn + ".network": "\u{212A}",
-        ]) == "network")
+        #expect(
+            try fault([
+                offer + ".skadnetids": ["k"], skadn + ".network": "\u{212A}",
+            ]) == "network")
     }
 
     @Test("the source app equals the impression's, as number or text, and is there on both sides")
@@ -147,15 +160,17 @@ struct BidsSkadnTests {
     @Test("below 4.0 the campaign is 1 to 100", arguments: ["2.0", "2.1", "2.2", "3.0"])
     func campaign(_ version: String) throws {
         for campaign: Document in [1, 100, "1", "100", 45.0] {
-            #expect(try fault([
-                skadn + ".version": .string(version), skadn + ".campaign": campaign,
-                skadn + ".sourceidentifier": nil,
-            ]) == nil)
+            #expect(
+                try fault([
+                    skadn + ".version": .string(version), skadn + ".campaign": campaign,
+                    skadn + ".sourceidentifier": nil,
+                ]) == nil)
         }
         for campaign: Document? in [nil, .null, 0, 101, "0", "101", "", "x", -1, 1.5, [1]] {
-            #expect(try fault([
-                skadn + ".version": .string(version), skadn + ".campaign": campaign,
-            ]) == "campaign")
+            #expect(
+                try fault([
+                    skadn + ".version": .string(version), skadn + ".campaign": campaign,
+                ]) == "campaign")
         }
     }
 
@@ -182,27 +197,33 @@ struct BidsSkadnTests {
 
     @Test("2.0 and 2.1 are signed at the root", arguments: ["2.0", "2.1"])
     func rootSignature(_ version: String) throws {
-        #expect(try fault([skadn + ".version": .string(version), skadn + ".fidelities": nil]) == nil)
+        #expect(
+            try fault([skadn + ".version": .string(version), skadn + ".fidelities": nil]) == nil)
         for name in ["nonce", "timestamp", "signature"] {
-            #expect(try fault([
-                skadn + ".version": .string(version), "\(skadn).\(name)": nil,
-            ]) == "signature")
+            #expect(
+                try fault([
+                    skadn + ".version": .string(version), "\(skadn).\(name)": nil,
+                ]) == "signature")
         }
     }
 
     @Test("versions compare as numbers, part by part")
     func versionNumbers() throws {
         let versions: Document = ["4.00", "2.10", "10.0", "4.0.1"]
-        #expect(try fault([
-            offer + ".versions": versions, skadn + ".version": "4.00", skadn + ".campaign": nil,
-        ]) == nil)
+        #expect(
+            try fault([
+                offer + ".versions": versions, skadn + ".version": "4.00", skadn + ".campaign": nil,
+            ]) == nil)
         // 2.10 is above 2.2: signed by fidelities, with a campaign.
-        #expect(try fault([
-            offer + ".versions": versions, skadn + ".version": "2.10", skadn + ".nonce": nil,
-        ]) == nil)
-        #expect(try fault([
-            offer + ".versions": versions, skadn + ".version": "2.10", skadn + ".fidelities": [],
-        ]) == "signature")
+        #expect(
+            try fault([
+                offer + ".versions": versions, skadn + ".version": "2.10", skadn + ".nonce": nil,
+            ]) == nil)
+        #expect(
+            try fault([
+                offer + ".versions": versions, skadn + ".version": "2.10",
+                skadn + ".fidelities": [],
+            ]) == "signature")
     }
 
     @Test("a bid with a fault keeps what is well-formed of its campaign key")
@@ -219,8 +240,14 @@ struct BidsSkadnTests {
                 [skadn: ["version": 5, "network": "É.N", "campaign": "007", "itunesitem": "x"]],
                 ["ad_network_id": "É.n", "campaign": "7", "fault": "version", "bids": 1]
             ),
-            ([skadn: ["sourceidentifier": "123456789"]], ["campaign": "123456789", "fault": "version", "bids": 1]),
-            ([skadn: ["sourceidentifier": "12a", "campaign": 5]], ["campaign": "5", "fault": "version", "bids": 1]),
+            (
+                [skadn: ["sourceidentifier": "123456789"]],
+                ["campaign": "123456789", "fault": "version", "bids": 1]
+            ),
+            (
+                [skadn: ["sourceidentifier": "12a", "campaign": 5]],
+                ["campaign": "5", "fault": "version", "bids": 1]
+            ),
             ([skadn: ["campaign": -5, "sourceapp": "x"]], ["fault": "version", "bids": 1]),
         ]
         for (changes, row) in cases {

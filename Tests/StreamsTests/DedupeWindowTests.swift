@@ -21,7 +21,8 @@ struct DedupeWindowTests {
     /// Ids of which many share a segment, a place and half their bits.
     private func id(_ random: inout SeededGenerator, of count: UInt64) -> RecordID {
         let number = UInt64.random(in: 0..<count, using: &random)
-        return RecordID(high: (number % 3) << 56, low: (number / 3) << 61 | number % 7 << 32 | number)
+        return RecordID(
+            high: (number % 3) << 56, low: (number / 3) << 61 | number % 7 << 32 | number)
     }
 
     @Test("it does what a dictionary does, with expiry, removal and sweeping", arguments: 1...6)
@@ -52,7 +53,9 @@ struct DedupeWindowTests {
             #expect(window.watermarkMilliseconds == naive.watermark)
         }
         let alive = window.aliveEntries()
-        #expect(Dictionary(uniqueKeysWithValues: alive.map { ($0.id, $0.timestampMilliseconds) }) == naive.alive)
+        #expect(
+            Dictionary(uniqueKeysWithValues: alive.map { ($0.id, $0.timestampMilliseconds) })
+                == naive.alive)
         #expect(alive.map(\.id) == alive.map(\.id).sorted())
         #expect(window.heldCount >= alive.count)
     }
@@ -95,7 +98,8 @@ struct DedupeWindowTests {
     @Test("ids that differ in one half only are different")
     func halves() {
         let window = DedupeWindow(windowMilliseconds: 0)
-        for (high, low) in [(0, 0), (0, 1), (1, 0), (UInt64.max, UInt64.max), (.max, 0), (0, .max)] {
+        for (high, low) in [(0, 0), (0, 1), (1, 0), (UInt64.max, UInt64.max), (.max, 0), (0, .max)]
+        {
             #expect(window.admit(RecordID(high: high, low: low), timestampMilliseconds: 0))
             #expect(!window.admit(RecordID(high: high, low: low), timestampMilliseconds: 0))
         }

@@ -86,7 +86,10 @@ indirect enum Document: Equatable, Sendable {
             }
         }
         set {
-            guard let first = path.first else { return self = newValue ?? .null }
+            guard let first = path.first else {
+                self = newValue ?? .null
+                return
+            }
             let rest = path.dropFirst()
             switch self {
             case .array(var elements):

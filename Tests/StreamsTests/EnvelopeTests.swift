@@ -24,8 +24,9 @@ struct EnvelopeTests {
             record(Auction.without("response").with(["request.id": "x"]).text, [("ce_id", "1")]),
         ]
         let result = try foldBids(records)
-        #expect(result.rows("outcomes")
-            == [["topic": "bids", "type": "openrtb.auction", "accepted": 2]])
+        #expect(
+            result.rows("outcomes")
+                == [["topic": "bids", "type": "openrtb.auction", "accepted": 2]])
     }
 
     @Test("only ce_type decides how a value is decoded")
@@ -35,11 +36,13 @@ struct EnvelopeTests {
             ("ce_time", "never"), ("ce_type", "openrtb.win"),
         ]
         let result = try foldBids([record(win.text, headers)])
-        #expect(result.rows("outcomes")
-            == [["topic": "bids", "type": "openrtb.win", "accepted": 1]])
+        #expect(
+            result.rows("outcomes")
+                == [["topic": "bids", "type": "openrtb.win", "accepted": 1]])
     }
 
-    @Test("an unknown type is refused, kept with what its header said, and counted as unknown",
+    @Test(
+        "an unknown type is refused, kept with what its header said, and counted as unknown",
         arguments: ["openrtb.Win", "openrtb", "", "skadnetwork.postback", "openrtb.win "])
     func unknownType(_ type: String) throws {
         let result = try foldBids([record(win.text, [("ce_type", type)])])
@@ -48,7 +51,8 @@ struct EnvelopeTests {
         #expect(result.rows("outcomes") == [["topic": "bids", "type": "unknown", "rejected": 1]])
     }
 
-    @Test("structured mode is an unknown type, whatever ce_type says",
+    @Test(
+        "structured mode is an unknown type, whatever ce_type says",
         arguments: [
             "application/cloudevents+json", "application/cloudevents+json; charset=UTF-8",
             "Application/CloudEvents+JSON", "application/cloudevents",
@@ -66,7 +70,9 @@ struct EnvelopeTests {
         #expect(try reason(record(nil, [("ce_type", "no.such")])) == "tombstone")
         #expect(try reason(record("", [])) == "malformed_json")
         #expect(try reason(record(" \n", [])) == "malformed_json")
-        #expect(try reason(record("\u{FEFF}" + win.text, [("ce_type", "openrtb.win")])) == "malformed_json")
+        #expect(
+            try reason(record("\u{FEFF}" + win.text, [("ce_type", "openrtb.win")]))
+                == "malformed_json")
     }
 
     @Test("a value may be as long as allowed, and not a byte longer")
@@ -94,7 +100,9 @@ struct EnvelopeTests {
         #expect(try reason(record("{", structured)) == "malformed_json")
     }
 
-    @Test("a document that is no object is of the wrong type", arguments: ["[]", "null", "5", "\"a\""])
+    @Test(
+        "a document that is no object is of the wrong type",
+        arguments: ["[]", "null", "5", "\"a\""])
     func noObject(_ text: String) throws {
         #expect(try reason(record(text, [])) == "wrong_type")
     }
@@ -105,7 +113,9 @@ struct EnvelopeTests {
             TestRecord(win.with(["bid_id": .string("\($0)")]), type: "openrtb.win", timestamp: $0)
         }
         let result = try foldBids(records)
-        let hours = ["1970-01-01T00:00:00Z": 3, "1970-01-01T01:00:00Z": 1, "10000-01-01T00:00:00Z": 1]
+        let hours = [
+            "1970-01-01T00:00:00Z": 3, "1970-01-01T01:00:00Z": 1, "10000-01-01T00:00:00Z": 1,
+        ]
         for (hour, count) in hours {
             #expect(result.sum("bids", "wins", where: ["hour": .text(hour)]) == Int64(count))
         }

@@ -25,7 +25,8 @@ enum Batching {
 
 /// Folds records of the topic `bids`; `restarts` gives each batch a new fold with the stored memory.
 func foldBids(
-    _ records: [TestRecord], _ batching: Batching = .together, windowMilliseconds: Int64 = 3_600_000,
+    _ records: [TestRecord], _ batching: Batching = .together,
+    windowMilliseconds: Int64 = 3_600_000,
     maxRecordBytes: Int = 1_048_576, restarts: Bool = false
 ) throws -> FoldResult {
     func makeFold() throws -> BidsFold {

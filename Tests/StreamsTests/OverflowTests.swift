@@ -30,7 +30,8 @@ struct OverflowTests {
     @Test("a table reports a sum that leaves 64 bits, at either end, and only then")
     func tableReports() {
         for (first, second, overflows) in [
-            (Int64.max, 1, true), (.max - 1, 1, false), (.min, -1, true), (.min, 0, false), (.max, -1, false),
+            (Int64.max, 1, true), (.max - 1, 1, false), (.min, -1, true), (.min, 0, false),
+            (.max, -1, false),
         ] as [(Int64, Int64, Bool)] {
             var table = DeltaTable<NumberKey>()
             let row = table.row(NumberKey(number: 0))

@@ -39,12 +39,12 @@ struct PostbackVectorTests {
     /// The rules of section 6 that published postbacks break.
     private static func refusal(of postback: Document) -> String? {
         let version = postback["version"]?.string ?? "1.0"
-        if version < "4", version != "0.1", let campaign = postback["campaign-id"]?.integer, !(1...100).contains(campaign) {
-            return "out_of_range"
-        }
-        if version == "4.0", let identifier = postback["source-identifier"]?.string, identifier.count > 4 {
-            return "out_of_range"
-        }
+        var required = ["ad-network-id", "transaction-id", "app-id"]
+        if ["1.0", "2.0", "2.1", "2.2", "3.0"].contains(version) { required.append("campaign-id") }
+        if version == "4.0" { required.append("source-identifier") }
+        if required.contains(where: { postback[$0] == nil }) { return "missing_field" }
+        let coarse = postback["coarse-conversion-value"]?.string
+        if let coarse, !["low", "medium", "high"].contains(coarse) { return "out_of_range" }
         return nil
     }
 

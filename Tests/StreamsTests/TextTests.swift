@@ -76,11 +76,13 @@ struct TimeTests {
 
     @Test("zones, days and fractions are read; what is no time is not")
     func reading() {
-        #expect(UTC.milliseconds(text: "2026-11-21T06:30:00.25+01:00") == TestRecord.halfPastFive + 250)
+        #expect(
+            UTC.milliseconds(text: "2026-11-21T06:30:00.25+01:00") == TestRecord.halfPastFive + 250)
         #expect(UTC.milliseconds(text: "2026-11-21") == 1_795_219_200_000)
         for text in [
             "", "2026-02-29", "2026-13-01", "2026-00-10", "2026-11-31", "2026-11-21T24:00:00Z",
-            "2026-11-21T05:60:00Z", "2026-11-21T05:00:00", "2026-11-21 05:00:00Z", "2026-11-21T05:00Z",
+            "2026-11-21T05:60:00Z", "2026-11-21T05:00:00", "2026-11-21 05:00:00Z",
+            "2026-11-21T05:00Z",
             "2026-11-21T05:00:00+24:00", "x2026-11-21", "2026-1-1",
         ] {
             #expect(UTC.milliseconds(text: text) == nil, "\(text)")
@@ -89,7 +91,9 @@ struct TimeTests {
 
     @Test("an hour holds its instants, before 1970 too")
     func hours() {
-        for (milliseconds, hour) in [(0, 0), (3_599_999, 0), (3_600_000, 1), (-1, -1), (-3_600_000, -1), (-3_600_001, -2)] as [(Int64, Int64)] {
+        for (milliseconds, hour) in [
+            (0, 0), (3_599_999, 0), (3_600_000, 1), (-1, -1), (-3_600_000, -1), (-3_600_001, -2),
+        ] as [(Int64, Int64)] {
             #expect(Hour(containing: milliseconds) == Hour(hoursSince1970: hour))
         }
         #expect(Hour(containing: TestRecord.halfPastFive).text == "2026-11-21T05:00:00Z")
@@ -128,7 +132,8 @@ struct JSONTextTests {
 
     @Test("a parsed value is written again: order, duplicates and numbers are kept")
     func again() throws {
-        let text = #"{"b":[1,-0.5,18446744073709551615,1e+300,true,null,"é\n"],"a":{},"b":{"c":[[]]}}"#
+        let text =
+            #"{"b":[1,-0.5,18446744073709551615,1e+300,true,null,"é\n"],"a":{},"b":{"c":[[]]}}"#
         let written = try Document(text: text).text
         #expect(written == text.replacing(#"é\n"#, with: "é\\n"))
         var json = JSONText()

@@ -51,7 +51,7 @@ struct PartnerDocument {
     ) {
         text.object { text in
             for (source, names) in [
-                (envelope, event.framework.envelopeFields(event.layout, form)),
+                (envelope, envelopeFields),
                 (claims ?? envelope, claims == nil ? [] : Self.claimFields),
             ] {
                 for name in names {
@@ -141,22 +141,24 @@ struct PartnerDocument {
     }
 }
 
-extension PostbacksEventType {
-    fileprivate func envelopeFields(
-        _ layout: SKAdNetworkLayout?, _ form: RelayForm
-    ) -> [StaticString] {
+extension PartnerDocument {
+    fileprivate var envelopeFields: [StaticString] {
         let unsigned: [StaticString] = [
             "conversion-value", "coarse-conversion-value", "country-code",
         ]
-        guard self == .skAdNetwork else {
+        guard event.framework == .skAdNetwork else {
             return ["jws-string", "ad-interaction-type"] + unsigned
         }
+        let layout = event.layout
         let isFour = layout?.usesSourceIdentifier ?? true
         var fields: [StaticString] = ["version", "ad-network-id"]
         fields.append(isFour ? "source-identifier" : "campaign-id")
         fields += ["transaction-id", "app-id", "attribution-signature", "redownload"]
         if layout?.signsSourceApp ?? true, !form.omitsSourceApp { fields.append("source-app-id") }
-        if layout?.signsSourceDomain ?? true { fields.append("source-domain") }
+        // Beside a source app the domain is not signed.
+        if layout?.signsSourceDomain ?? true, event.sourceAppID == nil {
+            fields.append("source-domain")
+        }
         if layout?.signsFidelity ?? true, !form.omitsFidelity { fields.append("fidelity-type") }
         if layout?.signsDidWin ?? true { fields.append("did-win") }
         if layout?.signsSequenceIndex ?? true { fields.append("postback-sequence-index") }
