@@ -23,6 +23,12 @@ public final class StopSignal: Sendable {
     /// Lets SIGTERM and SIGINT ask for a stop. A second one ends the process at once.
     public static func listen() {
         _ = ofProcess
+        // A parent may have started this process with them blocked.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTERM)
+        sigaddset(&signals, SIGINT)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         for number in [SIGTERM, SIGINT] {
             signal(number) { number in
                 StopSignal.ofProcess.request()

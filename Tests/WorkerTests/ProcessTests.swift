@@ -32,6 +32,15 @@ private struct WorkerProcess {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
+
+    /// Fails, and kills the process, when it does not end in time.
+    func waitForExit(seconds: Double) throws {
+        let deadline = Date().addingTimeInterval(seconds)
+        while process.isRunning, Date() < deadline { usleep(20_000) }
+        guard process.isRunning else { return }
+        kill()
+        Issue.record("the worker did not end within \(seconds) s")
+    }
 }
 
 @Suite("Workers as processes", .serialized)
@@ -88,7 +97,7 @@ struct ProcessTests {
             if folded == 200 { break }
         }
         kill(worker.process.processIdentifier, signal)
-        worker.process.waitUntilExit()
+        try worker.waitForExit(seconds: 20)
         #expect(worker.process.terminationReason == .exit)
         #expect(worker.process.terminationStatus == 0)
         #expect(try place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 200)
@@ -100,7 +109,7 @@ struct ProcessTests {
         func code(_ arguments: [String]) throws -> Int32 {
             let worker = try WorkerProcess(
                 "weir-bids", place: place, data: "data", arguments: arguments)
-            worker.process.waitUntilExit()
+            try worker.waitForExit(seconds: 20)
             return worker.process.terminationStatus
         }
         #expect(try code(["--until-end"]) == 1)

@@ -74,7 +74,7 @@ enum Samples {
 
     /// A postback of version 3.0, signed with `key` unless it is forged.
     static func postback(
-        _ transaction: String, value: Int? = 5, app: Int = 525_463_029, forged: Bool = false
+        _ transaction: String, value: Int? = 4, app: Int = 525_463_029, forged: Bool = false
     ) throws -> String {
         let network = "su67r6k2v3.skadnetwork"
         let text = [
