@@ -47,7 +47,13 @@ public final class AggregateStore {
         configuration.journalMode = .wal
         configuration.label = "store"
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA cache_size = -65536")
+            // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
+            // copies the last copy of each only.
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
+                    PRAGMA wal_autocheckpoint = 4096
+                    """)
         }
         return configuration
     }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Streams
 
@@ -17,19 +16,30 @@ enum DedupeBlock {
             sql: "DELETE FROM dedupe WHERE partition = ? AND max_timestamp_ms < ?"
         ).execute(arguments: [progress.partition, horizonMilliseconds])
         guard let newest = entries.map(\.timestampMilliseconds).max() else { return }
-        let bytes = encode(entries)
-        try db.cachedStatement(
-            sql: """
-                UPDATE dedupe SET entries = CAST(entries || ?3 AS BLOB),
-                  max_timestamp_ms = max(max_timestamp_ms, ?2)
-                WHERE partition = ?1 AND length(entries) < \(sharedBytes) AND first_offset =
-                  (SELECT max(first_offset) FROM dedupe WHERE partition = ?1)
-                """
-        ).execute(arguments: [progress.partition, newest, bytes])
-        guard db.changesCount == 0 else { return }
-        try db.cachedStatement(sql: "INSERT INTO dedupe VALUES (?, ?, ?, ?)").execute(arguments: [
-            progress.partition, progress.nextOffset - progress.records, newest, bytes,
-        ])
+        try encode(entries).withUnsafeBytes { bytes in
+            let share = StatementRow(
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE dedupe SET entries = CAST(entries || ? AS BLOB),
+                          max_timestamp_ms = max(max_timestamp_ms, ?)
+                        WHERE partition = ?3 AND length(entries) < \(sharedBytes) AND first_offset =
+                          (SELECT max(first_offset) FROM dedupe WHERE partition = ?3)
+                        """))
+            share.begin()
+            share.bind(blob: bytes)
+            share.bind(newest)
+            share.bind(Int64(progress.partition))
+            try share.step()
+            guard db.changesCount == 0 else { return }
+            let insert = StatementRow(
+                try db.cachedStatement(sql: "INSERT INTO dedupe VALUES (?, ?, ?, ?)"))
+            insert.begin()
+            insert.bind(Int64(progress.partition))
+            insert.bind(progress.nextOffset - progress.records)
+            insert.bind(newest)
+            insert.bind(blob: bytes)
+            try insert.step()
+        }
     }
 
     static func entries(_ block: [UInt8]) -> [DedupeWindow.Entry] {
@@ -47,15 +57,17 @@ enum DedupeBlock {
         }
     }
 
-    private static func encode(_ entries: [DedupeWindow.Entry]) -> Data {
-        var bytes = Data(capacity: entries.count * entryBytes)
-        for entry in entries {
-            withUnsafeBytes(of: entry.id.high.bigEndian) { bytes.append(contentsOf: $0) }
-            withUnsafeBytes(of: entry.id.low.bigEndian) { bytes.append(contentsOf: $0) }
-            withUnsafeBytes(of: entry.timestampMilliseconds.littleEndian) {
-                bytes.append(contentsOf: $0)
+    private static func encode(_ entries: [DedupeWindow.Entry]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: entries.count * entryBytes) { bytes, count in
+            let bytes = UnsafeMutableRawBufferPointer(bytes)
+            for entry in entries {
+                bytes.storeBytes(of: entry.id.high.bigEndian, toByteOffset: count, as: UInt64.self)
+                bytes.storeBytes(of: entry.id.low.bigEndian, toByteOffset: count + 8, as: UInt64.self)
+                bytes.storeBytes(
+                    of: entry.timestampMilliseconds.littleEndian, toByteOffset: count + 16,
+                    as: Int64.self)
+                count += entryBytes
             }
         }
-        return bytes
     }
 }

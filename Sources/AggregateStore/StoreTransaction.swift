@@ -23,36 +23,30 @@ public final class StoreTransaction {
     /// then refuses to store. That is how an overflow is noticed.
     public func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
-        let rows = rowNumbers.table(Key.table.name)
+        let numbers = rowNumbers.table(for: deltas)
         let table = Key.table
-        var updates: [UInt64: StatementRow] = [:]
         let upsert = StatementRow(try db.cachedStatement(sql: table.upsertSQL))
-        try deltas.forEachRow { key, measures in
-            rows.beginKey()
-            rows.append(Int64(key.partition))
-            key.forEachColumn { value in
-                switch value {
-                case .hour(let hour): rows.append(hour.hoursSince1970)
-                case .symbol(let symbol): symbols.withBytes(of: symbol) { rows.append($0) }
-                case .text(let text): rows.append(text)
-                case .integer(let integer): rows.append(integer)
-                case .boolean(let boolean): rows.append(boolean ? 1 : 0)
-                }
+        var updates: [UInt64: StatementRow] = [:]
+        // Most rows change in the same few measures as the one before: the others are left as they are.
+        var update = upsert
+        var updated: UInt64?
+        try deltas.forEachRow { row, key, measures in
+            guard let number = numbers[row] else {
+                numbers[row] = try insert(key, measures, symbols, upsert)
+                return
             }
-            if let number = rows.number {
-                // Most rows change in a few measures only: the others are left as they are.
-                let changed = Self.changed(measures)
-                let update =
+            let changed = Self.changed(measures)
+            if changed != updated {
+                update =
                     try updates[changed]
                     ?? StatementRow(db.cachedStatement(sql: table.updateSQL(changed)))
                 updates[changed] = update
-                update.begin()
-                for measure in measures where measure != 0 { update.bind(measure) }
-                update.bind(number)
-                try update.step()
-            } else {
-                rows.number = try insert(key, measures, symbols, upsert)
+                updated = changed
             }
+            update.begin()
+            for measure in measures where measure != 0 { update.bind(measure) }
+            update.bind(number)
+            try update.step()
         }
     }
 

@@ -54,7 +54,7 @@ public struct AggregateTable: Sendable {
 public enum ColumnValue {
     /// An hour.
     case hour(Hour)
-    /// A text of the batch's symbol table.
+    /// A text of the fold's symbol table.
     case symbol(Symbol)
     /// A fixed text.
     case text(StaticString)

@@ -6,6 +6,10 @@ final class DedupeSegment {
     /// Marks a free place; no record has this timestamp.
     private static var free: Int64 { .min }
 
+    /// Places behind the spread. How many overflow there depends on how full the segment is, not on its
+    /// size: at 0.8, more than so many about once in a million times, and then the spread grows.
+    private static var overflow: Int { 32 }
+
     private var places: UnsafeMutableBufferPointer<DedupeWindow.Entry>
     /// Ids are spread over so many places; the rest is room for what overflows at the end.
     private var spread: Int
@@ -21,7 +25,7 @@ final class DedupeSegment {
     }
 
     @inline(__always)
-    private func home(_ id: RecordID) -> Int {
+    private func home(_ id: RecordID, spread: Int) -> Int {
         Int(id.low.multipliedFullWidth(by: UInt64(spread)).high)
     }
 
@@ -33,7 +37,7 @@ final class DedupeSegment {
     /// The place of the id, or the place where it belongs.
     @inline(__always)
     private func place(of id: RecordID) -> Int {
-        var place = home(id)
+        var place = home(id, spread: spread)
         while place < places.count, places[place].timestampMilliseconds != Self.free,
             comesBefore(places[place].id, id)
         {
@@ -62,7 +66,7 @@ final class DedupeSegment {
         var end = place
         while end < places.count, places[end].timestampMilliseconds != Self.free { end += 1 }
         guard end < places.count else {
-            rebuild(spread: spread + spread / 4 + 16, horizonMilliseconds)
+            rebuild(spread: spread + spread / 4 + 16, notBefore: horizonMilliseconds)
             insert(entry, at: self.place(of: entry.id), horizonMilliseconds)
             return
         }
@@ -79,12 +83,12 @@ final class DedupeSegment {
         guard place < places.count, places[place].timestampMilliseconds != Self.free,
             places[place].id == id
         else { return }
-        let kept = entries(notBefore: Self.free + 1).filter { $0.id != id }
-        refill(kept, spread: spread)
+        places[place].timestampMilliseconds = Self.free
+        rebuild(spread: spread, notBefore: Self.free + 1)
     }
 
     func sweep(_ horizonMilliseconds: Int64) {
-        rebuild(spread: spread, horizonMilliseconds)
+        rebuild(spread: spread, notBefore: horizonMilliseconds)
     }
 
     func entries(notBefore horizonMilliseconds: Int64) -> [DedupeWindow.Entry] {
@@ -93,34 +97,43 @@ final class DedupeSegment {
     }
 
     private func makeRoom(_ horizonMilliseconds: Int64) {
-        let alive = entries(notBefore: horizonMilliseconds)
-        let wanted = alive.count + alive.count / 2 + 16
-        refill(alive, spread: alive.count * 16 >= spread * 11 ? max(spread * 5 / 4, 16) : wanted)
+        let oldest = max(horizonMilliseconds, Self.free + 1)
+        let alive = places.reduce(0) { $0 + ($1.timestampMilliseconds >= oldest ? 1 : 0) }
+        let wanted = alive * 16 >= spread * 11 ? max(spread * 5 / 4, 16) : alive + alive / 2 + 16
+        rebuild(spread: wanted, notBefore: oldest)
     }
 
-    private func rebuild(spread: Int, _ horizonMilliseconds: Int64) {
-        refill(entries(notBefore: horizonMilliseconds), spread: spread)
+    /// Moves the entries that are alive to new places.
+    private func rebuild(spread: Int, notBefore horizonMilliseconds: Int64) {
+        var spread = spread
+        while !move(spread: spread, notBefore: max(horizonMilliseconds, Self.free + 1)) {
+            spread += spread / 4 + 16
+        }
     }
 
-    /// Entries come in the order of their places, so each goes behind the one before it.
-    private func refill(_ entries: [DedupeWindow.Entry], spread: Int) {
-        places.deallocate()
-        self.spread = spread
-        places = .allocate(capacity: spread + spread / 8 + 16)
-        places.initialize(
+    /// Entries come in the order of their places, so each goes behind the one before it. False when they
+    /// do not fit; then nothing is moved.
+    private func move(spread: Int, notBefore oldestMilliseconds: Int64) -> Bool {
+        let moved = UnsafeMutableBufferPointer<Entry>.allocate(capacity: spread + Self.overflow)
+        moved.initialize(
             repeating: Entry(
                 id: RecordID(high: 0, low: 0), timestampMilliseconds: Self.free))
-        count = 0
+        var movedCount = 0
         var next = 0
-        for entry in entries {
-            next = max(next, home(entry.id))
-            guard next < places.count else {
-                refill(entries, spread: spread + spread / 4 + 16)
-                return
+        for entry in places where entry.timestampMilliseconds >= oldestMilliseconds {
+            next = max(next, home(entry.id, spread: spread))
+            guard next < moved.count else {
+                moved.deallocate()
+                return false
             }
-            places[next] = entry
+            moved[next] = entry
             next += 1
-            count += 1
+            movedCount += 1
         }
+        places.deallocate()
+        places = moved
+        count = movedCount
+        self.spread = spread
+        return true
     }
 }

@@ -1,10 +1,26 @@
 /// What a batch adds to the rows of one aggregate, folded in memory before it is written.
+///
+/// A row stays known when the batch is forgotten, with sums of 0: most batches touch the rows of the one
+/// before. The rows are bounded: when there are too many, all are forgotten and counted anew.
 public struct DeltaTable<Key: RowKey> {
+    private struct Row {
+        var key: Key
+        var hash: UInt64
+        var isTouched: Bool
+    }
+
+    private static var bound: Int { 65_536 }
+
     private let measureCount: Int
-    private var keys: [Key] = []
-    private var hashes: [UInt64] = []
+    private var rows: [Row] = []
+    /// The measures of all rows, one row behind the other.
     private var sums: [Int64] = []
     private var slots: [Int32] = Array(repeating: -1, count: 256)
+    /// The rows that the batch touches.
+    private var touched: [Int] = []
+
+    /// Under one generation, a row's index stands for the same key.
+    public private(set) var generation = RowGeneration()
 
     /// True once a sum of this batch no longer fits 64 bits; its value is then meaningless.
     public private(set) var hasOverflowed = false
@@ -15,19 +31,28 @@ public struct DeltaTable<Key: RowKey> {
     }
 
     /// Number of rows that the batch touches.
-    public var count: Int { keys.count }
+    public var count: Int { touched.count }
 
-    /// Forgets all rows.
-    public mutating func removeAll() {
-        guard !keys.isEmpty else { return }
-        keys.removeAll(keepingCapacity: true)
-        hashes.removeAll(keepingCapacity: true)
-        sums.removeAll(keepingCapacity: true)
-        for index in slots.indices { slots[index] = -1 }
+    /// Forgets the batch, and the rows too unless the symbols in their keys stay valid.
+    public mutating func removeAll(keepingRows: Bool) {
         hasOverflowed = false
+        guard keepingRows, rows.count < Self.bound else { return forgetRows() }
+        for row in touched {
+            rows[row].isTouched = false
+            for place in row * measureCount..<(row + 1) * measureCount { sums[place] = 0 }
+        }
+        touched.removeAll(keepingCapacity: true)
     }
 
-    /// The number of a key's row, for `add`; the row is made when it is not there.
+    private mutating func forgetRows() {
+        touched.removeAll()
+        rows.removeAll()
+        sums.removeAll()
+        slots = Array(repeating: -1, count: 256)
+        generation = RowGeneration()
+    }
+
+    /// The index of a key's row, for `add`; the row is made when it is not there.
     @inline(__always)
     public mutating func row(_ key: Key) -> Int {
         var hasher = RowHasher()
@@ -36,13 +61,16 @@ public struct DeltaTable<Key: RowKey> {
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         while slots[slot] >= 0 {
             let row = Int(slots[slot])
-            if hashes[row] == hash, keys[row] == key { return row }
+            if rows[row].hash == hash, rows[row].key == key {
+                if !rows[row].isTouched { touch(row) }
+                return row
+            }
             slot = (slot + 1) & (slots.count - 1)
         }
         return insert(key, hash: hash, slot: slot)
     }
 
-    /// Adds to a measure of a row.
+    /// Adds to a measure of a row that the batch touches.
     @inline(__always)
     public mutating func add(_ amount: Int64, to measure: Int, row: Int) {
         let place = row * measureCount + measure
@@ -51,34 +79,48 @@ public struct DeltaTable<Key: RowKey> {
         if overflow { hasOverflowed = true }
     }
 
-    /// Calls `body` with each row's key and measures, in the order in which rows were first touched.
+    /// Calls `body` with each row that the batch touches: its index, key and measures. The rows come in
+    /// the order in which they became known, which is the order in which a new store numbers them.
     public func forEachRow(
-        _ body: (_ key: Key, _ measures: UnsafeBufferPointer<Int64>) throws -> Void
+        _ body: (_ row: Int, _ key: Key, _ measures: UnsafeBufferPointer<Int64>) throws -> Void
     ) rethrows {
+        let ordered = touched.sorted()
         try sums.withUnsafeBufferPointer { sums in
-            for (row, key) in keys.enumerated() {
+            for row in ordered {
                 let range = row * measureCount..<(row + 1) * measureCount
-                try body(key, UnsafeBufferPointer(rebasing: sums[range]))
+                try body(row, rows[row].key, UnsafeBufferPointer(rebasing: sums[range]))
             }
         }
     }
 
+    private mutating func touch(_ row: Int) {
+        rows[row].isTouched = true
+        touched.append(row)
+    }
+
     private mutating func insert(_ key: Key, hash: UInt64, slot: Int) -> Int {
-        let row = keys.count
-        keys.append(key)
-        hashes.append(hash)
+        let row = rows.count
+        rows.append(Row(key: key, hash: hash, isTouched: true))
+        touched.append(row)
         for _ in 0..<measureCount { sums.append(0) }
         slots[slot] = Int32(row)
-        if keys.count * 2 > slots.count { grow() }
+        if rows.count * 2 > slots.count { grow() }
         return row
     }
 
     private mutating func grow() {
         slots = Array(repeating: -1, count: slots.count * 2)
-        for row in keys.indices {
-            var slot = Int(truncatingIfNeeded: hashes[row]) & (slots.count - 1)
+        for row in rows.indices {
+            var slot = Int(truncatingIfNeeded: rows[row].hash) & (slots.count - 1)
             while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
             slots[slot] = Int32(row)
         }
     }
+}
+
+/// Tells the rows that a `DeltaTable` knows from those that it knew before it forgot them; compared by
+/// identity.
+public final class RowGeneration: Sendable {
+    /// Begins a generation.
+    public init() {}
 }

@@ -8,7 +8,7 @@ public struct FoldEffects {
     public private(set) var outcomes = DeltaTable<OutcomeKey>()
     /// The records that are kept instead of counted.
     public private(set) var refused: [RefusedRecord] = []
-    /// The texts of all keys of the batch.
+    /// The texts of all keys.
     public var symbols = SymbolTable()
 
     private let topic: String
@@ -20,13 +20,19 @@ public struct FoldEffects {
         topicSymbol = symbols.intern(topic)
     }
 
-    /// Forgets the batch.
-    public mutating func removeAll() {
+    /// Forgets the batch, and the texts when there are many.
+    ///
+    /// - Returns: whether the symbols stay valid.
+    public mutating func removeAll() -> Bool {
+        let keepsSymbols = !symbols.isLarge
         progress.removeAll(keepingCapacity: true)
-        outcomes.removeAll()
+        outcomes.removeAll(keepingRows: keepsSymbols)
         refused.removeAll(keepingCapacity: true)
-        symbols.removeAll()
-        topicSymbol = symbols.intern(topic)
+        if !keepsSymbols {
+            symbols.removeAll()
+            topicSymbol = symbols.intern(topic)
+        }
+        return keepsSymbols
     }
 
     /// Moves a partition on behind a record.

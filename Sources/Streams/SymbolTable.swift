@@ -8,8 +8,8 @@ public struct Symbol: Hashable, Sendable {
 
 /// Interns the texts that aggregate keys are made of, straight from UTF-8 bytes.
 ///
-/// Texts compare as bytes, without Unicode normalisation. The table is emptied with each batch, so that
-/// it never grows with history.
+/// Texts compare as bytes, without Unicode normalisation. The table is emptied between batches once it is
+/// large, so that it never grows with history.
 public struct SymbolTable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = [0]
@@ -18,6 +18,9 @@ public struct SymbolTable {
 
     /// Makes a table that knows the empty text only.
     public init() {}
+
+    /// True when the table has grown so large that it is to be emptied.
+    public var isLarge: Bool { ends.count > 65_536 || bytes.count > 1 << 20 }
 
     /// Forgets all texts but the empty one; symbols handed out before are no longer valid.
     public mutating func removeAll() {

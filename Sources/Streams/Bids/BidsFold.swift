@@ -128,10 +128,10 @@ public final class BidsFold: StreamFold {
 
     /// Clears what the batch did.
     public func clear() {
-        effects.removeAll()
-        bids.removeAll()
-        bidFaults.removeAll()
-        lossReasons.removeAll()
+        let keepsSymbols = effects.removeAll()
+        bids.removeAll(keepingRows: keepsSymbols)
+        bidFaults.removeAll(keepingRows: keepsSymbols)
+        lossReasons.removeAll(keepingRows: keepsSymbols)
         for partition in admitted.keys { admitted[partition]?.removeAll(keepingCapacity: true) }
     }
 

@@ -172,10 +172,10 @@ public final class PostbacksFold: StreamFold {
 
     /// Clears what the batch did.
     public func clear() {
-        effects.removeAll()
-        postbacks.removeAll()
-        conversionValues.removeAll()
-        decodedEvents.removeAll()
+        let keepsSymbols = effects.removeAll()
+        postbacks.removeAll(keepingRows: keepsSymbols)
+        conversionValues.removeAll(keepingRows: keepsSymbols)
+        decodedEvents.removeAll(keepingRows: keepsSymbols)
         accepted.removeAll(keepingCapacity: true)
         outbox.removeAll(keepingCapacity: true)
     }
