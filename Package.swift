@@ -39,8 +39,10 @@ let package = Package(
     targets: [
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "JSONReader", dependencies: ["CSimdjson"], swiftSettings: hot),
-        .target(name: "EventLog",
-            dependencies: [grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")], swiftSettings: strict),
+        .target(
+            name: "EventLog",
+            dependencies: [grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            swiftSettings: strict),
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "Attestation", dependencies: ["COpenSSL", crypto], swiftSettings: strict),

@@ -62,7 +62,8 @@ enum DedupeBlock {
             let bytes = UnsafeMutableRawBufferPointer(bytes)
             for entry in entries {
                 bytes.storeBytes(of: entry.id.high.bigEndian, toByteOffset: count, as: UInt64.self)
-                bytes.storeBytes(of: entry.id.low.bigEndian, toByteOffset: count + 8, as: UInt64.self)
+                bytes.storeBytes(
+                    of: entry.id.low.bigEndian, toByteOffset: count + 8, as: UInt64.self)
                 bytes.storeBytes(
                     of: entry.timestampMilliseconds.littleEndian, toByteOffset: count + 16,
                     as: Int64.self)

@@ -52,7 +52,8 @@ struct StatementRow {
     func bind(_ text: [UInt8]) {
         text.withUnsafeBufferPointer { bytes in
             let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-            _ = sqlite3_bind_text(handle, next(), start ?? Self.noText, Int32(bytes.count), Self.copied)
+            _ = sqlite3_bind_text(
+                handle, next(), start ?? Self.noText, Int32(bytes.count), Self.copied)
         }
     }
 
@@ -112,7 +113,9 @@ struct StatementRow {
             resultCode: ResultCode(rawValue: sqlite3_extended_errcode(sqlite3_db_handle(handle))),
             message: String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))))
         sqlite3_reset(handle)
-        if error.extendedResultCode.rawValue == Self.datatypeConstraint { throw StoreError.overflow }
+        if error.extendedResultCode.rawValue == Self.datatypeConstraint {
+            throw StoreError.overflow
+        }
         throw error
     }
 

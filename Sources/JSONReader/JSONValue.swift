@@ -118,7 +118,8 @@ public struct JSONValue {
     }
 
     /// Calls `body` with every member in order, duplicates included; does nothing for other kinds.
-    public func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void) {
+    public func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void)
+    {
         guard isObject else { return }
         var at = index + 1
         let end = indexBehindContainer - 1

@@ -107,7 +107,8 @@ public struct SymbolTable {
         }
     }
 
-    private mutating func insert(_ text: UnsafeRawBufferPointer, hash: UInt64, slot: Int) -> Symbol {
+    private mutating func insert(_ text: UnsafeRawBufferPointer, hash: UInt64, slot: Int) -> Symbol
+    {
         let number = UInt32(ends.count)
         bytes.append(contentsOf: text)
         ends.append(bytes.count)

@@ -23,7 +23,8 @@ public enum UTC {
     /// else, and for days that the calendar does not have.
     public static func milliseconds(text: String) -> Int64? {
         let match = text.wholeMatch(
-            of: #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:\d\d))?/#)
+            of: #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:\d\d))?/#
+        )
         guard let parts = match?.output,
             let year = Int64(parts.1), let month = Int64(parts.2), let day = Int64(parts.3),
             (1...12).contains(month), day >= 1

@@ -21,6 +21,7 @@ public struct BidsWorker: WorkerProgram {
               weir dump bids --by day,seat
             """)
 
+    /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions
 
     /// Options that were not given.

@@ -38,7 +38,8 @@ struct ConfigurationChange {
                     continue
                 }
                 let time = UTC.text(milliseconds: version.effectiveFromMilliseconds)
-                return "conversion-models/\(app).yaml: version '\(id)' takes effect at \(time), before "
+                return
+                    "conversion-models/\(app).yaml: version '\(id)' takes effect at \(time), before "
                     + "\(UTC.text(milliseconds: folded)) up to which partition \(state.partition) is folded"
             }
         }

@@ -26,6 +26,7 @@ public struct PostbacksWorker: WorkerProgram {
               weir dump postbacks --by day,campaign,verdict
             """)
 
+    /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions
 
     /// Options that were not given.

@@ -6,7 +6,8 @@ import Foundation
 public struct WorkerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The event log: sqlite:PATH.", discussion: "Default sqlite:<data>/log.sqlite. [WEIR_LOG]",
+            "The event log: sqlite:PATH.",
+            discussion: "Default sqlite:<data>/log.sqlite. [WEIR_LOG]",
             valueName: "address"))
     var log: String?
 

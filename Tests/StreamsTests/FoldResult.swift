@@ -67,7 +67,7 @@ struct FoldResult: Equatable {
     private(set) var records: Int64 = 0
 
     mutating func add<Key: RowKey>(_ table: DeltaTable<Key>, _ symbols: SymbolTable) {
-        table.forEachRow { key, measures in
+        table.forEachRow { _, key, measures in
             var row: Row = [:]
             var columns = Key.table.columns.makeIterator()
             key.forEachColumn { value in

@@ -39,7 +39,7 @@ struct OverflowTests {
             #expect(!table.hasOverflowed)
             table.add(second, to: 1, row: row)
             #expect(table.hasOverflowed == overflows)
-            table.removeAll()
+            table.removeAll(keepingRows: false)
             #expect(!table.hasOverflowed)
             #expect(table.count == 0)
         }
@@ -59,7 +59,7 @@ struct OverflowTests {
             expected[hour, default: Array(repeating: 0, count: 5)][measure] += amount
         }
         var found: [Int64: [Int64]] = [:]
-        table.forEachRow { key, measures in
+        table.forEachRow { _, key, measures in
             #expect(found[key.number] == nil)
             found[key.number] = Array(measures)
         }

@@ -15,8 +15,10 @@ struct BidsWorkerTests {
             SELECT sum(accepted + duplicates + conflicts + untrusted + rejected) FROM outcomes
             """, stream: "bids")
         #expect(outcomes == 1500)
-        #expect(try place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 1500)
-        #expect(try place.integer("SELECT sum(duplicates) FROM outcomes", stream: "bids") ?? 0 > 100)
+        #expect(
+            try place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 1500)
+        #expect(
+            try place.integer("SELECT sum(duplicates) FROM outcomes", stream: "bids") ?? 0 > 100)
         #expect(
             try place.integer("SELECT count(*) FROM refused", stream: "bids")
                 == place.integer("SELECT sum(rejected) FROM outcomes", stream: "bids"))
@@ -49,7 +51,8 @@ struct BidsWorkerTests {
             ])
             try BidsWorker.work(options, stop: StopSignal())
         }
-        #expect(try place.contents("bids", data: "together") == place.contents("bids", data: "apart"))
+        #expect(
+            try place.contents("bids", data: "together") == place.contents("bids", data: "apart"))
     }
 
     @Test("Records that come later are folded on top, and ids are remembered across runs")
@@ -74,7 +77,8 @@ struct BidsWorkerTests {
         for size in [1, 3, 1000] {
             let place = try Workplace()
             try place.write("bids.yaml", "batch_records: \(size)\n")
-            try place.publish("bids", [Samples.record("bids", Samples.auction("first"), partition: 0)])
+            try place.publish(
+                "bids", [Samples.record("bids", Samples.auction("first"), partition: 0)])
             try place.foldBids()
             try place.execute(
                 "UPDATE bids SET price_micros = 9223372036854775807 - 2600000 WHERE seat = 'dsp-1'",
@@ -114,7 +118,9 @@ struct BidsWorkerTests {
             (0..<100).map { Samples.record("bids", Samples.auction("a\($0)"), partition: 0) })
         let error = #expect(throws: WorkerError.self) { try place.foldBids() }
         #expect("\(try #require(error))".contains("dedupe_max_ids is 25"))
-        #expect(try place.integer("SELECT next_offset FROM partitions WHERE partition = 0", stream: "bids") == 30)
+        #expect(
+            try place.integer(
+                "SELECT next_offset FROM partitions WHERE partition = 0", stream: "bids") == 30)
     }
 
     @Test("Ids of an hour ago take no memory: the bound counts alive ones")
@@ -132,7 +138,9 @@ struct BidsWorkerTests {
         #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "bids") == 100)
     }
 
-    @Test("Rejected records go to the dead letters in order, with their bytes and where they came from")
+    @Test(
+        "Rejected records go to the dead letters in order, with their bytes and where they came from"
+    )
     func deadLetters() throws {
         let place = try Workplace()
         try place.publish(

@@ -168,7 +168,8 @@ struct ConfigurationChangeTests {
         return place
     }
 
-    @Test("A past version of a model that was edited or removed is refused, with the words to replay")
+    @Test(
+        "A past version of a model that was edited or removed is refused, with the words to replay")
     func editedPastVersion() throws {
         let place = try makeFoldedPlace()
         let before = try place.contents("postbacks")
@@ -183,7 +184,8 @@ struct ConfigurationChangeTests {
         #expect(try place.contents("postbacks") == before)
     }
 
-    @Test("A new version that takes effect before what is folded is refused; a later one is an epoch")
+    @Test(
+        "A new version that takes effect before what is folded is refused; a later one is an epoch")
     func appendedVersion() throws {
         let place = try makeFoldedPlace()
         func appended(_ time: String) -> String {
@@ -205,7 +207,8 @@ struct ConfigurationChangeTests {
         #expect(epochs == 2)
         #expect(
             try place.integer(
-                "SELECT max(from_offset) FROM epochs WHERE partition = 0", stream: "postbacks") == 1)
+                "SELECT max(from_offset) FROM epochs WHERE partition = 0", stream: "postbacks") == 1
+        )
     }
 
     @Test("The model of an app of which nothing was folded may begin in the past")

@@ -11,7 +11,8 @@ private struct WorkerProcess {
     init(_ name: String, place: Workplace, data: String, arguments: [String] = []) throws {
         // Built beside the tests.
         let directory = Bundle.main.executableURL?.deletingLastPathComponent()
-        let candidates = [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
+        let candidates =
+            [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
             + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
         let programs = candidates.map { $0.appendingPathComponent(name) }
         let program: URL = try #require(
@@ -56,7 +57,9 @@ struct ProcessTests {
         #expect(try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
     }
 
-    @Test("Postbacks: killed 20 times at random instants, the store is that of one run, and every partner postback is published")
+    @Test(
+        "Postbacks: killed 20 times at random instants, the store is that of one run, and every partner postback is published"
+    )
     func killedPostbacks() throws {
         let place = try Workplace()
         try place.write(
@@ -84,7 +87,9 @@ struct ProcessTests {
                 == place.contents("postbacks", data: "killed"))
     }
 
-    @Test("SIGTERM and SIGINT end a worker with 0, what it folded committed", arguments: [SIGTERM, SIGINT])
+    @Test(
+        "SIGTERM and SIGINT end a worker with 0, what it folded committed",
+        arguments: [SIGTERM, SIGINT])
     func stopsCleanly(signal: Int32) throws {
         let place = try Workplace()
         try place.publish("bids", Samples.bids(200, seed: 9))

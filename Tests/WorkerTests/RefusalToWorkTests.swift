@@ -95,7 +95,8 @@ struct RefusalToWorkTests {
         _ = try place.openLog().trim(topic: "bids", partition: 0, before: 6)
         let later = try words { try place.foldBids() }
         #expect(later.contains("now starts at offset 6") && later.contains("folded up to 4"))
-        try place.execute("UPDATE partitions SET next_offset = 50 WHERE partition = 0", stream: "bids")
+        try place.execute(
+            "UPDATE partitions SET next_offset = 50 WHERE partition = 0", stream: "bids")
         #expect(try words { try place.foldBids() }.contains("ends at offset 10"))
         _ = try place.openLog().deleteTopic("bids")
         try place.publish("bids", records)
@@ -116,7 +117,8 @@ struct RefusalToWorkTests {
         #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "bids") == 4)
     }
 
-    @Test("A partition that another worker has moved on is not written, and nothing of the batch is")
+    @Test(
+        "A partition that another worker has moved on is not written, and nothing of the batch is")
     func fenced() throws {
         let place = try Workplace()
         try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])

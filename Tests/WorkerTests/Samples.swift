@@ -44,7 +44,8 @@ enum Samples {
         var generator = SeededGenerator(seed: seed)
         return (0..<count).map { number in
             let id = "a\(Int.random(in: 0..<max(1, count * 2 / 3), using: &generator))"
-            let time = start + Int64(number) * 2000 - Int64.random(in: 0...5_000_000, using: &generator)
+            let time =
+                start + Int64(number) * 2000 - Int64.random(in: 0...5_000_000, using: &generator)
             let partition = Int32(id.utf8.reduce(0) { $0 &+ Int($1) } % 4)
             let seat = "dsp-\(Int.random(in: 0..<5, using: &generator))"
             let (value, type): (String?, String?) =
@@ -82,7 +83,8 @@ enum Samples {
         ].joined(separator: "\u{2063}")
         let signature =
             forged
-            ? "MEUCIQ==" : try key.signature(for: Data(text.utf8)).derRepresentation.base64EncodedString()
+            ? "MEUCIQ=="
+            : try key.signature(for: Data(text.utf8)).derRepresentation.base64EncodedString()
         let conversion = value.map { "\"conversion-value\":\($0)," } ?? ""
         return """
             {"version":"3.0","ad-network-id":"\(network)","campaign-id":42,"app-id":\(app),\

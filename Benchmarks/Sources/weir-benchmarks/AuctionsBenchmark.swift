@@ -62,14 +62,17 @@ struct AuctionsBenchmark: ParsableCommand {
                 let folded = (round + 1) * batch
                 print(
                     "after \(folded): \(Int(Double(folded) / folding.cpuSeconds)) records a CPU second,"
-                        + " memory \(Stopwatch.memoryMiB) MiB, ids \(fold.rememberedIDs(atMost: .max))")
+                        + " memory \(Stopwatch.memoryMiB) MiB, ids \(fold.rememberedIDs(atMost: .max))"
+                )
             }
         }
         let total = Double(count / batch * batch)
         print("bytes a record           \(bytes / Int(total))")
         print("parsing alone            \(Int(total / parsing.cpuSeconds)) records a CPU second")
         print("decode + fold + commit   \(Int(total / folding.cpuSeconds)) records a CPU second")
-        print("share of parsing         \(String(format: "%.2f", parsing.cpuSeconds / folding.cpuSeconds))")
+        print(
+            "share of parsing         \(String(format: "%.2f", parsing.cpuSeconds / folding.cpuSeconds))"
+        )
         print("peak memory              \(Stopwatch.peakMemoryMiB) MiB")
     }
 }

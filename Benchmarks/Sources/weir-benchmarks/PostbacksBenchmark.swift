@@ -61,8 +61,12 @@ struct PostbacksBenchmark: ParsableCommand {
         print("cores                    \(cores)")
         print("bare verification        \(Int(total / bare.wallSeconds)) a second")
         print("weir-postbacks' work     \(Int(total / whole.wallSeconds)) a second")
-        print("share of bare            \(String(format: "%.2f", bare.wallSeconds / whole.wallSeconds))")
-        print("share of bare, CPU       \(String(format: "%.2f", bare.cpuSeconds / whole.cpuSeconds))")
+        print(
+            "share of bare            \(String(format: "%.2f", bare.wallSeconds / whole.wallSeconds))"
+        )
+        print(
+            "share of bare, CPU       \(String(format: "%.2f", bare.cpuSeconds / whole.cpuSeconds))"
+        )
         print("peak memory              \(Stopwatch.peakMemoryMiB) MiB")
     }
 

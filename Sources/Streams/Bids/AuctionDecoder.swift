@@ -41,7 +41,8 @@ struct AuctionDecoder {
         let impressions = impressions(of: request)
         guard let response = faults.optionalObject(value, "response") else { return bids }
         let currency = faults.optionalText(response, "cur", field: "response.cur")
-        let currencySymbol = currency.flatMap { $0.isEmpty ? nil : symbols.intern($0) }
+        let currencySymbol =
+            currency.flatMap { $0.isEmpty ? nil : symbols.intern($0) }
             ?? symbols.intern("USD" as StaticString)
         let seats = faults.array(response, "seatbid", field: "response.seatbid")
         for seatBid in seats {
@@ -52,7 +53,8 @@ struct AuctionDecoder {
             for bid in seatBids {
                 guard isObject(bid, "response.seatbid[].bid[]") else { continue }
                 bids.append(
-                    self.bid(bid, impressions, seat: seatSymbol, currency: currencySymbol, &symbols))
+                    self.bid(bid, impressions, seat: seatSymbol, currency: currencySymbol, &symbols)
+                )
             }
         }
         return bids

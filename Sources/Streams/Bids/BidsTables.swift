@@ -1,5 +1,6 @@
 /// Row of `bids`.
 public struct BidsKey: RowKey {
+    /// The partition whose records the row counts.
     public var partition: Int32
     /// The hour of the record's timestamp.
     public var hour: Hour
@@ -39,12 +40,14 @@ public struct BidsKey: RowKey {
         }
     }
 
+    /// The aggregate.
     public static let table = AggregateTable(
         name: "bids",
         columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
             + [.init("skan_version", .text), .init("currency", .text)],
         measures: Measure.allCases.map(\.name))
 
+    /// Adds all that makes the key to a hash.
     @inline(__always)
     public func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
@@ -53,6 +56,7 @@ public struct BidsKey: RowKey {
         campaign.combine(into: &hasher)
     }
 
+    /// The columns, in the table's order.
     public func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(seat))
@@ -64,6 +68,7 @@ public struct BidsKey: RowKey {
 
 /// Row of `bid-faults`: bids whose skadn object breaks a rule, by the first rule broken.
 public struct BidFaultsKey: RowKey {
+    /// The partition whose records the row counts.
     public var partition: Int32
     /// The hour of the record's timestamp.
     public var hour: Hour
@@ -72,17 +77,20 @@ public struct BidFaultsKey: RowKey {
     /// The rule that was broken.
     public var fault: SkadnFault
 
+    /// The aggregate.
     public static let table = AggregateTable(
         name: "bid-faults",
         columns: [.init("hour", .hour)] + AggregateTable.campaignColumns
             + [.init("fault", .text)],
         measures: ["bids"])
 
+    /// Adds all that makes the key to a hash.
     public func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         campaign.combine(into: &hasher)
     }
 
+    /// The columns, in the table's order.
     public func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         campaign.forEachColumn(body)
@@ -92,6 +100,7 @@ public struct BidFaultsKey: RowKey {
 
 /// Row of `loss-reasons`: losses by OpenRTB's reason code.
 public struct LossReasonsKey: RowKey {
+    /// The partition whose records the row counts.
     public var partition: Int32
     /// The hour of the record's timestamp.
     public var hour: Hour
@@ -102,12 +111,14 @@ public struct LossReasonsKey: RowKey {
     /// OpenRTB's loss reason code.
     public var reason: Int64
 
+    /// The aggregate.
     public static let table = AggregateTable(
         name: "loss-reasons",
         columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
             + [.init("reason", .integer)],
         measures: ["losses"])
 
+    /// Adds all that makes the key to a hash.
     public func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(UInt64(seat.number))
@@ -115,6 +126,7 @@ public struct LossReasonsKey: RowKey {
         campaign.combine(into: &hasher)
     }
 
+    /// The columns, in the table's order.
     public func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(seat))

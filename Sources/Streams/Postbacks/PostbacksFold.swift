@@ -24,7 +24,9 @@ public final class PostbacksFold: StreamFold {
             self.maxRecordBytes = maxRecordBytes
             self.trustsDevelopment = trustsDevelopment
             self.models = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { a, _ in a })
-            self.partners = partners.sorted { Array($0.name.utf8).lexicographicallyPrecedes(Array($1.name.utf8)) }
+            self.partners = partners.sorted {
+                Array($0.name.utf8).lexicographicallyPrecedes(Array($1.name.utf8))
+            }
         }
     }
 
@@ -147,7 +149,8 @@ public final class PostbacksFold: StreamFold {
                     count(.duplicates, place, item)
                 } else {
                     refuse(
-                        index, .conflict(detail: "carries other values than offset \(known.offset)"))
+                        index, .conflict(detail: "carries other values than offset \(known.offset)")
+                    )
                     count(.conflicts, place, item)
                 }
                 return

@@ -1,5 +1,6 @@
 /// Row of `postbacks`.
 public struct PostbacksKey: RowKey {
+    /// The partition whose records the row counts.
     public var partition: Int32
     /// The hour of the record's timestamp.
     public var hour: Hour
@@ -33,9 +34,11 @@ public struct PostbacksKey: RowKey {
             .init("did_win", .boolean), .init("verdict", .text), .init("country", .text),
         ]
 
+    /// The aggregate.
     public static let table = AggregateTable(
         name: "postbacks", columns: columns, measures: ["postbacks", "null_values"])
 
+    /// Adds all that makes the key to a hash.
     public func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(framework, version)
@@ -45,6 +48,7 @@ public struct PostbacksKey: RowKey {
         hasher.combine(UInt64(country.number) << 32 | UInt64(sequenceIndex) << 1 | (didWin ? 1 : 0))
     }
 
+    /// The columns, in the table's order.
     public func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(framework))
@@ -69,18 +73,22 @@ public struct ConversionValuesKey: RowKey {
     /// 0 to 63, or low, medium, high.
     public var value: Symbol
 
+    /// The aggregate.
     public static let table = AggregateTable(
         name: "conversion-values",
         columns: PostbacksKey.columns + [.init("kind", .text), .init("value", .text)],
         measures: ["postbacks"])
 
+    /// The partition whose records the row counts.
     public var partition: Int32 { postback.partition }
 
+    /// Adds all that makes the key to a hash.
     public func combine(into hasher: inout RowHasher) {
         postback.combine(into: &hasher)
         hasher.combine(kind, value)
     }
 
+    /// The columns, in the table's order.
     public func forEachColumn(_ body: (ColumnValue) -> Void) {
         postback.forEachColumn(body)
         body(.symbol(kind))
@@ -90,6 +98,7 @@ public struct ConversionValuesKey: RowKey {
 
 /// Row of `decoded-events`: what the values of trusted, winning postbacks mean.
 public struct DecodedEventsKey: RowKey {
+    /// The partition whose records the row counts.
     public var partition: Int32
     /// The hour of the record's timestamp.
     public var hour: Hour
@@ -109,6 +118,7 @@ public struct DecodedEventsKey: RowKey {
         case countMin, countMax, revenueMinMicros, revenueMaxMicros, ambiguous
     }
 
+    /// The aggregate.
     public static let table = AggregateTable(
         name: "decoded-events",
         columns: [.init("hour", .hour)] + AggregateTable.campaignColumns
@@ -120,6 +130,7 @@ public struct DecodedEventsKey: RowKey {
             "count_min", "count_max", "revenue_min_micros", "revenue_max_micros", "ambiguous",
         ])
 
+    /// Adds all that makes the key to a hash.
     public func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         campaign.combine(into: &hasher)
@@ -128,6 +139,7 @@ public struct DecodedEventsKey: RowKey {
         hasher.combine(UInt64(currency.number))
     }
 
+    /// The columns, in the table's order.
     public func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         campaign.forEachColumn(body)

@@ -67,7 +67,8 @@ enum DemoAuctions {
             """
         let response =
             number % 5 == 0
-            ? "" : ",\"response\":{\"cur\":\"USD\",\"seatbid\":[{\"seat\":\"\(seat)\",\"bid\":[\(bid)]}]}"
+            ? ""
+            : ",\"response\":{\"cur\":\"USD\",\"seatbid\":[{\"seat\":\"\(seat)\",\"bid\":[\(bid)]}]}"
         return """
             {"request":{"id":"\(id)","imp":[{"id":"1","instl":1,"displaymanager":"HyBid",\
             "displaymanagerver":"\(number % 2 == 0 ? "3.1.2" : "2.9.0")","ext":{"skadn":{"versions":\
@@ -102,7 +103,8 @@ enum DemoAuctions {
                 """, at: time)
             let win = record(
                 id, "inapp.bidder_won",
-                "{\"auction_id\":\"\(id)\",\"adapter\":\"Amazon\",\"currency\":\"USD\"}", at: time + 80)
+                "{\"auction_id\":\"\(id)\",\"adapter\":\"Amazon\",\"currency\":\"USD\"}",
+                at: time + 80)
             return number % 3 == 0 ? [offer, win] : [offer]
         }
     }

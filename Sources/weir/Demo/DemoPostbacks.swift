@@ -149,7 +149,8 @@ extension DemoPostbacks {
 
     /// A signed postback under another transaction id: the signature no longer holds.
     private static func forged(_ json: String) -> String {
-        json.replacing("6aafb7a5-0170-41b5-bbe4-fe71dedf1e28", with: "00000000-0170-41b5-bbe4-000000000000")
+        json.replacing(
+            "6aafb7a5-0170-41b5-bbe4-fe71dedf1e28", with: "00000000-0170-41b5-bbe4-000000000000")
     }
 
     /// The transaction id in lower case, which keeps copies of a postback in one partition.

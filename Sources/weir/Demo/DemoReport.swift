@@ -35,7 +35,8 @@ struct DemoReport {
             query("conflicts", by: []), leavingOut: ["timestamp"])
         try writePartnerPostbacks(to: output)
         let digest = try StoreSet(directories: [directory]).digest()
-        try output.write("\nThe state in one line (weir digest): the same wherever this log is folded\n")
+        try output.write(
+            "\nThe state in one line (weir digest): the same wherever this log is folded\n")
         try output.write("  \(digest)\n")
         try output.write("\nEverything is in \(directory). Look on with\n")
         try output.write("  weir dump bids --by hour,seat --data \(directory)\n")
@@ -62,7 +63,8 @@ struct DemoReport {
         let reader = try log.reader(topic: "partner-postbacks")
         try reader.subscribe(.all)
         let batch = RecordBatch()
-        try output.write("\nWhat was published to partners\n$ weir read --topic partner-postbacks\n")
+        try output.write(
+            "\nWhat was published to partners\n$ weir read --topic partner-postbacks\n")
         while true {
             let reading = try reader.read(
                 into: batch, maxRecords: 100, maxBytes: 1 << 20, waitMilliseconds: 0)
