@@ -147,6 +147,7 @@ public final class AggregateStore {
         }
         positions = next
         fold.clear()
+        try fold.noteCommitted()
         return hasOverflowed
     }
 

@@ -50,4 +50,7 @@ extension BidsFold: StoredFold {
                 to: transaction.db)
         }
     }
+
+    /// The ids are in memory: there is nothing to do.
+    public func noteCommitted() {}
 }

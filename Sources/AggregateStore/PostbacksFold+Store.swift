@@ -36,6 +36,11 @@ extension PostbacksFold: StoredFold {
         try writeOutbox(to: transaction)
     }
 
+    /// Gives the filter of ids more room when it has filled up.
+    public func noteCommitted() throws(StoreError) {
+        try (memory as? PostbackIDs)?.growIfNeeded()
+    }
+
     /// In order of the ids, so that neighbours on disk are written together.
     private func writeIDs(to transaction: StoreTransaction) throws {
         let row = StatementRow(

@@ -16,6 +16,8 @@ public protocol StoredFold: StreamFold {
     func rememberedIDs(atMost bound: Int) -> Int
     /// Writes the stream's own aggregates and memory.
     func write(to transaction: StoreTransaction) throws
+    /// Called once what was written is committed, outside any transaction.
+    func noteCommitted() throws(StoreError)
 }
 
 /// How far a partition is folded.
