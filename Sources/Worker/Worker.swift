@@ -18,6 +18,8 @@ public final class Worker<Fold: StoredFold> {
     private var progress: Progress
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
+    /// What the group has committed: a store that is being rebuilt never takes that back.
+    private var groupOffsets: [Int32: Int64] = [:]
     private var pending: (batch: RecordBatch, prepared: Fold.Prepared)?
     /// One batch is folded while the signatures of the next are verified.
     private let batches = [RecordBatch(), RecordBatch()]
@@ -126,8 +128,11 @@ public final class Worker<Fold: StoredFold> {
 
     private func commitOffsets() throws {
         lastOffsetCommit = .now
-        guard !nextOffsets.isEmpty else { return }
-        try reader.commit(group: settings.group, offsets: nextOffsets)
+        for (partition, offset) in nextOffsets {
+            groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
+        }
+        guard !groupOffsets.isEmpty else { return }
+        try reader.commit(group: settings.group, offsets: groupOffsets)
     }
 
     /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
@@ -162,10 +167,10 @@ extension Worker {
             throw WorkerError.unknownPartition(partition, topic: reader.topic)
         }
         var state = try store.partitionStates().first { $0.partition == partition }
+        let emitted = try reader.committedOffsets(group: settings.group)[partition] ?? 0
+        groupOffsets[partition] = emitted
         if state == nil {
-            let emitted = try reader.committedOffsets(group: settings.group)[partition]
-            try store.beginPartition(
-                partition, at: bounds.earliestOffset, emitFrom: emitted ?? 0)
+            try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
             state = try store.partitionStates().first { $0.partition == partition }
         }
         guard let state else { return }
@@ -213,6 +218,7 @@ extension Worker {
     private func drop(_ partition: Int32) {
         fold.forgetMemory(of: partition)
         nextOffsets[partition] = nil
+        groupOffsets[partition] = nil
         ends[partition] = nil
     }
 }

@@ -118,6 +118,27 @@ struct PostbacksWorkerTests {
             try place.contents("postbacks") == place.contents("postbacks", data: "rebuilt"))
     }
 
+    @Test("A rebuild that is interrupted and begun again still emits nothing twice")
+    func interruptedRebuild() throws {
+        let place = try makePlace(batch: 1)
+        try place.publish(
+            "postbacks",
+            try (0..<30).map {
+                Samples.record("postbacks", try Samples.postback("t\($0)"), partition: 0)
+            })
+        try place.foldPostbacks()
+        try place.write(
+            "postbacks.yaml", "batch_records: 1\ndedupe_max_ids: 5\n" + Samples.trustedKeys)
+        // Stops at the bound after six postbacks, having told the log how far it is.
+        #expect(throws: WorkerError.self) { try place.foldPostbacks(data: "half") }
+        try place.write("postbacks.yaml", "batch_records: 1\n" + Samples.trustedKeys)
+        try place.foldPostbacks(data: "again")
+        #expect(try place.records("partner-postbacks").count == 30)
+        let offsets = try place.openLog().reader(topic: "postbacks")
+            .committedOffsets(group: "weir-postbacks")
+        #expect(offsets[0] == 30)
+    }
+
     @Test("What was not marked as published is published again with the same id: at least once")
     func emissionIsAtLeastOnce() throws {
         let place = try makePlace()
