@@ -81,6 +81,7 @@ let package = Package(
                 "JSONReader", "Pipelines", "Streams", "Worker", arguments, logging, yams,
             ],
             swiftSettings: strict),
+        .target(name: "Simulation", path: "Tests/Simulation", swiftSettings: strict),
         .testTarget(
             name: "AttestationTests",
             dependencies: ["Attestation", "COpenSSL", crypto],
@@ -88,7 +89,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ConversionModelsTests",
-            dependencies: ["ConversionModels"],
+            dependencies: ["Simulation", "ConversionModels"],
             swiftSettings: strict),
         .testTarget(
             name: "EventLogTests",
@@ -111,15 +112,18 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
+                "Simulation",
                 "AggregateStore", "EventLog", "Pipelines", "Worker", "weir-bids", "weir-postbacks",
                 crypto, grdb,
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "JSONReaderTests", dependencies: ["JSONReader"], swiftSettings: strict),
+            name: "JSONReaderTests", dependencies: ["Simulation", "JSONReader"],
+            swiftSettings: strict),
         .testTarget(
             name: "StreamsTests",
             dependencies: [
+                "Simulation",
                 "Attestation", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
                 yams,
             ],

@@ -1,4 +1,5 @@
 import ConversionModels
+import Simulation
 
 /// Valid layouts of every shape: fields over disjoint bits, with gaps, and names that several
 /// fields share.

@@ -1,4 +1,5 @@
 import JSONReader
+import Simulation
 
 /// A whole document in memory.
 indirect enum JSONTree: Equatable {

@@ -1,4 +1,5 @@
 import JSONReader
+import Simulation
 import Testing
 
 @Suite("Members are found as the contract says")

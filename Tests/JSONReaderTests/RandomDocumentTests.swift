@@ -1,5 +1,6 @@
 import Foundation
 import JSONReader
+import Simulation
 import Testing
 
 @Suite("Random documents")

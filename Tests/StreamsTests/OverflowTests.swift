@@ -1,5 +1,6 @@
 import EventLog
 import JSONReader
+import Simulation
 import Streams
 import Testing
 

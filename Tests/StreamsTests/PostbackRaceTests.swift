@@ -1,4 +1,5 @@
 import Attestation
+import Simulation
 import Streams
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSONReader
+import Simulation
 import Streams
 import Testing
 

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Simulation
 import Testing
 
 @testable import Worker
