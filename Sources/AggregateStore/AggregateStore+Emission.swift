@@ -11,7 +11,7 @@ extension AggregateStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT * FROM outbox WHERE partition = ? AND sequence >= ?
+                    SELECT *, CAST(ad_network_id AS BLOB) AS network FROM outbox WHERE partition = ? AND sequence >= ?
                     ORDER BY sequence LIMIT ?
                     """,
                 arguments: [partition, sequence, limit]
@@ -19,7 +19,7 @@ extension AggregateStore {
                 let postback = PartnerPostback(
                     partner: row["partner"], id: row["id"], revision: row["revision"],
                     partition: row["partition"], originOffset: row["origin_offset"],
-                    adNetworkID: row["ad_network_id"], campaign: row["campaign"],
+                    adNetworkID: StoreSnapshot.text(row["network"]), campaign: row["campaign"],
                     appID: row["app_id"], sourceAppID: row["source_app_id"],
                     document: row["document"])
                 return (row["sequence"], postback)
@@ -31,6 +31,9 @@ extension AggregateStore {
     public func refused(
         partition: Int32, from offset: Int64, limit: Int
     ) throws(StoreError) -> [StoredRefusal] {
-        try read { try StoredRefusal.fetch($0, partition: partition, from: offset, limit: limit) }
+        try read {
+            try StoredRefusal.fetch(
+                $0, partition: partition, from: offset, limit: limit, withBytes: true)
+        }
     }
 }

@@ -21,6 +21,19 @@ extension AggregateStore {
         }
     }
 
+    /// Nothing that comes of records below an offset is emitted any more: the group has it behind it.
+    public func raiseEmission(partition: Int32, to offset: Int64) throws(StoreError) {
+        try commit { db in
+            try db.execute(
+                sql: """
+                    UPDATE partitions SET emit_from = max(emit_from, ?1),
+                      dead_letters_next = max(dead_letters_next, ?1)
+                    WHERE partition = ?2
+                    """,
+                arguments: [offset, partition])
+        }
+    }
+
     /// The configurations that were in force, by offset.
     public func epochs(of partition: Int32) throws(StoreError) -> [Epoch] {
         try read { try StoreReader.epochs($0, partition: partition) }
@@ -41,6 +54,7 @@ extension AggregateStore {
         partition: Int32, configuration: FoldConfiguration
     ) throws(StoreError) {
         try commit { db in
+            try DedupeBlock.keepAlive(partition: partition, under: configuration, in: db)
             // An epoch in which nothing was folded never was.
             try db.execute(
                 sql: """

@@ -46,6 +46,7 @@ public final class AggregateStore {
         var configuration = Configuration()
         configuration.journalMode = .wal
         configuration.label = "store"
+        configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { db in
             // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
             // copies the last copy of each only.

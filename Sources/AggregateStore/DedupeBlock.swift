@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Streams
 
@@ -40,6 +41,31 @@ enum DedupeBlock {
             insert.bind(blob: bytes)
             try insert.step()
         }
+    }
+
+    /// When a configuration with another window begins, drops what was dead under the old one: blocks
+    /// hold dead entries for a while, which must not come alive again.
+    static func keepAlive(
+        partition: Int32, under configuration: FoldConfiguration, in db: Database
+    ) throws {
+        guard let window = configuration.dedupeWindowMilliseconds,
+            let last = try StoreReader.epochs(db, partition: partition).last,
+            let oldWindow = last.configuration.dedupeWindowMilliseconds, oldWindow != window,
+            let state = try StoreReader.partitionStates(db).first(where: {
+                $0.partition == partition
+            })
+        else { return }
+        let blocks = try Row.fetchAll(
+            db, sql: "SELECT entries FROM dedupe WHERE partition = ? ORDER BY first_offset",
+            arguments: [partition]
+        ).map { row in [UInt8](row[0] as Data) }
+        let oldest = state.watermarkMilliseconds - oldWindow
+        let alive = blocks.flatMap(entries).filter { $0.timestampMilliseconds >= oldest }
+        try db.execute(sql: "DELETE FROM dedupe WHERE partition = ?", arguments: [partition])
+        guard let newest = alive.map(\.timestampMilliseconds).max() else { return }
+        try db.execute(
+            sql: "INSERT INTO dedupe VALUES (?, ?, ?, ?)",
+            arguments: [partition, state.nextOffset - 1, newest, Data(encode(alive))])
     }
 
     static func entries(_ block: [UInt8]) -> [DedupeWindow.Entry] {

@@ -20,13 +20,16 @@ public final class PostbackIDs: PostbackMemory {
         return try store.queue.unsafeReentrantRead { db in
             try Row.fetchOne(
                 db.cachedStatement(
-                    sql: "SELECT * FROM postback_ids WHERE partition = ? AND id = ?"),
+                    sql: """
+                        SELECT *, CAST(country AS BLOB) AS country_bytes FROM postback_ids
+                        WHERE partition = ? AND id = ?
+                        """),
                 arguments: [partition, id.bytes]
             ).map(KnownPostback.init)
         }
     }
 
-    /// Number of ids that were stored; a better copy of a postback may count again until the next start.
+    /// Number of ids that were stored, as far as the filter can tell them apart.
     public var count: Int { filter.count }
 
     /// Takes note of ids that are being stored.
@@ -75,8 +78,8 @@ struct IDFilter {
 
     mutating func insert(_ id: RecordID, partition: Int32) {
         let (word, bits) = place(id, partition)
+        if words[word] & bits != bits { count += 1 }
         words[word] |= bits
-        count += 1
     }
 
     private func place(_ id: RecordID, _ partition: Int32) -> (word: Int, bits: UInt64) {
@@ -119,7 +122,8 @@ extension KnownPostback {
             rank: row["rank"], offset: row["offset"],
             values: UnsignedValues(
                 fineValue: row["conversion_value"], coarseValue: coarse.flatMap(CoarseValue.init),
-                country: row["country"] ?? "", interaction: row["interaction"] ?? ""),
+                country: (row["country_bytes"] as Data?).map(StoreSnapshot.text) ?? "",
+                interaction: row["interaction"] ?? ""),
             published: Self.published(published ?? ""))
     }
 

@@ -73,12 +73,20 @@ extension PostbacksFold: StoredFold {
                 """)
         let counter = try transaction.db.cachedStatement(
             sql: "UPDATE partitions SET outbox_next = outbox_next + 1 WHERE partition = ?")
+        let row = StatementRow(insertion)
         for postback in outbox {
-            try insertion.execute(arguments: [
-                postback.partition, postback.partner, postback.id, postback.revision,
-                postback.originOffset, postback.adNetworkID, postback.campaign, postback.appID,
-                postback.sourceAppID, postback.document,
-            ])
+            row.begin()
+            row.bind(Int64(postback.partition))
+            row.bind(postback.partner)
+            row.bind(postback.id)
+            row.bind(postback.revision)
+            row.bind(postback.originOffset)
+            row.bind(postback.adNetworkID)
+            row.bind(postback.campaign)
+            row.bind(postback.appID)
+            row.bind(postback.sourceAppID)
+            row.bind(postback.document)
+            try row.step()
             try counter.execute(arguments: [postback.partition])
         }
     }

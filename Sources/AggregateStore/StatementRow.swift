@@ -29,14 +29,11 @@ struct StatementRow {
         sqlite3_bind_null(handle, next())
     }
 
-    /// The bytes have to stay until `step`.
+    /// Copies the bytes, which are UTF-8.
     func bind(text: UnsafeRawBufferPointer) {
         let start = text.baseAddress?.assumingMemoryBound(to: CChar.self)
-        guard let start, !text.isEmpty else {
-            sqlite3_bind_text(handle, next(), "", 0, nil)
-            return
-        }
-        sqlite3_bind_text(handle, next(), start, Int32(text.count), nil)
+        sqlite3_bind_text(
+            handle, next(), start ?? Self.noText, Int32(text.count), Self.copied)
     }
 
     func bind(text: StaticString) {

@@ -17,16 +17,33 @@ public final class StoreReader {
         configuration.readonly = true
         configuration.label = "store reader"
         configuration.busyMode = .timeout(10)
-        do {
-            queue = try DatabaseQueue(path: path, configuration: configuration)
-            stream = try queue.inDatabase { db in
-                guard try Self.checkVersion(db, path: path) > 0 else {
-                    throw StoreError.noStore(path: path)
+        (queue, stream) = try Self.open(path, configuration)
+    }
+
+    private static func open(
+        _ path: String, _ configuration: Configuration
+    ) throws(StoreError) -> (DatabaseQueue, stream: String) {
+        // A worker that ends just now takes the write-ahead log away from under this connection, which
+        // SQLite reports as a failed disk. A disk that really failed does so again.
+        var triesLeft = 5
+        while true {
+            do {
+                let queue = try DatabaseQueue(path: path, configuration: configuration)
+                let stream = try queue.inDatabase { db in
+                    guard try checkVersion(db, path: path) > 0 else {
+                        throw StoreError.noStore(path: path)
+                    }
+                    return try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
                 }
-                return try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
+                return (queue, stream)
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_IOERR && triesLeft > 0
+            {
+                triesLeft -= 1
+                usleep(20_000)
+            } catch {
+                throw StoreError(error, operation: "open", path: path)
             }
-        } catch {
-            throw StoreError(error, operation: "open", path: path)
         }
     }
 

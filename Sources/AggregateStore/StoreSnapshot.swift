@@ -93,7 +93,7 @@ public struct StoreSnapshot {
         of table: AggregateTable, partitions: Set<Int32>,
         _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
-        let names = ["partition"] + table.columns.map(\.name) + table.measures
+        let names = ["partition"] + table.columns.map(Self.expression) + table.measures
         let rows = try Row.fetchCursor(
             db, sql: "SELECT \(names.joined(separator: ", ")) FROM \(table.sqlName)")
         let firstMeasure = 1 + table.columns.count
@@ -106,11 +106,13 @@ public struct StoreSnapshot {
         }
     }
 
-    /// The refused records of a partition from an offset on, in order; at most `limit` of them.
+    /// The refused records of a partition from an offset on, in order, without their bytes; at most
+    /// `limit` of them.
     public func refused(
         partition: Int32, from offset: Int64 = .min, limit: Int = .max
     ) throws -> [StoredRefusal] {
-        try StoredRefusal.fetch(db, partition: partition, from: offset, limit: limit)
+        try StoredRefusal.fetch(
+            db, partition: partition, from: offset, limit: limit, withBytes: false)
     }
 
     /// Ids of a partition that are remembered, as text that is equal for equal memory, in order.
@@ -152,17 +154,27 @@ public struct StoreSnapshot {
                 SELECT hex(id) || ' ' || rank || ' ' || offset || ' '
                   || coalesce(conversion_value, '-') || ' ' || coalesce(coarse_value, '-') || ' '
                   || coalesce(interaction, '-') || ' ' || coalesce(published, '-') || ' '
-                  || coalesce(country, '')
+                  || hex(coalesce(country, ''))
                 FROM postback_ids WHERE partition = ? ORDER BY id
                 """,
             arguments: [partition])
     }
 
+    /// Texts are read as bytes: GRDB would end them at a NUL.
+    private static func expression(_ column: AggregateTable.Column) -> String {
+        switch column.kind {
+        case .hour, .text: "CAST(\(column.name) AS BLOB)"
+        case .integer, .boolean: column.name
+        }
+    }
+
+    static func text(_ bytes: Data) -> String { String(decoding: bytes, as: UTF8.self) }
+
     private static func value(
         _ row: Row, _ index: Int, _ kind: AggregateTable.ColumnKind
     ) -> StoredValue {
         switch kind {
-        case .hour, .text: .text(row[index])
+        case .hour, .text: .text(Self.text(row[index]))
         case .integer, .boolean: .integer(row[index])
         }
     }
@@ -170,19 +182,23 @@ public struct StoreSnapshot {
 
 extension StoredRefusal {
     static func fetch(
-        _ db: Database, partition: Int32, from offset: Int64, limit: Int
+        _ db: Database, partition: Int32, from offset: Int64, limit: Int, withBytes: Bool
     ) throws -> [StoredRefusal] {
-        try Row.fetchAll(
+        let bytes = withBytes ? "key, headers, value" : "NULL AS key, x'' AS headers, NULL AS value"
+        return try Row.fetchAll(
             db,
             sql: """
-                SELECT * FROM refused WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?
+                SELECT partition, offset, timestamp_ms, reason, value_sha256, \(bytes),
+                  CAST(type AS BLOB) AS type_bytes, CAST(detail AS BLOB) AS detail_bytes
+                FROM refused WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?
                 """,
             arguments: [partition, offset, limit]
         ).map { row in
             StoredRefusal(
                 partition: row["partition"], offset: row["offset"],
-                timestampMilliseconds: row["timestamp_ms"], type: row["type"],
-                reason: row["reason"], detail: row["detail"],
+                timestampMilliseconds: row["timestamp_ms"],
+                type: StoreSnapshot.text(row["type_bytes"]),
+                reason: row["reason"], detail: StoreSnapshot.text(row["detail_bytes"]),
                 key: (row["key"] as Data?).map { [UInt8]($0) },
                 headers: [UInt8](row["headers"] as Data),
                 value: (row["value"] as Data?).map { [UInt8]($0) },

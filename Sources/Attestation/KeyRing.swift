@@ -9,8 +9,8 @@ final class KeyRing<Key: Sendable>: Sendable {
     private let lastFit = Atomic<Int>(0)
 
     /// Keys by their SubjectPublicKeyInfo; one that is production and development is production.
-    init(production: [(spki: String, key: Key)], development: [(spki: String, key: Key)]) {
-        var seen: Set<String> = []
+    init(production: [(spki: [UInt8], key: Key)], development: [(spki: [UInt8], key: Key)]) {
+        var seen: Set<[UInt8]> = []
         keys =
             production.filter { seen.insert($0.spki).inserted }.map { ($0.key, .valid) }
             + development.filter { seen.insert($0.spki).inserted }.map { ($0.key, .development) }

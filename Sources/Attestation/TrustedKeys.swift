@@ -55,11 +55,13 @@ public struct TrustedKeys: Sendable {
 
     /// Keys of one verdict, by curve.
     private struct Listed {
-        var p192: [(spki: String, key: P192PublicKey)] = []
-        var p256: [(spki: String, key: P256.Signing.PublicKey)] = []
+        var p192: [(spki: [UInt8], key: P192PublicKey)] = []
+        var p256: [(spki: [UInt8], key: P256.Signing.PublicKey)] = []
 
-        mutating func add(_ spki: String, entry: String) throws(TrustedKeysError) {
-            switch VerificationKey(base64: spki) {
+        mutating func add(_ text: String, entry: String) throws(TrustedKeysError) {
+            var spki: [UInt8] = []
+            _ = Array(text.utf8).withUnsafeBytes { Base64.standard.decode($0, into: &spki) }
+            switch VerificationKey(spki: spki) {
             case .p192(let key): p192.append((spki, key))
             case .p256(let key): p256.append((spki, key))
             case nil: throw .notAPublicKey(entry: entry)

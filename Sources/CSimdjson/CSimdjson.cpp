@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -63,10 +64,12 @@ extern "C" void weir_json_parser_free(weir_json_parser *parser) { delete parser;
 
 extern "C" int weir_json_parse(weir_json_parser *parser, const uint8_t *bytes, size_t length,
                                bool checked, const uint64_t **tape, const uint8_t **strings) {
-    if (!parser->reserve(length)) return weir_json_no_memory;
+    // Without memory the process ends, as everywhere else: a good record must not pass for a bad one.
+    if (!parser->reserve(length)) std::abort();
     if (length > 0) memcpy(parser->padded.get(), bytes, length);
     memset(parser->padded.get() + length, ' ', simdjson::SIMDJSON_PADDING);
     auto parsed = parser->parser.parse(parser->padded.get(), length, false);
+    if (parsed.error() == simdjson::MEMALLOC) std::abort();
     if (parsed.error() != simdjson::SUCCESS) return weir_json_refused;
     *tape = parser->parser.doc.tape.get();
     *strings = parser->parser.doc.string_buf.get();

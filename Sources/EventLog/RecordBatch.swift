@@ -53,6 +53,11 @@ public final class RecordBatch {
         )
     }
 
+    /// Partition and offset of the record at a position.
+    public func position(_ index: Int) -> (partition: Int32, offset: Int64) {
+        (entries[index].partition, entries[index].offset)
+    }
+
     /// Forgets all records; views into the batch are no longer valid. The memory is kept for reuse,
     /// but for blocks that were made for one long value.
     public func removeAll() {

@@ -7,11 +7,12 @@ import Streams
 struct ConfigurationChange {
     private struct Version {
         var effectiveFromMilliseconds: Int64
-        var text: String
+        var text: [UInt8]
     }
 
-    private let before: [Int64: [String: Version]]
-    private let after: [Int64: [String: Version]]
+    /// Versions by app and by the bytes of their id.
+    private let before: [Int64: [[UInt8]: Version]]
+    private let after: [Int64: [[UInt8]: Version]]
 
     init(from old: FoldConfiguration, to new: FoldConfiguration) {
         before = Self.versions(in: old.text)
@@ -27,33 +28,35 @@ struct ConfigurationChange {
         for app in Set(before.keys).union(after.keys).sorted() {
             let old = before[app] ?? [:]
             let new = after[app] ?? [:]
-            for (id, version) in old.sorted(by: { $0.key < $1.key })
+            for (id, version) in old.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
             where version.effectiveFromMilliseconds <= folded && new[id]?.text != version.text {
                 let what = new[id] == nil ? "was removed" : "was edited"
-                return "conversion-models/\(app).yaml: version '\(id)' \(what)"
+                return "conversion-models/\(app).yaml: version '\(Self.text(id))' \(what)"
             }
-            for (id, version) in new.sorted(by: { $0.key < $1.key })
+            for (id, version) in new.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
             where old[id]?.text != version.text && version.effectiveFromMilliseconds < folded {
                 guard try store.hasPostbacks(ofApp: app, partition: state.partition) else {
                     continue
                 }
                 let time = UTC.text(milliseconds: version.effectiveFromMilliseconds)
                 return
-                    "conversion-models/\(app).yaml: version '\(id)' takes effect at \(time), before "
+                    "conversion-models/\(app).yaml: version '\(Self.text(id))' takes effect at \(time), before "
                     + "\(UTC.text(milliseconds: folded)) up to which partition \(state.partition) is folded"
             }
         }
         return nil
     }
 
-    private static func versions(in text: String) -> [Int64: [String: Version]] {
+    private static func text(_ id: [UInt8]) -> String { String(decoding: id, as: UTF8.self) }
+
+    private static func versions(in text: String) -> [Int64: [[UInt8]: Version]] {
         var text = text
         return text.withUTF8 { bytes in
             guard let parser = JSONParser(),
                 let root = try? parser.parse(UnsafeRawBufferPointer(bytes)),
                 let models = root.member("models")
             else { return [:] }
-            var apps: [Int64: [String: Version]] = [:]
+            var apps: [Int64: [[UInt8]: Version]] = [:]
             for model in models.elements {
                 guard case .integer(let app)? = model.member("app")?.number,
                     let versions = model.member("versions")
@@ -64,8 +67,8 @@ struct ConfigurationChange {
                     else { continue }
                     var written = JSONText()
                     written.value(version)
-                    apps[app, default: [:]][String(decoding: id, as: UTF8.self)] = Version(
-                        effectiveFromMilliseconds: from, text: written.text)
+                    apps[app, default: [:]][Array(id)] = Version(
+                        effectiveFromMilliseconds: from, text: Array(written.text.utf8))
                 }
             }
             return apps

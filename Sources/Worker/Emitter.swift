@@ -9,7 +9,8 @@ import Streams
 /// says, so that a row may be published twice but none is left out.
 final class Emitter {
     static let partnerTopic = "partner-postbacks"
-    private static let rowsAtOnce = 1000
+    /// Refused records come with their bytes: so many of them are held at once.
+    private static let rowsAtOnce = 100
 
     private let store: AggregateStore
     private let log: any LogBackend

@@ -24,7 +24,10 @@ public final class Worker<Fold: StoredFold> {
     /// One batch is folded while the signatures of the next are verified.
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
+    /// Where the next record of each partition is expected in the log.
+    private var readOffsets: [Int32: Int64] = [:]
     private var lastOffsetCommit = ContinuousClock.now
+    private var hasUncommittedOffsets = false
 
     init(
         fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter,
@@ -76,11 +79,13 @@ public final class Worker<Fold: StoredFold> {
             try foldPending()
             for partition in partitions { try take(partition) }
             try emitter.emit(Set(partitions))
+            try checkMemory()
         case .revoked(let partitions):
             try foldPending()
             try commitOffsets()
             for partition in partitions { drop(partition) }
         case .records:
+            try checkContinuity(of: batch)
             let prepared = fold.prepare(batch)
             filling = 1 - filling
             try foldPending()
@@ -91,6 +96,7 @@ public final class Worker<Fold: StoredFold> {
             }
         case .idle:
             try foldPending()
+            if hasUncommittedOffsets { try commitOffsets() }
             return !settings.untilEnd
         }
         return !(settings.untilEnd && isAtEnd)
@@ -110,24 +116,26 @@ public final class Worker<Fold: StoredFold> {
         let partitions = fold.effects.progress
         let hasOverflowed = try store.store(fold, batch: batch)
         for progress in partitions { nextOffsets[progress.partition] = progress.nextOffset }
+        hasUncommittedOffsets = true
         progress.add(batch.count, behind: behind)
-        try checkMemory()
         if hasEmissions || hasOverflowed {
             try emitter.emit(Set(partitions.map(\.partition)))
         }
+        try checkMemory()
         if lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
     }
 
     private func checkMemory() throws(WorkerError) {
         guard let bound = settings.dedupeMaxIDs else { return }
         let ids = fold.rememberedIDs(atMost: bound)
-        guard ids <= bound else {
+        guard ids < bound else {
             throw .dedupeMemoryFull(ids: ids, bound: bound, stream: Fold.streamName)
         }
     }
 
     private func commitOffsets() throws {
         lastOffsetCommit = .now
+        hasUncommittedOffsets = false
         for (partition, offset) in nextOffsets {
             groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
         }
@@ -174,6 +182,10 @@ extension Worker {
             state = try store.partitionStates().first { $0.partition == partition }
         }
         guard let state else { return }
+        if emitted > state.emitFrom {
+            // An older copy of the store: what lies below was published by the newer one.
+            try store.raiseEmission(partition: partition, to: emitted)
+        }
         guard state.nextOffset >= bounds.earliestOffset else {
             throw WorkerError.logStartsLater(
                 place, nextOffset: state.nextOffset, earliest: bounds.earliestOffset,
@@ -187,6 +199,7 @@ extension Worker {
         try fold.restoreMemory(of: state, from: store)
         store.expect(state)
         nextOffsets[partition] = state.nextOffset
+        readOffsets[partition] = state.nextOffset
         ends[partition] = bounds.endOffset
         try reader.seek(partition: partition, to: state.nextOffset)
         logger.info(
@@ -195,6 +208,21 @@ extension Worker {
                 "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
                 "end": "\(bounds.endOffset)",
             ])
+    }
+
+    /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker.
+    private func checkContinuity(of batch: RecordBatch) throws {
+        for index in 0..<batch.count {
+            let (partition, offset) = batch.position(index)
+            let expected = readOffsets.updateValue(offset + 1, forKey: partition) ?? offset
+            guard offset > expected else { continue }
+            let bounds = try reader.bounds().first { $0.partition == partition }
+            if let bounds, bounds.earliestOffset > expected {
+                throw WorkerError.logStartsLater(
+                    TopicPartition(topic: reader.topic, partition: partition),
+                    nextOffset: expected, earliest: bounds.earliestOffset, store: store.path)
+            }
+        }
     }
 
     private func enforceConfiguration(on state: PartitionState) throws {

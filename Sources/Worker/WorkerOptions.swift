@@ -30,7 +30,7 @@ public struct WorkerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Own these partitions only, as 0,2-3. Default all of the topic. [WEIR_PARTITIONS]",
+            "Own these partitions only, as 0,2-3, or all. Default all of the topic. [WEIR_PARTITIONS]",
             valueName: "list"))
     var partitions: String?
 
@@ -43,7 +43,8 @@ public struct WorkerOptions: ParsableArguments {
         self.data = data
         self.pipelines = pipelines
         self.untilEnd = untilEnd
-        partitions = nil
+        // Said, so that the environment is not asked.
+        partitions = Self.allPartitions
     }
 
     /// Checks what can be checked without opening anything.
@@ -54,6 +55,11 @@ public struct WorkerOptions: ParsableArguments {
             throw ValidationError("\(error)")
         }
         _ = try assignment
+        if data == nil, dataDirectory.contains(":") {
+            throw ValidationError(
+                "WEIR_DATA '\(dataDirectory)' lists several directories: a worker has one, give --data"
+            )
+        }
     }
 
     var dataDirectory: String { data ?? Self.environment("WEIR_DATA") ?? "data" }
@@ -75,10 +81,14 @@ public struct WorkerOptions: ParsableArguments {
 
     var assignment: LogAssignment {
         get throws {
-            guard let text = partitions ?? Self.environment("WEIR_PARTITIONS") else { return .all }
+            guard let text = partitions ?? Self.environment("WEIR_PARTITIONS"),
+                text != Self.allPartitions
+            else { return .all }
             return .partitions(try Self.partitions(text))
         }
     }
+
+    private static let allPartitions = "all"
 
     /// Reads `0,2-3`.
     static func partitions(_ text: String) throws -> [Int32] {

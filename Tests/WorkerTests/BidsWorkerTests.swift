@@ -179,3 +179,53 @@ struct BidsWorkerTests {
         #expect(try place.integer("SELECT value IS NULL FROM refused", stream: "bids") == 1)
     }
 }
+
+@Suite("Texts and settings that nearly coincide")
+struct NearCoincidenceTests {
+    @Test("Seats that differ behind a NUL are two rows, and stay so across runs")
+    func nulInText() throws {
+        let place = try Workplace()
+        func auctions(_ ids: [String]) -> [OutgoingRecord] {
+            ids.enumerated().map { number, id in
+                Samples.record(
+                    "bids",
+                    Samples.auction(id, seat: number % 2 == 0 ? "a\\u0000x" : "a\\u0000y"),
+                    partition: 0)
+            }
+        }
+        try place.publish("bids", auctions(["1", "2"]))
+        try place.foldBids()
+        try place.publish("bids", auctions(["3", "4"]))
+        try place.foldBids()
+        let rows = try place.integer(
+            "SELECT count(*) FROM bids WHERE bids = 2 AND length(CAST(seat AS BLOB)) = 3",
+            stream: "bids")
+        #expect(rows == 2)
+    }
+
+    @Test("A longer dedupe window brings no dead id back to life, whatever the batches were")
+    func longerWindow() throws {
+        var contents: [[String]] = []
+        for size in [1, 1000] {
+            let place = try Workplace()
+            func auction(_ id: String, minutes: Int64) -> OutgoingRecord {
+                Samples.record(
+                    "bids", Samples.auction(id), partition: 0, at: Samples.start + minutes * 60_000)
+            }
+            try place.write("bids.yaml", "batch_records: \(size)\n")
+            try place.publish(
+                "bids",
+                [auction("a", minutes: 0), auction("b", minutes: 30), auction("c", minutes: 80)])
+            try place.foldBids()
+            try place.write("bids.yaml", "batch_records: \(size)\ndedupe_window_seconds: 7200\n")
+            try place.publish(
+                "bids",
+                [auction("a", minutes: 81), auction("b", minutes: 81), auction("c", minutes: 81)])
+            try place.foldBids()
+            // a was dead when the window grew; b and c were alive.
+            #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "bids") == 4)
+            contents.append(try place.contents("bids").filter { !$0.hasPrefix("store ") })
+        }
+        #expect(contents[0] == contents[1])
+    }
+}

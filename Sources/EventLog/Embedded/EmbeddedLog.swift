@@ -94,14 +94,24 @@ public final class EmbeddedLog: LogBackend, Sendable {
         configuration.readonly = true
         configuration.busyMode = .timeout(timeoutSeconds)
         configuration.foreignKeysEnabled = false
-        do {
-            let connection = try DatabaseQueue(path: path, configuration: configuration)
-            let finding = try connection.inDatabase { db in
-                try EmbeddedSchema.inspect(db, address: address)
+        // Another connection that closes just now takes the write-ahead log away from under this one,
+        // which SQLite reports as a failed disk. A disk that really failed does so again.
+        var triesLeft = 5
+        while true {
+            do {
+                let connection = try DatabaseQueue(path: path, configuration: configuration)
+                let finding = try connection.inDatabase { db in
+                    try EmbeddedSchema.inspect(db, address: address)
+                }
+                return finding == .log ? connection : nil
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_IOERR && triesLeft > 0
+            {
+                triesLeft -= 1
+                usleep(20_000)
+            } catch {
+                throw LogError(error, operation: "open", address: address)
             }
-            return finding == .log ? connection : nil
-        } catch {
-            throw LogError(error, operation: "open", address: address)
         }
     }
 

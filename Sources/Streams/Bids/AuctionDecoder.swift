@@ -38,7 +38,7 @@ struct AuctionDecoder {
         of value: JSONValue, request: JSONValue?, symbols: inout SymbolTable
     ) -> [BidsEvent.Bid] {
         var bids: [BidsEvent.Bid] = []
-        let impressions = impressions(of: request)
+        let impressions = ImpressionList(impressions(of: request))
         guard let response = faults.optionalObject(value, "response") else { return bids }
         let currency = faults.optionalText(response, "cur", field: "response.cur")
         let currencySymbol =
@@ -76,7 +76,7 @@ struct AuctionDecoder {
     }
 
     private mutating func bid(
-        _ bid: JSONValue, _ impressions: [Impression], seat: Symbol, currency: Symbol,
+        _ bid: JSONValue, _ impressions: ImpressionList, seat: Symbol, currency: Symbol,
         _ symbols: inout SymbolTable
     ) -> BidsEvent.Bid {
         let members = bid.members(["price", "impid", "ext"])
@@ -84,7 +84,7 @@ struct AuctionDecoder {
         let price = faults.priceMicros(members[0], "response.seatbid[].bid[].price")
         let impID = faults.text(members[1], "response.seatbid[].bid[].impid")
         let impression = impID.flatMap { id in
-            impressions.first { $0.id?.equals(id) == true }
+            impressions.first(withID: id)
         }
         let ext = faults.object(members[2], "response.seatbid[].bid[].ext")
         let skadn = ext?.member("skadn").map { Skadn($0) }
@@ -171,6 +171,40 @@ private struct Impression {
 
     private func isAtLeast(_ wanted: DottedVersion) -> Bool {
         isOtherSDK || version.map { $0 >= wanted } ?? false
+    }
+}
+
+/// The impressions of an auction. Many are looked up by a hash of their id, so that an auction with
+/// thousands of impressions and bids costs no more than its size.
+private struct ImpressionList {
+    private static let fewEnough = 8
+
+    private let impressions: [Impression]
+    /// The first impression of each hash; empty when there are few.
+    private let places: [UInt64: [Int]]
+
+    init(_ impressions: [Impression]) {
+        self.impressions = impressions
+        var places: [UInt64: [Int]] = [:]
+        if impressions.count > Self.fewEnough {
+            for (place, impression) in impressions.enumerated() {
+                guard let id = impression.id else { continue }
+                let known = places[RowHasher.hash(id), default: []]
+                guard !known.contains(where: { impressions[$0].id?.equals(id) == true }) else {
+                    continue
+                }
+                places[RowHasher.hash(id), default: []].append(place)
+            }
+        }
+        self.places = places
+    }
+
+    func first(withID id: UnsafeRawBufferPointer) -> Impression? {
+        guard impressions.count > Self.fewEnough else {
+            return impressions.first { $0.id?.equals(id) == true }
+        }
+        let place = places[RowHasher.hash(id)]?.first { impressions[$0].id?.equals(id) == true }
+        return place.map { impressions[$0] }
     }
 }
 

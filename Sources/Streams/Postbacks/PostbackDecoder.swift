@@ -36,7 +36,9 @@ final class PostbackDecoder {
         begin(via)
         var event = PostbackEvent(framework: .skAdNetwork)
         let version = faults.optionalText(value, "version")
-        let layout = version.map { SKAdNetworkLayout(version: $0) } ?? .v1_0
+        let layout: SKAdNetworkLayout? =
+            value.member("version") == nil
+            ? .v1_0 : version.flatMap { SKAdNetworkLayout(version: $0) }
         event.layout = layout
         var claims = SKAdNetworkClaims(
             version: version,

@@ -20,6 +20,13 @@ public struct UnsignedValues: Equatable, Sendable {
         self.country = country
         self.interaction = interaction
     }
+
+    /// Texts are equal when their bytes are.
+    public static func == (left: UnsignedValues, right: UnsignedValues) -> Bool {
+        left.fineValue == right.fineValue && left.coarseValue == right.coarseValue
+            && left.country.utf8.elementsEqual(right.country.utf8)
+            && left.interaction.utf8.elementsEqual(right.interaction.utf8)
+    }
 }
 
 /// The best copy of a postback that was accepted so far.
