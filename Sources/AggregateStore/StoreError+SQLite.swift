@@ -17,6 +17,10 @@ extension StoreError {
             self = .disk(operation: operation, path: path, detail: detail)
         case .SQLITE_NOTADB, .SQLITE_CORRUPT:
             self = .notAStore(path: path, detail: detail)
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self = .backend(
+                operation: operation, path: path,
+                detail: "another program keeps it locked; close that, then start again")
         default:
             self = .backend(operation: operation, path: path, detail: detail)
         }

@@ -4,6 +4,10 @@ import AggregateStore
 public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// None of the data directories has a store of these streams.
     case noStore(streams: [String], directories: [String])
+    /// One of the data directories cannot be read.
+    case unreadableDirectory(String, detail: String)
+    /// Stores of one stream were folded from different logs.
+    case differentLogs(stream: String, directories: [String])
     /// There is no dump of that name.
     case unknownDump(String, known: [String])
     /// The dump has no such column.
@@ -18,7 +22,7 @@ public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible
     /// True when the question is at fault, and not what it is asked of.
     public var isUsage: Bool {
         switch self {
-        case .noStore, .store: false
+        case .noStore, .unreadableDirectory, .differentLogs, .store: false
         case .unknownDump, .unknownColumn, .badColumns, .badCondition: true
         }
     }
@@ -30,6 +34,11 @@ public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible
             "no store \(streams.map { "\($0).sqlite" }.joined(separator: " or ")) in "
                 + "\(directories.joined(separator: ", ")): run "
                 + "\(streams.map { "weir-\($0)" }.joined(separator: " or ")), or give --data"
+        case .unreadableDirectory(let directory, let detail):
+            "cannot read \(directory): \(detail); give --data directories that hold stores"
+        case .differentLogs(let stream, let directories):
+            "the \(stream).sqlite of \(directories.joined(separator: ", ")) were folded from different "
+                + "logs: their offsets mean other records, so give --data stores of one log"
         case .unknownDump(let name, let known):
             "no dump '\(name)': there are \(known.joined(separator: ", "))"
         case .unknownColumn(let name, let dump, let known):

@@ -17,6 +17,7 @@ public final class StoreSet {
     /// Opens what stores there are; there may be none.
     public init(directories: [String]) throws(InspectionError) {
         self.directories = directories
+        try Self.check(directories)
         var opened: [(stream: String, readers: [StoreReader])] = []
         for stream in Self.streams {
             opened.append((stream, try Self.open(stream, in: directories)))
@@ -27,6 +28,18 @@ public final class StoreSet {
     /// Path of a stream's store in a data directory.
     public static func path(of stream: String, in directory: String) -> String {
         directory.hasSuffix("/") ? "\(directory)\(stream).sqlite" : "\(directory)/\(stream).sqlite"
+    }
+
+    /// One of several directories that cannot be read would silently take its partitions along.
+    private static func check(_ directories: [String]) throws(InspectionError) {
+        for directory in directories {
+            let exists = FileManager.default.fileExists(atPath: directory)
+            guard exists || directories.count > 1 else { continue }
+            guard access(directory, R_OK | X_OK) == 0 else {
+                throw .unreadableDirectory(
+                    directory, detail: String(cString: strerror(errno)))
+            }
+        }
     }
 
     private static func open(
@@ -64,6 +77,7 @@ public final class StoreSet {
         do {
             try Self.nest(flat[...], []) { snapshots in
                 do {
+                    try self.checkLogs(of: snapshots)
                     answer = .success(try body(StoreView(snapshots)))
                 } catch let error as InspectionError {
                     // The readers would take it for an error of SQLite.
@@ -77,6 +91,17 @@ public final class StoreSet {
         }
         guard let answer else { throw .noStore(streams: streams, directories: directories) }
         return try answer.get()
+    }
+
+    private func checkLogs(
+        of snapshots: [(stream: String, snapshot: StoreSnapshot)]
+    ) throws(InspectionError) {
+        for (stream, snapshot) in snapshots
+        where snapshots.contains(where: {
+            $0.stream == stream && $0.snapshot.logIdentity != snapshot.logIdentity
+        }) {
+            throw .differentLogs(stream: stream, directories: directories)
+        }
     }
 
     /// Opens a snapshot within the one before, so that all are open when `body` is called.

@@ -107,6 +107,7 @@ final class Emitter {
                 .init("ce_specversion", "1.0"), .init("ce_type", "partner.postback"),
                 .init("ce_id", "\(postback.id):\(postback.revision)"),
                 .init("ce_source", "/weir/\(topic)"),
+                .init("ce_time", postback.receivedAt),
                 .init("content-type", "application/json"),
             ],
             value: Array(document.utf8))

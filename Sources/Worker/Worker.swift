@@ -118,11 +118,11 @@ public final class Worker<Fold: StoredFold> {
         for progress in partitions { nextOffsets[progress.partition] = progress.nextOffset }
         hasUncommittedOffsets = true
         progress.add(batch.count, behind: behind)
-        if hasEmissions || hasOverflowed {
-            try emitter.emit(Set(partitions.map(\.partition)))
-        }
+        let emits = hasEmissions || hasOverflowed
+        if emits { try emitter.emit(Set(partitions.map(\.partition))) }
+        // What was published is told at once, so that a rebuild does not publish it again.
+        if emits || lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
         try checkMemory()
-        if lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
     }
 
     private func checkMemory() throws(WorkerError) {

@@ -44,7 +44,7 @@ public enum WorkerError: Error, CustomStringConvertible {
         case .dedupeMemoryFull(let ids, let bound, let stream):
             "the dedupe memory of \(stream) holds \(ids) ids and dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory an id), then start again: nothing is lost"
         case .unknownPartition(let partition, let topic):
-            "--partitions names \(partition), which topic '\(topic)' does not have"
+            "--partitions names \(partition), which topic '\(topic)' does not have: see weir topics list"
         case .unsupportedLog(let address):
             "\(address): this program reads embedded logs only; give --log sqlite:PATH"
         case .unexpected(let detail): detail

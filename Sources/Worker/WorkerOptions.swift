@@ -55,6 +55,7 @@ public struct WorkerOptions: ParsableArguments {
             throw ValidationError("\(error)")
         }
         _ = try assignment
+        _ = try stopsAtEnd
         if data == nil, dataDirectory.contains(":") {
             throw ValidationError(
                 "WEIR_DATA '\(dataDirectory)' lists several directories: a worker has one, give --data"
@@ -69,7 +70,14 @@ public struct WorkerOptions: ParsableArguments {
     }
 
     var stopsAtEnd: Bool {
-        untilEnd || ["1", "true", "yes"].contains(Self.environment("WEIR_UNTIL_END") ?? "")
+        get throws {
+            guard !untilEnd, let word = Self.environment("WEIR_UNTIL_END") else { return untilEnd }
+            if ["1", "true", "yes"].contains(word.lowercased()) { return true }
+            guard ["0", "false", "no"].contains(word.lowercased()) else {
+                throw ValidationError("WEIR_UNTIL_END '\(word)' is not understood: write 1 or 0")
+            }
+            return false
+        }
     }
 
     var address: LogAddress {

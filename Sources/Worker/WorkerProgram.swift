@@ -84,7 +84,7 @@ extension WorkerProgram {
             fold: fold, store: store, reader: reader, emitter: emitter,
             settings: WorkerSettings(
                 name: programName, assignment: try options.assignment,
-                untilEnd: options.stopsAtEnd, batchRecords: stream.batchRecords,
+                untilEnd: try options.stopsAtEnd, batchRecords: stream.batchRecords,
                 commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
                 dedupeMaxIDs: stream.dedupeMaxIDs),
             configuration: configuration, stop: stop, logger: Logger(label: programName))

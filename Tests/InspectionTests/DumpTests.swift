@@ -171,10 +171,20 @@ struct DumpTests {
         #expect(throws: InspectionError.badColumns("seat,")) { try DumpQuery.Grouping("seat,") }
     }
 
+    @Test("one of several data directories that is missing is an error, not a smaller sum")
+    func missingDirectory() throws {
+        try sample.foldBids([.billing(0, 0, id: "a")])
+        #expect {
+            try sample.stores("data", "other")
+        } throws: { error in
+            "\(error)".contains("other: No such file or directory")
+        }
+    }
+
     @Test("a store that no data directory has is named")
     func missingStores() throws {
         try sample.foldBids([.billing(0, 0, id: "a")])
-        let stores = try sample.stores("data", "other")
+        let stores = try sample.stores("data")
         #expect {
             try stores.dump(query("postbacks"))
         } throws: { error in

@@ -40,6 +40,12 @@ public struct PartnerPostback: Sendable {
         self.document = document
     }
 
+    /// When the postback was received, RFC 3339, as the document says it.
+    public var receivedAt: String {
+        let match = document.firstMatch(of: /"received_at":"([^"]*)"/)
+        return match.map { String($0.1) } ?? ""
+    }
+
     /// The stable id of a partner's postback: the first 128 bits of SHA-256 over the parts, each
     /// written as its length in bytes, a colon and itself.
     static func id(

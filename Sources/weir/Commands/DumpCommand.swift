@@ -10,7 +10,8 @@ struct DumpCommand: ParsableCommand {
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
-            that end in _micros are millionths of the currency's unit. Of several --data, the copy of \
+            that end in _micros are millionths of the currency's unit. Aggregates are hourly: --since and \
+            --until look at the hour's beginning. Of several --data, the copy of \
             a partition that is folded furthest counts.
             """)
 

@@ -30,7 +30,7 @@ enum RecordLine {
         let value = try members.value()
         return OutgoingRecord(
             topic: topic, partition: try members.partition(count: partitionCount),
-            timestampMilliseconds: try members.integer(.timestamp), key: try members.key(),
+            timestampMilliseconds: try members.timestamp(), key: try members.key(),
             headers: try members.headers(), value: value)
     }
 }
@@ -127,6 +127,18 @@ private struct Members {
             throw RecordLine.Fault(words: "has a \(name.rawValue) that is no whole number")
         }
         return integer
+    }
+
+    /// Up to the year 9999: a larger number is another unit, and one such record would make every id
+    /// of its partition look old. -1 is a record without time.
+    func timestamp() throws(RecordLine.Fault) -> Int64? {
+        guard let milliseconds = try integer(.timestamp) else { return nil }
+        guard (-1...253_402_300_799_999).contains(milliseconds) else {
+            throw RecordLine.Fault(
+                words: "has a timestamp_ms that is no time up to 9999: give milliseconds since 1970"
+            )
+        }
+        return milliseconds
     }
 
     func headers() throws(RecordLine.Fault) -> [OutgoingRecord.Header] {
