@@ -3,7 +3,7 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 // What runs once a record or more. Overlapping accesses are looked for in debug builds, which the tests
-// use; in release the checks cost a tenth of the fold. Generic code is specialised across modules.
+// use; in release they would run for every record. Generic code is specialised across modules.
 let hot =
     strict + [
         .unsafeFlags(

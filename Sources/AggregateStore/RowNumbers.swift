@@ -1,7 +1,7 @@
 import Streams
 
-/// The numbers of the rows that were written lately, by aggregate: writing to a row by its number costs a
-/// third of looking for its key.
+/// The numbers of the rows that were written lately, by aggregate: writing to a row by its number saves
+/// looking for its key.
 ///
 /// Only numbers of committed rows, and of those of the transaction under way, are here: a rollback
 /// forgets all.

@@ -187,7 +187,7 @@ struct JSONInspection {
         }
     }
 
-    /// Reads `uXXXX`.
+    /// Reads a `u` and four hexadecimal digits.
     private mutating func codeUnit() throws(JSONFault) -> UInt16 {
         guard position + 5 <= bytes.count,
             let text = String(validating: bytes[position + 1..<position + 5], as: UTF8.self),

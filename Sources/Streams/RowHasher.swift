@@ -1,4 +1,4 @@
-/// Hashes keys for the tables of one batch. Seeded anew in each process, so that nobody can choose keys
+/// Hashes keys for tables in memory. Seeded anew in each process, so that nobody can choose keys
 /// that collide; what is stored never depends on it.
 public struct RowHasher {
     private static let seed = UInt64.random(in: .min ... .max)

@@ -11,8 +11,7 @@ struct PartnerDocument {
     var receivedMilliseconds: Int64
     var origin: (topic: String, partition: Int32, offset: Int64)
 
-    /// The document's JSON, without its `campaign`, and without the closing brace's outer members that
-    /// names would change.
+    /// The document's JSON without its `campaign`, whose names are joined when it is published.
     func text(
         id: String, revision: Int64, partner: String, envelope: JSONValue, claims: JSONValue?
     ) -> String {

@@ -113,7 +113,8 @@ private struct SignedPostbackFields {
     var unsigned: [SignedField] {
         var named = Set(["attribution-signature", "jws-string"])
         if let layout = event.layout { named.formUnion(claimedFields(layout).map(\.name)) }
-        return Self.members(of: value, except: named)
+        var seen = named
+        return SignedField.members(of: value, notIn: &seen)
     }
 
     /// As the signature of the layout covers them; members were judged by the decoder before.
@@ -158,25 +159,12 @@ private struct SignedPostbackFields {
         return [jws.header, jws.payload].flatMap { range in
             parts.withUnsafeBytes { bytes in
                 let part = UnsafeRawBufferPointer(rebasing: bytes[range])
-                return (try? jwsParser.parse(part)).map { Self.members(of: $0) } ?? []
+                var seen: Set<String> = []
+                return (try? jwsParser.parse(part)).map {
+                    SignedField.members(of: $0, notIn: &seen)
+                } ?? []
             }
         }
-    }
-
-    private static func members(
-        of object: JSONValue, except omitted: Set<String> = []
-    ) -> [SignedField] {
-        var fields: [SignedField] = []
-        var seen = omitted
-        object.forEachMember { name, member in
-            let name = String(decoding: name, as: UTF8.self)
-            guard seen.insert(name).inserted else { return }
-            var json = JSONText()
-            json.value(member)
-            let text = member.string.map { String(decoding: $0, as: UTF8.self) }
-            fields.append(SignedField(name: name, value: text ?? json.text))
-        }
-        return fields
     }
 }
 

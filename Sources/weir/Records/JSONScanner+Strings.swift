@@ -53,7 +53,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads one `\uXXXX`, or two that make a pair of surrogates.
+    /// Reads one `\u` with its four digits, or two that make a pair of surrogates.
     private static func scalar(
         _ inner: UnsafeRawBufferPointer, _ position: inout Int
     ) -> Unicode.Scalar? {

@@ -61,18 +61,8 @@ struct AdSignatureReading {
     /// The members of the document and of the fidelity that the signature does not cover.
     private func unsigned(_ signed: [SignedField], _ place: JSONValue) -> [SignedField] {
         var seen = Set(signed.map { form.name(ofSigned: $0.name) } + ["signature", "fidelities"])
-        var fields: [SignedField] = []
-        for part in [document, place] {
-            part.forEachMember { name, member in
-                let name = String(decoding: name, as: UTF8.self)
-                guard seen.insert(name).inserted else { return }
-                var json = JSONText()
-                json.value(member)
-                let text = member.string.map { String(decoding: $0, as: UTF8.self) }
-                fields.append(SignedField(name: name, value: text ?? json.text))
-            }
-        }
-        return fields
+        let ofDocument = SignedField.members(of: document, notIn: &seen)
+        return ofDocument + SignedField.members(of: place, notIn: &seen)
     }
 
     private func withSignedText<Value>(
