@@ -49,11 +49,12 @@ public final class AggregateStore {
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { db in
             // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
-            // copies the last copy of each only.
+            // copies the last copy of each only. The cache holds the rows of the hours being folded;
+            // a larger one would only fill up with history.
             try db.execute(
                 sql: """
-                    PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
-                    PRAGMA wal_autocheckpoint = 4096
+                    PRAGMA page_size = 8192; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;
+                    PRAGMA wal_autocheckpoint = 2048
                     """)
         }
         return configuration

@@ -1,26 +1,43 @@
 import Streams
 
+/// An aggregate is kept as two tables: its keys, and its sums under the same row numbers. Most rows that a
+/// batch touches are there already, so SQLite reads and writes short rows of sums. The view that joins
+/// them has the aggregate's name.
 extension AggregateTable {
-    /// Adds to the row of a key, which is made when it is not there; returns its number.
-    var upsertSQL: String {
-        let keys = ["partition"] + columns.map(\.name)
-        let places = Array(repeating: "?", count: keys.count + measures.count)
-        let sums = measures.map { "\($0) = \($0) + excluded.\($0)" }
-        return """
-            INSERT INTO \(sqlName) (\((keys + measures).joined(separator: ", ")))
-            VALUES (\(places.joined(separator: ", ")))
-            ON CONFLICT (\(keys.joined(separator: ", ")))
-            DO UPDATE SET \(sums.joined(separator: ", "))
-            RETURNING row
-            """
+    private var keyNames: [String] { ["partition"] + columns.map(\.name) }
+
+    /// Makes the row of a key, unless it is there.
+    var insertKeySQL: String {
+        """
+        INSERT INTO \(sqlName)_keys (\(keyNames.joined(separator: ", ")))
+        VALUES (\(Self.places(keyNames.count)))
+        ON CONFLICT (\(keyNames.joined(separator: ", "))) DO NOTHING
+        """
     }
 
-    /// Adds to some measures, given as bits, of the row of a number.
-    func updateSQL(_ changed: UInt64) -> String {
+    /// The number of a key's row.
+    var rowNumberSQL: String {
+        let conditions = keyNames.map { "\($0) = ?" }
+        return "SELECT row FROM \(sqlName)_keys WHERE \(conditions.joined(separator: " AND "))"
+    }
+
+    /// The first sums of a row that was just made: its number, then every measure.
+    var insertSumsSQL: String {
+        """
+        INSERT INTO \(sqlName)_sums (row, \(measures.joined(separator: ", ")))
+        VALUES (\(Self.places(1 + measures.count)))
+        """
+    }
+
+    /// Adds to some measures, given as bits, of the row of a number: the measures in order, then the
+    /// number.
+    func addSQL(_ changed: UInt64) -> String {
         let sums = measures.enumerated().filter { changed >> UInt64($0.offset) & 1 == 1 }
             .map { "\($0.element) = \($0.element) + ?" }
-        // A row that nothing is added to is written as it is.
-        let list = sums.isEmpty ? "row = row" : sums.joined(separator: ", ")
-        return "UPDATE \(sqlName) SET \(list) WHERE row = ?"
+        return "UPDATE \(sqlName)_sums SET \(sums.joined(separator: ", ")) WHERE row = ?"
+    }
+
+    private static func places(_ count: Int) -> String {
+        Array(repeating: "?", count: count).joined(separator: ", ")
     }
 }

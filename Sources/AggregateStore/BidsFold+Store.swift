@@ -42,12 +42,10 @@ extension BidsFold: StoredFold {
         try transaction.add(bidFaults, symbols: effects.symbols)
         try transaction.add(lossReasons, symbols: effects.symbols)
         for progress in effects.progress {
-            guard let entries = admitted[progress.partition],
-                let window = windows[progress.partition]
-            else { continue }
+            guard let window = windows[progress.partition] else { continue }
             try DedupeBlock.append(
-                entries, progress: progress, horizonMilliseconds: window.horizonMilliseconds,
-                to: transaction.db)
+                window.admitted, progress: progress,
+                horizonMilliseconds: window.horizonMilliseconds, to: transaction.db)
         }
     }
 

@@ -4,11 +4,11 @@ import Streams
 
 /// Binds and runs a prepared statement, row by row, straight from borrowed bytes: what a batch writes
 /// costs no allocation a value.
-struct StatementRow {
+final class StatementRow {
     private let statement: Statement
     private let handle: OpaquePointer
-    private final class Place { var index: Int32 = 0 }
-    private let place = Place()
+    /// The place that was bound last, from 1.
+    private var place: Int32 = 0
 
     init(_ statement: Statement) {
         self.statement = statement
@@ -18,7 +18,7 @@ struct StatementRow {
     /// Makes the statement ready for the values of a row.
     func begin() {
         sqlite3_reset(handle)
-        place.index = 0
+        place = 0
     }
 
     func bind(_ integer: Int64) {
@@ -100,7 +100,6 @@ struct StatementRow {
             return 0
         }
         let integer = sqlite3_column_int64(handle, 0)
-        // A statement that changes rows has to run to its end.
         try step()
         return integer
     }
@@ -117,8 +116,8 @@ struct StatementRow {
     }
 
     private func next() -> Int32 {
-        place.index += 1
-        return place.index
+        place += 1
+        return place
     }
 
     /// SQLITE_CONSTRAINT_DATATYPE: a value of another type for a column of a STRICT table.

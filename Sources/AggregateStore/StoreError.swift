@@ -8,6 +8,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case otherStream(path: String, found: String, wanted: String)
     /// The store was written by a newer version.
     case newerVersion(path: String, found: Int, known: Int)
+    /// The store has a schema of before the first release, which is not migrated.
+    case olderVersion(path: String, found: Int)
     /// Another worker has the store.
     case locked(path: String, owner: String)
     /// Another worker has moved the partition on meanwhile.
@@ -30,6 +32,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(path) is a store of '\(found)', not of '\(wanted)': give --data another directory"
         case .newerVersion(let path, let found, let known):
             "\(path) has schema \(found) and this program knows \(known): use the newer program"
+        case .olderVersion(let path, let found):
+            "\(path) has schema \(found), of before the first release: move the file away and fold again"
         case .locked(let path, let owner):
             "\(path) is in use by another worker\(owner): stop it, or give --data another directory"
         case .fenced(let path, let partition, let expected):

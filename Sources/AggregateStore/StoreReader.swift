@@ -74,6 +74,9 @@ public final class StoreReader {
             throw StoreError.newerVersion(
                 path: path, found: version, known: StoreSchema.version)
         }
+        guard version >= StoreSchema.oldestVersion else {
+            throw StoreError.olderVersion(path: path, found: version)
+        }
         return version
     }
 

@@ -4,7 +4,9 @@ enum StoreSchema {
     /// `PRAGMA application_id` of every store: "Weir".
     static let applicationID: Int32 = 0x5765_6972
     /// `PRAGMA user_version`: one more for every migration.
-    static let version = 1
+    static let version = 2
+    /// Older ones were never released.
+    static let oldestVersion = 2
 
     static let common = """
         CREATE TABLE store (
@@ -37,20 +39,26 @@ enum StoreSchema {
           PRIMARY KEY (partition, from_offset)
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE outcomes (
+        CREATE TABLE outcomes_keys (
           -- What became of every record read.
           row INTEGER PRIMARY KEY,
           partition INTEGER NOT NULL,
           hour TEXT NOT NULL, -- of the record's timestamp, UTC
           topic TEXT NOT NULL,
           type TEXT NOT NULL, -- 'unknown' for a type that the topic does not have
+          UNIQUE (partition, hour, topic, type)
+        ) STRICT;
+
+        CREATE TABLE outcomes_sums (
+          row INTEGER PRIMARY KEY, -- of outcomes_keys
           accepted INTEGER NOT NULL,
           duplicates INTEGER NOT NULL,
           conflicts INTEGER NOT NULL,
           untrusted INTEGER NOT NULL,
-          rejected INTEGER NOT NULL,
-          UNIQUE (partition, hour, topic, type)
+          rejected INTEGER NOT NULL
         ) STRICT;
+
+        CREATE VIEW outcomes AS SELECT * FROM outcomes_keys JOIN outcomes_sums USING (row);
 
         CREATE TABLE refused (
           -- Records that were kept instead of counted, with their bytes.
@@ -71,7 +79,7 @@ enum StoreSchema {
 
     static let bids =
         common + """
-            CREATE TABLE bids (
+            CREATE TABLE bids_keys (
               -- Bids, notices and in-app offers by seat and campaign; one row an hour for auctions.
               row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
@@ -83,6 +91,12 @@ enum StoreSchema {
               source_app_id INTEGER NOT NULL, -- publisher's app
               skan_version TEXT NOT NULL,
               currency TEXT NOT NULL,
+              UNIQUE (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
+                skan_version, currency)
+            ) STRICT;
+
+            CREATE TABLE bids_sums (
+              row INTEGER PRIMARY KEY, -- of bids_keys
               auctions INTEGER NOT NULL,
               no_bids INTEGER NOT NULL,
               bids INTEGER NOT NULL,
@@ -97,12 +111,12 @@ enum StoreSchema {
               billed INTEGER NOT NULL,
               billed_price_micros INTEGER NOT NULL, -- sum of CPM prices, in millionths
               inapp_bids INTEGER NOT NULL,
-              inapp_wins INTEGER NOT NULL,
-              UNIQUE (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
-                skan_version, currency)
+              inapp_wins INTEGER NOT NULL
             ) STRICT;
 
-            CREATE TABLE bid_faults (
+            CREATE VIEW bids AS SELECT * FROM bids_keys JOIN bids_sums USING (row);
+
+            CREATE TABLE bid_faults_keys (
               -- Bids whose skadn object breaks a rule, by the first rule broken.
               row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
@@ -112,11 +126,17 @@ enum StoreSchema {
               app_id INTEGER NOT NULL,
               source_app_id INTEGER NOT NULL,
               fault TEXT NOT NULL,
-              bids INTEGER NOT NULL,
               UNIQUE (partition, hour, ad_network_id, campaign, app_id, source_app_id, fault)
             ) STRICT;
 
-            CREATE TABLE loss_reasons (
+            CREATE TABLE bid_faults_sums (
+              row INTEGER PRIMARY KEY, -- of bid_faults_keys
+              bids INTEGER NOT NULL
+            ) STRICT;
+
+            CREATE VIEW bid_faults AS SELECT * FROM bid_faults_keys JOIN bid_faults_sums USING (row);
+
+            CREATE TABLE loss_reasons_keys (
               -- Losses by OpenRTB's loss reason code.
               row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
@@ -127,10 +147,16 @@ enum StoreSchema {
               app_id INTEGER NOT NULL,
               source_app_id INTEGER NOT NULL,
               reason INTEGER NOT NULL,
-              losses INTEGER NOT NULL,
               UNIQUE (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
                 reason)
             ) STRICT;
+
+            CREATE TABLE loss_reasons_sums (
+              row INTEGER PRIMARY KEY, -- of loss_reasons_keys
+              losses INTEGER NOT NULL
+            ) STRICT;
+
+            CREATE VIEW loss_reasons AS SELECT * FROM loss_reasons_keys JOIN loss_reasons_sums USING (row);
 
             CREATE TABLE dedupe (
               -- Ids that were seen lately. An entry is 24 bytes: the first 16 of the SHA-256 of the id's
@@ -145,7 +171,7 @@ enum StoreSchema {
 
     static let postbacks =
         common + """
-            CREATE TABLE postbacks (
+            CREATE TABLE postbacks_keys (
               -- Accepted postbacks of SKAdNetwork and AdAttributionKit, under their verdict.
               row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
@@ -163,14 +189,20 @@ enum StoreSchema {
               did_win INTEGER NOT NULL, -- 1 or 0
               verdict TEXT NOT NULL, -- 'valid', 'development', 'invalid', 'unverifiable'
               country TEXT NOT NULL,
-              postbacks INTEGER NOT NULL,
-              null_values INTEGER NOT NULL, -- winning ones without a conversion value of either kind
               UNIQUE (partition, hour, framework, version, ad_network_id, campaign, app_id,
                 source_app_id, source_domain, sequence_index, interaction, conversion_type, did_win,
                 verdict, country)
             ) STRICT;
 
-            CREATE TABLE conversion_values (
+            CREATE TABLE postbacks_sums (
+              row INTEGER PRIMARY KEY, -- of postbacks_keys
+              postbacks INTEGER NOT NULL,
+              null_values INTEGER NOT NULL -- winning ones without a conversion value of either kind
+            ) STRICT;
+
+            CREATE VIEW postbacks AS SELECT * FROM postbacks_keys JOIN postbacks_sums USING (row);
+
+            CREATE TABLE conversion_values_keys (
               -- The conversion values that accepted postbacks brought.
               row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
@@ -190,13 +222,19 @@ enum StoreSchema {
               country TEXT NOT NULL,
               kind TEXT NOT NULL, -- 'fine' or 'coarse'
               value TEXT NOT NULL, -- '0' to '63', or 'low', 'medium', 'high'
-              postbacks INTEGER NOT NULL,
               UNIQUE (partition, hour, framework, version, ad_network_id, campaign, app_id,
                 source_app_id, source_domain, sequence_index, interaction, conversion_type, did_win,
                 verdict, country, kind, value)
             ) STRICT;
 
-            CREATE TABLE decoded_events (
+            CREATE TABLE conversion_values_sums (
+              row INTEGER PRIMARY KEY, -- of conversion_values_keys
+              postbacks INTEGER NOT NULL
+            ) STRICT;
+
+            CREATE VIEW conversion_values AS SELECT * FROM conversion_values_keys JOIN conversion_values_sums USING (row);
+
+            CREATE TABLE decoded_events_keys (
               -- What the values of trusted, winning postbacks mean under their model version.
               row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
@@ -209,14 +247,20 @@ enum StoreSchema {
               model TEXT NOT NULL, -- id of the model version
               event TEXT NOT NULL,
               currency TEXT NOT NULL,
+              UNIQUE (partition, hour, ad_network_id, campaign, app_id, source_app_id,
+                sequence_index, model, event, currency)
+            ) STRICT;
+
+            CREATE TABLE decoded_events_sums (
+              row INTEGER PRIMARY KEY, -- of decoded_events_keys
               count_min INTEGER NOT NULL,
               count_max INTEGER NOT NULL,
               revenue_min_micros INTEGER NOT NULL,
               revenue_max_micros INTEGER NOT NULL,
-              ambiguous INTEGER NOT NULL, -- postbacks whose value may be of another model version
-              UNIQUE (partition, hour, ad_network_id, campaign, app_id, source_app_id,
-                sequence_index, model, event, currency)
+              ambiguous INTEGER NOT NULL -- postbacks whose value may be of another model version
             ) STRICT;
+
+            CREATE VIEW decoded_events AS SELECT * FROM decoded_events_keys JOIN decoded_events_sums USING (row);
 
             CREATE TABLE postback_ids (
               -- Every postback ever accepted, with the best copy's verdict and unsigned values.

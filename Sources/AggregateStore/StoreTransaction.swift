@@ -24,57 +24,20 @@ public final class StoreTransaction {
     public func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
         let numbers = rowNumbers.table(for: deltas)
-        let table = Key.table
-        let upsert = StatementRow(try db.cachedStatement(sql: table.upsertSQL))
-        var updates: [UInt64: StatementRow] = [:]
-        // Most rows change in the same few measures as the one before: the others are left as they are.
-        var update = upsert
-        var updated: UInt64?
+        let rows = try AggregateRows(Key.table, db)
         try deltas.forEachRow { row, key, measures in
-            guard let number = numbers[row] else {
-                numbers[row] = try insert(key, measures, symbols, upsert)
-                return
-            }
-            let changed = Self.changed(measures)
-            if changed != updated {
-                update =
-                    try updates[changed]
-                    ?? StatementRow(db.cachedStatement(sql: table.updateSQL(changed)))
-                updates[changed] = update
-                updated = changed
-            }
-            update.begin()
-            for measure in measures where measure != 0 { update.bind(measure) }
-            update.bind(number)
-            try update.step()
-        }
-    }
-
-    /// The measures that are not 0, as bits.
-    private static func changed(_ measures: UnsafeBufferPointer<Int64>) -> UInt64 {
-        var bits: UInt64 = 0
-        for index in measures.indices where measures[index] != 0 { bits |= 1 << UInt64(index) }
-        return bits
-    }
-
-    /// Adds to a row whose number is not known, and says which it is.
-    private func insert<Key: RowKey>(
-        _ key: Key, _ measures: UnsafeBufferPointer<Int64>, _ symbols: SymbolTable,
-        _ upsert: StatementRow
-    ) throws -> Int64 {
-        upsert.begin()
-        upsert.bind(Int64(key.partition))
-        key.forEachColumn { value in
-            switch value {
-            case .hour(let hour): upsert.bind(hourText(hour))
-            case .symbol(let symbol): symbols.withBytes(of: symbol) { upsert.bind(text: $0) }
-            case .text(let text): upsert.bind(text: text)
-            case .integer(let integer): upsert.bind(integer)
-            case .boolean(let boolean): upsert.bind(boolean ? 1 : 0)
+            if let number = numbers[row] {
+                try rows.add(measures, toRow: number)
+            } else if try rows.insert(key, symbols, hourText) {
+                let number = db.lastInsertedRowID
+                try rows.insertSums(measures, asRow: number)
+                numbers[row] = number
+            } else {
+                let number = try rows.number(of: key, symbols, hourText)
+                try rows.add(measures, toRow: number)
+                numbers[row] = number
             }
         }
-        for measure in measures { upsert.bind(measure) }
-        return try upsert.stepForInteger()
     }
 
     /// Keeps the records that were refused, with their bytes.

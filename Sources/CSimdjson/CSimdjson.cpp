@@ -28,6 +28,14 @@ struct weir_json_parser {
     }
 };
 
+// simdjson reads up to SIMDJSON_PADDING bytes behind a document, whatever they are. Where they lie in the
+// document's last page they can be read, and it is parsed where it is; else it is copied first.
+static bool is_padded(const uint8_t *bytes, size_t length) {
+    const uintptr_t page = 4096;
+    uintptr_t last = reinterpret_cast<uintptr_t>(bytes) + length - 1;
+    return length > 0 && last % page + simdjson::SIMDJSON_PADDING < page;
+}
+
 static bool is_surrogate_escape(const uint8_t *at, const uint8_t *end, bool low) {
     if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return false;
     if (at[2] != 'd' && at[2] != 'D') return false;
@@ -66,9 +74,13 @@ extern "C" int weir_json_parse(weir_json_parser *parser, const uint8_t *bytes, s
                                bool checked, const uint64_t **tape, const uint8_t **strings) {
     // Without memory the process ends, as everywhere else: a good record must not pass for a bad one.
     if (!parser->reserve(length)) std::abort();
-    if (length > 0) memcpy(parser->padded.get(), bytes, length);
-    memset(parser->padded.get() + length, ' ', simdjson::SIMDJSON_PADDING);
-    auto parsed = parser->parser.parse(parser->padded.get(), length, false);
+    const uint8_t *padded = bytes;
+    if (!is_padded(bytes, length)) {
+        if (length > 0) memcpy(parser->padded.get(), bytes, length);
+        memset(parser->padded.get() + length, ' ', simdjson::SIMDJSON_PADDING);
+        padded = parser->padded.get();
+    }
+    auto parsed = parser->parser.parse(padded, length, false);
     if (parsed.error() == simdjson::MEMALLOC) std::abort();
     if (parsed.error() != simdjson::SUCCESS) return weir_json_refused;
     *tape = parser->parser.doc.tape.get();

@@ -89,7 +89,7 @@ public struct JSONValue {
         while at < end {
             let key = stringBytes(Int(tape[at] & 0x00FF_FFFF_FFFF_FFFF))
             let value = JSONValue(tape: tape, strings: strings, index: at + 1)
-            if key.count == wanted.count, equal(key, wanted) { return value }
+            if key.equals(wanted) { return value }
             at = value.indexBehind
         }
         return nil
@@ -108,11 +108,11 @@ public struct JSONValue {
         while at < end {
             let key = stringBytes(Int(tape[at] & 0x00FF_FFFF_FFFF_FFFF))
             let value = JSONValue(tape: tape, strings: strings, index: at + 1)
+            at = value.indexBehind
             for place in 0..<count where names[place].utf8CodeUnitCount == key.count {
                 let name = UnsafeRawBufferPointer(start: names[place].utf8Start, count: key.count)
-                if equal(key, name) { members.note(value, at: place) }
+                if key.equals(name) { members.note(value, at: place) }
             }
-            at = value.indexBehind
         }
         return members
     }
@@ -156,12 +156,6 @@ public struct JSONValue {
         let place = UnsafeRawPointer(strings + offset)
         return UnsafeRawBufferPointer(
             start: place + 4, count: Int(place.loadUnaligned(as: UInt32.self)))
-    }
-
-    @inline(__always)
-    private func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        for position in 0..<left.count where left[position] != right[position] { return false }
-        return true
     }
 }
 

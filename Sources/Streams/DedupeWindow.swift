@@ -22,6 +22,8 @@ public final class DedupeWindow {
     public let windowMilliseconds: Int64
     /// The largest record timestamp of the partition so far, in milliseconds since 1970.
     public private(set) var watermarkMilliseconds: Int64
+    /// The ids that were admitted since `forgetAdmitted`, in order: those that are to be stored.
+    public private(set) var admitted: [Entry] = []
     private var segments: [DedupeSegment]
 
     /// Makes an empty window.
@@ -50,9 +52,20 @@ public final class DedupeWindow {
     /// Says whether the id is new, and then remembers it. To be called after `advance`.
     @inline(__always)
     public func admit(_ id: RecordID, timestampMilliseconds: Int64) -> Bool {
-        segments[Int(id.high >> 56)].admit(
-            Entry(id: id, timestampMilliseconds: timestampMilliseconds),
-            horizonMilliseconds: horizonMilliseconds)
+        let entry = Entry(id: id, timestampMilliseconds: timestampMilliseconds)
+        guard hold(entry) else { return false }
+        admitted.append(entry)
+        return true
+    }
+
+    /// Forgets which ids were admitted, and goes on remembering them.
+    public func forgetAdmitted() {
+        admitted.removeAll(keepingCapacity: true)
+    }
+
+    @inline(__always)
+    private func hold(_ entry: Entry) -> Bool {
+        segments[Int(entry.id.high >> 56)].admit(entry, horizonMilliseconds: horizonMilliseconds)
     }
 
     /// Forgets an id, whose record turned out to be refused.
@@ -62,7 +75,7 @@ public final class DedupeWindow {
 
     /// Puts back an entry that was stored.
     public func restore(_ entry: Entry) {
-        _ = admit(entry.id, timestampMilliseconds: entry.timestampMilliseconds)
+        _ = hold(entry)
     }
 
     /// Drops dead entries; says how many alive ones are left.

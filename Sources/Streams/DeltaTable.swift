@@ -5,7 +5,6 @@
 public struct DeltaTable<Key: RowKey> {
     private struct Row {
         var key: Key
-        var hash: UInt64
         var isTouched: Bool
     }
 
@@ -55,19 +54,16 @@ public struct DeltaTable<Key: RowKey> {
     /// The index of a key's row, for `add`; the row is made when it is not there.
     @inline(__always)
     public mutating func row(_ key: Key) -> Int {
-        var hasher = RowHasher()
-        key.combine(into: &hasher)
-        let hash = hasher.value
-        var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+        var slot = home(key)
         while slots[slot] >= 0 {
             let row = Int(slots[slot])
-            if rows[row].hash == hash, rows[row].key == key {
+            if rows[row].key == key {
                 if !rows[row].isTouched { touch(row) }
                 return row
             }
             slot = (slot + 1) & (slots.count - 1)
         }
-        return insert(key, hash: hash, slot: slot)
+        return insert(key, slot: slot)
     }
 
     /// Adds to a measure of a row that the batch touches.
@@ -84,13 +80,25 @@ public struct DeltaTable<Key: RowKey> {
     public func forEachRow(
         _ body: (_ row: Int, _ key: Key, _ measures: UnsafeBufferPointer<Int64>) throws -> Void
     ) rethrows {
-        let ordered = touched.sorted()
+        // Where a batch touches much of what is known, looking at each row is cheaper than sorting.
+        let looksAtEach = touched.count * 16 > rows.count
+        let ordered = looksAtEach ? [] : touched.sorted()
         try sums.withUnsafeBufferPointer { sums in
-            for row in ordered {
+            for place in 0..<(looksAtEach ? rows.count : ordered.count) {
+                let row = looksAtEach ? place : ordered[place]
+                guard rows[row].isTouched else { continue }
                 let range = row * measureCount..<(row + 1) * measureCount
                 try body(row, rows[row].key, UnsafeBufferPointer(rebasing: sums[range]))
             }
         }
+    }
+
+    /// The slot where the search for a key begins.
+    @inline(__always)
+    private func home(_ key: Key) -> Int {
+        var hasher = RowHasher()
+        key.combine(into: &hasher)
+        return Int(truncatingIfNeeded: hasher.value) & (slots.count - 1)
     }
 
     private mutating func touch(_ row: Int) {
@@ -98,9 +106,9 @@ public struct DeltaTable<Key: RowKey> {
         touched.append(row)
     }
 
-    private mutating func insert(_ key: Key, hash: UInt64, slot: Int) -> Int {
+    private mutating func insert(_ key: Key, slot: Int) -> Int {
         let row = rows.count
-        rows.append(Row(key: key, hash: hash, isTouched: true))
+        rows.append(Row(key: key, isTouched: true))
         touched.append(row)
         for _ in 0..<measureCount { sums.append(0) }
         slots[slot] = Int32(row)
@@ -111,7 +119,7 @@ public struct DeltaTable<Key: RowKey> {
     private mutating func grow() {
         slots = Array(repeating: -1, count: slots.count * 2)
         for row in rows.indices {
-            var slot = Int(truncatingIfNeeded: rows[row].hash) & (slots.count - 1)
+            var slot = home(rows[row].key)
             while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
             slots[slot] = Int32(row)
         }

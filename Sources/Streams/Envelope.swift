@@ -96,9 +96,7 @@ extension UnsafeRawBufferPointer {
     /// True when the bytes are those of the text.
     @inline(__always)
     func equals(_ text: StaticString) -> Bool {
-        guard count == text.utf8CodeUnitCount else { return false }
-        for index in 0..<count where self[index] != text.utf8Start[index] { return false }
-        return true
+        equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// True when the bytes are those of the text, ASCII letters of either case.
@@ -112,17 +110,10 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// True when both hold the same bytes.
-    @inline(__always)
-    func equals(_ other: UnsafeRawBufferPointer) -> Bool {
-        guard count == other.count else { return false }
-        for index in 0..<count where self[index] != other[index] { return false }
-        return true
-    }
-
     /// True when both hold the same bytes, ASCII letters of either case.
     func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
+        if equals(other) { return true }
         for index in 0..<count
         where self[index].asciiLowercased != other[index].asciiLowercased {
             return false

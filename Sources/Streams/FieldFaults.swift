@@ -197,12 +197,18 @@ enum Digits {
         }
         var number: Int64 = 0
         var isBeyond = false
+        // So many digits always fit.
+        let isShort = text.count <= 18
         // Indices, because an iterator of raw bytes costs a call a byte.
         for index in 0..<text.count {
             let digit = text[index] &- 0x30
             guard digit <= 9 else {
                 self = .notDigits
                 return
+            }
+            if isShort {
+                number = number &* 10 &+ Int64(digit)
+                continue
             }
             let (shifted, tooLong) = number.multipliedReportingOverflow(by: 10)
             let (sum, tooLarge) = shifted.addingReportingOverflow(Int64(digit))

@@ -23,28 +23,32 @@ public struct RecordID: Hashable, Comparable, Sendable {
 }
 
 /// Builds the tuple of an id: each part behind its length, so that no two tuples are one text.
-struct RecordIDBuilder {
-    private var bytes: [UInt8] = []
+struct RecordIDBuilder: ~Copyable {
+    private var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
+    private var count = 0
 
-    init() {
-        bytes.reserveCapacity(256)
-    }
+    deinit { bytes.deallocate() }
 
     /// Starts a new tuple.
     @inline(__always)
-    mutating func begin() { bytes.removeAll(keepingCapacity: true) }
+    mutating func begin() { count = 0 }
 
     /// Adds a text.
     @inline(__always)
     mutating func add(_ part: UnsafeRawBufferPointer) {
-        addLength(part.count)
-        bytes.append(contentsOf: part)
+        let start = count + 4
+        let end = start + part.count
+        if end > bytes.count { grow(to: end) }
+        let length = UInt32(truncatingIfNeeded: part.count).littleEndian
+        bytes.storeBytes(of: length, toByteOffset: count, as: UInt32.self)
+        UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]).copyMemory(from: part)
+        count = end
     }
 
     /// Adds a text with its ASCII letters in lower case.
     mutating func addLowercased(_ part: UnsafeRawBufferPointer) {
-        addLength(part.count)
-        for byte in part { bytes.append(byte.asciiLowercased) }
+        add(part)
+        for place in count - part.count..<count { bytes[place] = bytes[place].asciiLowercased }
     }
 
     /// Adds a fixed text.
@@ -63,7 +67,7 @@ struct RecordIDBuilder {
     @inline(__always)
     func finish() -> RecordID {
         var hash = SHA256()
-        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         return hash.finalize().withUnsafeBytes { digest in
             RecordID(
                 high: UInt64(bigEndian: digest.loadUnaligned(as: UInt64.self)),
@@ -71,9 +75,10 @@ struct RecordIDBuilder {
         }
     }
 
-    private mutating func addLength(_ length: Int) {
-        withUnsafeBytes(of: UInt32(truncatingIfNeeded: length).littleEndian) {
-            bytes.append(contentsOf: $0)
-        }
+    private mutating func grow(to wanted: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: wanted * 2, alignment: 8)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        bytes.deallocate()
+        bytes = larger
     }
 }

@@ -1,3 +1,5 @@
+import JSONReader
+
 /// A text of a `SymbolTable`, as a number: equal texts of one table have equal symbols.
 public struct Symbol: Hashable, Sendable {
     let number: UInt32
@@ -48,11 +50,7 @@ public struct SymbolTable {
 
     /// The symbol of a text with its ASCII letters in lower case.
     public mutating func internLowercased(_ text: UnsafeRawBufferPointer) -> Symbol {
-        var hasCapitals = false
-        for index in 0..<text.count where text[index] != text[index].asciiLowercased {
-            hasCapitals = true
-        }
-        guard hasCapitals else { return intern(text) }
+        guard text.hasASCIICapitals else { return intern(text) }
         return withUnsafeTemporaryAllocation(byteCount: text.count, alignment: 1) { lower in
             for index in 0..<text.count { lower[index] = text[index].asciiLowercased }
             return intern(UnsafeRawBufferPointer(lower))
@@ -98,13 +96,7 @@ public struct SymbolTable {
     @inline(__always)
     private func isText(_ number: Int, _ text: UnsafeRawBufferPointer) -> Bool {
         let range = range(of: number)
-        guard range.count == text.count else { return false }
-        return bytes.withUnsafeBytes { all in
-            for index in 0..<text.count where all[range.lowerBound + index] != text[index] {
-                return false
-            }
-            return true
-        }
+        return bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[range]).equals(text) }
     }
 
     private mutating func insert(_ text: UnsafeRawBufferPointer, hash: UInt64, slot: Int) -> Symbol
@@ -125,6 +117,29 @@ public struct SymbolTable {
             while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
             slots[slot] = UInt32(number)
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// True when a byte is an ASCII capital.
+    @inline(__always)
+    var hasASCIICapitals: Bool {
+        var position = 0
+        // Eight bytes at a time: in each byte below 128 the high bit of the first sum says "at least A",
+        // that of the second "beyond Z".
+        let everyByte: UInt64 = 0x0101_0101_0101_0101
+        while position + 8 <= count {
+            let word = loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let low = word & (everyByte &* 0x7F)
+            let capitals = (low &+ everyByte &* 0x3F) & ~(low &+ everyByte &* 0x25) & ~word
+            if capitals & (everyByte &* 0x80) != 0 { return true }
+            position += 8
+        }
+        while position < count {
+            if self[position] != self[position].asciiLowercased { return true }
+            position += 1
+        }
+        return false
     }
 }
 

@@ -79,7 +79,7 @@ struct DumpTests {
     func largeSums() throws {
         try sample.foldBids([.billing(0, 0, id: "a"), .billing(1, 0, id: "b")])
         try sample.change(
-            "UPDATE bids SET billed_price_micros = 9223372036854775807", stream: "bids")
+            "UPDATE bids_sums SET billed_price_micros = 9223372036854775807", stream: "bids")
         let dump = try sample.stores("data").dump(query("bids", by: "currency"))
         #expect(dump.rows.first?.measures.contains(18_446_744_073_709_551_614) == true)
         #expect(
@@ -90,7 +90,8 @@ struct DumpTests {
     @Test("rows of zeros are left out")
     func zeros() throws {
         try sample.foldBids([.billing(0, 0, id: "a")])
-        try sample.change("UPDATE bids SET billed = 0, billed_price_micros = 0", stream: "bids")
+        try sample.change(
+            "UPDATE bids_sums SET billed = 0, billed_price_micros = 0", stream: "bids")
         #expect(try sample.stores("data").dump(query("bids")).rows.isEmpty)
         #expect(try sample.stores("data").dump(query("bids", by: "total")).rows.isEmpty)
     }

@@ -81,7 +81,10 @@ struct BidsWorkerTests {
                 "bids", [Samples.record("bids", Samples.auction("first"), partition: 0)])
             try place.foldBids()
             try place.execute(
-                "UPDATE bids SET price_micros = 9223372036854775807 - 2600000 WHERE seat = 'dsp-1'",
+                """
+                UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
+                WHERE row IN (SELECT row FROM bids WHERE seat = 'dsp-1')
+                """,
                 stream: "bids")
             try place.publish(
                 "bids",

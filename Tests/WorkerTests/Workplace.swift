@@ -80,8 +80,10 @@ final class Workplace {
             path: "\(path)/\(data)/\(stream).sqlite", configuration: configuration)
         return try queue.read { db in
             let tables = try String.fetchAll(
-                db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-            return try tables.filter { $0 != "dedupe" && !$0.hasPrefix("sqlite_") }.flatMap {
+                db, sql: "SELECT name FROM sqlite_schema WHERE type <> 'index' ORDER BY name")
+            // An aggregate's keys and sums are compared together, as its view shows them.
+            let parts = ["dedupe"] + tables.flatMap { ["\($0)_keys", "\($0)_sums"] }
+            return try tables.filter { !parts.contains($0) && !$0.hasPrefix("sqlite_") }.flatMap {
                 table in
                 let columns = try db.columns(in: table).map(\.name).filter {
                     !["row", "emit_from", "dead_letters_next", "outbox_emitted"].contains($0)

@@ -1,26 +1,29 @@
 import JSONReader
 
-/// Decodes `openrtb.auction`: `{"request": BidRequest, "response": BidResponse}` of OpenRTB 2.x.
+/// Decodes `openrtb.auction`: `{"request": BidRequest, "response": BidResponse}` of OpenRTB 2.x. One
+/// decoder serves all auctions: it keeps the memory of its lists.
 struct AuctionDecoder {
     private var faults = FieldFaults()
-    private let device: DeviceGates
+    private var device = DeviceGates()
+    private var impressions = ImpressionList()
+    private var bids: [BidsEvent.Bid] = []
 
     /// Decodes an auction; its id comes out beside it.
-    static func decode(
+    mutating func decode(
         _ value: JSONValue, symbols: inout SymbolTable
     ) throws(Rejection) -> (auction: BidsEvent.Auction, requestID: UnsafeRawBufferPointer) {
-        var faults = FieldFaults()
-        let noRequest = value.member("request") == nil
-        if noRequest { _ = faults.missing("request") }
-        let request = faults.optionalObject(value, "request")
-        let device = request.map { DeviceGates($0, &faults) } ?? DeviceGates()
+        faults = FieldFaults()
+        let members = value.members(["request", "response"])
+        if members[0] == nil { _ = faults.missing("request") }
+        let request = faults.object(members[0], "request")
+        device = request.map { DeviceGates($0, &faults) } ?? DeviceGates()
         let requestID =
             request.map { faults.requiredID($0, "id", field: "request.id") }
             ?? UnsafeRawBufferPointer(start: nil, count: 0)
-        let sourceAppID = request.map { sourceApp(of: $0, &faults) } ?? 0
-        var decoder = AuctionDecoder(faults: faults, device: device)
-        let bids = decoder.bids(of: value, request: request, symbols: &symbols)
-        if let rejection = decoder.faults.rejection { throw rejection }
+        let sourceAppID = request.map { Self.sourceApp(of: $0, &faults) } ?? 0
+        readImpressions(of: request)
+        readBids(of: faults.object(members[1], "response"), symbols: &symbols)
+        if let rejection = faults.rejection { throw rejection }
         return (BidsEvent.Auction(sourceAppID: sourceAppID, bids: bids), requestID)
     }
 
@@ -34,12 +37,9 @@ struct AuctionDecoder {
         return max(number, 0)
     }
 
-    private mutating func bids(
-        of value: JSONValue, request: JSONValue?, symbols: inout SymbolTable
-    ) -> [BidsEvent.Bid] {
-        var bids: [BidsEvent.Bid] = []
-        let impressions = ImpressionList(impressions(of: request))
-        guard let response = faults.optionalObject(value, "response") else { return bids }
+    private mutating func readBids(of response: JSONValue?, symbols: inout SymbolTable) {
+        bids.removeAll(keepingCapacity: true)
+        guard let response else { return }
         let currency = faults.optionalText(response, "cur", field: "response.cur")
         let currencySymbol =
             currency.flatMap { $0.isEmpty ? nil : symbols.intern($0) }
@@ -52,12 +52,9 @@ struct AuctionDecoder {
             let seatBids = faults.array(seatBid, "bid", field: "response.seatbid[].bid")
             for bid in seatBids {
                 guard isObject(bid, "response.seatbid[].bid[]") else { continue }
-                bids.append(
-                    self.bid(bid, impressions, seat: seatSymbol, currency: currencySymbol, &symbols)
-                )
+                bids.append(self.bid(bid, seat: seatSymbol, currency: currencySymbol, &symbols))
             }
         }
-        return bids
     }
 
     private mutating func isObject(_ value: JSONValue, _ field: StaticString) -> Bool {
@@ -65,19 +62,17 @@ struct AuctionDecoder {
         return value.isObject
     }
 
-    private mutating func impressions(of request: JSONValue?) -> [Impression] {
-        guard let request else { return [] }
-        var impressions: [Impression] = []
+    private mutating func readImpressions(of request: JSONValue?) {
+        impressions.removeAll()
+        guard let request else { return }
         for imp in faults.array(request, "imp", field: "request.imp")
         where isObject(imp, "request.imp[]") {
             impressions.append(Impression(imp, &faults))
         }
-        return impressions
     }
 
     private mutating func bid(
-        _ bid: JSONValue, _ impressions: ImpressionList, seat: Symbol, currency: Symbol,
-        _ symbols: inout SymbolTable
+        _ bid: JSONValue, seat: Symbol, currency: Symbol, _ symbols: inout SymbolTable
     ) -> BidsEvent.Bid {
         let members = bid.members(["price", "impid", "ext"])
         if members[0] == nil { _ = faults.missing("response.seatbid[].bid[].price") }
@@ -117,11 +112,6 @@ struct AuctionDecoder {
         flags.isClickTracked =
             (overlay.member("click")?.isOne ?? true) && impression.tracksClicks
         return flags
-    }
-
-    private init(faults: FieldFaults, device: DeviceGates) {
-        self.faults = faults
-        self.device = device
     }
 }
 
@@ -179,32 +169,38 @@ private struct Impression {
 private struct ImpressionList {
     private static let fewEnough = 8
 
-    private let impressions: [Impression]
-    /// The first impression of each hash; empty when there are few.
-    private let places: [UInt64: [Int]]
+    private var impressions: [Impression] = []
+    /// The first impression of each id, once there are many; an empty dictionary before.
+    private var places: [UInt64: [Int]] = [:]
 
-    init(_ impressions: [Impression]) {
-        self.impressions = impressions
-        var places: [UInt64: [Int]] = [:]
-        if impressions.count > Self.fewEnough {
-            for (place, impression) in impressions.enumerated() {
-                guard let id = impression.id else { continue }
-                let known = places[RowHasher.hash(id), default: []]
-                guard !known.contains(where: { impressions[$0].id?.equals(id) == true }) else {
-                    continue
-                }
-                places[RowHasher.hash(id), default: []].append(place)
-            }
+    mutating func removeAll() {
+        impressions.removeAll(keepingCapacity: true)
+        if !places.isEmpty { places.removeAll() }
+    }
+
+    mutating func append(_ impression: Impression) {
+        impressions.append(impression)
+        guard impressions.count > Self.fewEnough else { return }
+        if impressions.count == Self.fewEnough + 1 {
+            impressions.indices.forEach { note($0) }
+        } else {
+            note(impressions.count - 1)
         }
-        self.places = places
     }
 
     func first(withID id: UnsafeRawBufferPointer) -> Impression? {
         guard impressions.count > Self.fewEnough else {
             return impressions.first { $0.id?.equals(id) == true }
         }
-        let place = places[RowHasher.hash(id)]?.first { impressions[$0].id?.equals(id) == true }
-        return place.map { impressions[$0] }
+        return places[RowHasher.hash(id)]?.first { impressions[$0].id?.equals(id) == true }
+            .map { impressions[$0] }
+    }
+
+    private mutating func note(_ place: Int) {
+        guard let id = impressions[place].id else { return }
+        let known = places[RowHasher.hash(id), default: []]
+        guard !known.contains(where: { impressions[$0].id?.equals(id) == true }) else { return }
+        places[RowHasher.hash(id), default: []].append(place)
     }
 }
 

@@ -26,6 +26,7 @@ public final class BidsFold: StreamFold {
     private let parser: JSONParser
     private var batch: RecordBatch?
     private var idBuilder = RecordIDBuilder()
+    private var auctions = AuctionDecoder()
     private var lastAdmitted: (partition: Int32, id: RecordID)?
 
     /// What the batch did.
@@ -38,8 +39,6 @@ public final class BidsFold: StreamFold {
     public private(set) var lossReasons = DeltaTable<LossReasonsKey>()
     /// The dedupe memory, by partition.
     public private(set) var windows: [Int32: DedupeWindow] = [:]
-    /// The ids that the batch admitted, by partition, in order.
-    public private(set) var admitted: [Int32: [DedupeWindow.Entry]] = [:]
 
     /// Makes a fold without memory; `parser` is its own from now on.
     public init(topic: String, configuration: Configuration, parser: JSONParser) {
@@ -94,8 +93,6 @@ public final class BidsFold: StreamFold {
             let (event, id) = try decode(record, envelope)
             if window.admit(id, timestampMilliseconds: timestamp) {
                 lastAdmitted = (record.partition, id)
-                admitted[record.partition, default: []].append(
-                    .init(id: id, timestampMilliseconds: timestamp))
                 add(event, partition: record.partition, hour: hour)
             } else {
                 outcome = .duplicates
@@ -132,7 +129,7 @@ public final class BidsFold: StreamFold {
         bids.removeAll(keepingRows: keepsSymbols)
         bidFaults.removeAll(keepingRows: keepsSymbols)
         lossReasons.removeAll(keepingRows: keepsSymbols)
-        for partition in admitted.keys { admitted[partition]?.removeAll(keepingCapacity: true) }
+        for window in windows.values { window.forgetAdmitted() }
     }
 
     private func window(of partition: Int32) -> DedupeWindow {
@@ -153,7 +150,7 @@ extension BidsFold {
         idBuilder.add(type.name)
         switch type {
         case .auction:
-            let decoded = try AuctionDecoder.decode(value, symbols: &effects.symbols)
+            let decoded = try auctions.decode(value, symbols: &effects.symbols)
             idBuilder.add(decoded.requestID)
             return (.auction(decoded.auction), idBuilder.finish())
         case .win, .loss, .billing:
