@@ -4,10 +4,11 @@ extension BidsFold: WindowedStoredFold {
     /// The tables of `bids.sqlite`.
     public static var schema: String { StoreSchema.bids }
 
-    /// Writes what the batch adds to the three aggregates.
+    /// Writes what the batch adds to the aggregates.
     public func writeAggregates(to transaction: StoreTransaction) throws {
         try transaction.add(bids, symbols: effects.symbols)
         try transaction.add(bidFaults, symbols: effects.symbols)
+        try transaction.add(bidSignatures, symbols: effects.symbols)
         try transaction.add(lossReasons, symbols: effects.symbols)
     }
 }

@@ -59,6 +59,31 @@ extension StoreSchema {
 
             CREATE VIEW bid_faults AS SELECT * FROM bid_faults_keys JOIN bid_faults_sums USING (row);
 
+            CREATE TABLE bid_signatures_keys (
+              -- Signatures on the ads of bids, for the networks whose keys are in the catalog.
+              row INTEGER PRIMARY KEY,
+              partition INTEGER NOT NULL,
+              hour TEXT NOT NULL,
+              seat TEXT NOT NULL,
+              ad_network_id TEXT NOT NULL,
+              campaign TEXT NOT NULL,
+              app_id INTEGER NOT NULL,
+              source_app_id INTEGER NOT NULL,
+              skan_version TEXT NOT NULL,
+              fidelity TEXT NOT NULL, -- 'view', 'storekit', or '' when it is not said
+              verdict TEXT NOT NULL, -- 'valid', 'invalid', 'incomplete', 'unverifiable'
+              UNIQUE (partition, hour, seat, ad_network_id, campaign, app_id, source_app_id,
+                skan_version, fidelity, verdict)
+            ) STRICT;
+
+            CREATE TABLE bid_signatures_sums (
+              row INTEGER PRIMARY KEY, -- of bid_signatures_keys
+              signatures INTEGER NOT NULL
+            ) STRICT;
+
+            CREATE VIEW bid_signatures AS
+              SELECT * FROM bid_signatures_keys JOIN bid_signatures_sums USING (row);
+
             CREATE TABLE loss_reasons_keys (
               -- Losses by OpenRTB's loss reason code.
               row INTEGER PRIMARY KEY,

@@ -10,13 +10,13 @@ public struct JSONText {
     public init() {}
 
     /// Writes an object; `body` writes its members.
-    public mutating func object(_ body: (inout JSONText) -> Void) {
-        open("{", body, "}")
+    public mutating func object(_ body: (inout JSONText) throws -> Void) rethrows {
+        try open("{", body, "}")
     }
 
     /// Writes an array; `body` writes its elements.
-    public mutating func array(_ body: (inout JSONText) -> Void) {
-        open("[", body, "]")
+    public mutating func array(_ body: (inout JSONText) throws -> Void) rethrows {
+        try open("[", body, "]")
     }
 
     /// Begins a member of an object; its value is written next.
@@ -67,11 +67,13 @@ public struct JSONText {
         }
     }
 
-    private mutating func open(_ start: String, _ body: (inout JSONText) -> Void, _ end: String) {
+    private mutating func open(
+        _ start: String, _ body: (inout JSONText) throws -> Void, _ end: String
+    ) rethrows {
         separate()
         text += start
         needsComma = false
-        body(&self)
+        try body(&self)
         text += end
         needsComma = true
     }

@@ -1,5 +1,6 @@
 import AggregateStore
 import ArgumentParser
+import Foundation
 import Pipelines
 import Streams
 
@@ -33,5 +34,26 @@ public struct BidsWorker: WindowedWorker {
     /// Reads `bids.yaml`.
     public static func pipeline(of pipelines: PipelineDirectory) throws -> BidsPipeline {
         try pipelines.bids()
+    }
+
+    /// Has the ads of the networks verified whose keys are in the catalog.
+    public static func complete(
+        _ fold: BidsFold, pipelines: PipelineDirectory, configuration: inout JSONText
+    ) throws {
+        let catalog = try pipelines.catalog()
+        let keys = try AdSigningKeys.keys(of: catalog)
+        guard !keys.isEmpty else { return }
+        let threads = ProcessInfo.processInfo.activeProcessorCount
+        fold.verifyAds(of: keys, parsers: try (0..<threads).map { _ in try makeParser() })
+        configuration.name("ad_signing_keys")
+        configuration.object { json in
+            for network in keys.keys.sorted() {
+                json.name(network)
+                json.array { json in
+                    let texts = catalog.networks[network]?.adSigningKeys.map(\.text) ?? []
+                    for text in texts.sorted() { json.string(text) }
+                }
+            }
+        }
     }
 }

@@ -9,9 +9,19 @@ public protocol WindowedWorker: WorkerProgram where Fold: WindowedStoredFold {
 
     /// Reads the worker's file.
     static func pipeline(of pipelines: PipelineDirectory) throws -> Pipeline
+    /// Gives the fold what else it depends on, and writes that into the configuration's text; nothing by
+    /// default.
+    static func complete(
+        _ fold: Fold, pipelines: PipelineDirectory, configuration: inout JSONText
+    ) throws
 }
 
 extension WindowedWorker {
+    /// The fold depends on the worker's file only.
+    public static func complete(
+        _ fold: Fold, pipelines: PipelineDirectory, configuration: inout JSONText
+    ) throws {}
+
     /// Reads the settings that every worker has.
     public static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
         try pipeline(of: pipelines).stream
@@ -28,7 +38,7 @@ extension WindowedWorker {
                 dedupeWindowMilliseconds: window, maxRecordBytes: settings.maxRecordBytes),
             parser: try makeParser())
         var text = JSONText()
-        text.object { text in
+        try text.object { text in
             text.name("stream")
             text.string(Fold.streamName)
             text.name("rules")
@@ -37,6 +47,7 @@ extension WindowedWorker {
             text.raw(window)
             text.name("max_record_bytes")
             text.raw(settings.maxRecordBytes)
+            try complete(fold, pipelines: pipelines, configuration: &text)
         }
         return (fold, FoldConfiguration(text: text.text, dedupeWindowMilliseconds: window))
     }

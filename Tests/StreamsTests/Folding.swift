@@ -27,14 +27,18 @@ enum Batching {
 func foldBids(
     _ records: [TestRecord], _ batching: Batching = .together,
     windowMilliseconds: Int64 = 3_600_000,
-    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
+    maxRecordBytes: Int = 1_048_576, adKeys: [String: [VerificationKey]] = [:],
+    restarts: Bool = false
 ) throws -> FoldResult {
     func makeFold() throws -> BidsFold {
-        BidsFold(
+        let fold = BidsFold(
             topic: "bids",
             configuration: .init(
                 dedupeWindowMilliseconds: windowMilliseconds, maxRecordBytes: maxRecordBytes),
             parser: try #require(JSONParser()))
+        let parsers = try (0..<2).map { _ in try #require(JSONParser()) }
+        fold.verifyAds(of: adKeys, parsers: parsers)
+        return fold
     }
     var fold = try makeFold()
     var result = FoldResult()
@@ -47,6 +51,7 @@ func foldBids(
         result.add(fold.effects, of: batch)
         result.add(fold.bids, fold.effects.symbols)
         result.add(fold.bidFaults, fold.effects.symbols)
+        result.add(fold.bidSignatures, fold.effects.symbols)
         result.add(fold.lossReasons, fold.effects.symbols)
         fold.clear()
         guard restarts else { continue }

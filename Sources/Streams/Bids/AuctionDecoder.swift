@@ -27,6 +27,15 @@ struct AuctionDecoder {
         return (BidsEvent.Auction(sourceAppID: sourceAppID, bids: bids), requestID)
     }
 
+    /// Calls `body` with the bids of an auction that is well-formed, in order.
+    static func forEachBid(of auction: JSONValue, _ body: (JSONValue) -> Void) {
+        guard let seats = auction.member("response")?.member("seatbid") else { return }
+        for seat in seats.elements {
+            guard let bids = seat.member("bid") else { continue }
+            for bid in bids.elements { body(bid) }
+        }
+    }
+
     private static func sourceApp(of request: JSONValue, _ faults: inout FieldFaults) -> Int64 {
         guard let app = faults.optionalObject(request, "app", field: "request.app"),
             let bundle = app.member("bundle")

@@ -1,21 +1,36 @@
+import Attestation
+import EventLog
 import JSONReader
 
 /// Folds the topic `bids`.
 public final class BidsFold: WindowedFold {
+    /// A batch with the judged signatures of each record; those are empty when no network has a key.
+    public struct Prepared {
+        let batch: RecordBatch
+        let signatures: [[BidSignature]]
+    }
+
     /// Name of the stream.
     public static let streamName = "bids"
     /// The stream's aggregates.
-    public static let tables = [BidsKey.table, BidFaultsKey.table, LossReasonsKey.table]
+    public static let tables = [
+        BidsKey.table, BidFaultsKey.table, BidSignaturesKey.table, LossReasonsKey.table,
+    ]
 
     /// What the batch did, and the ids that are remembered.
     public let state: WindowedState
     private var idBuilder = RecordIDBuilder()
     private var auctions = AuctionDecoder()
+    private var verifier: BidSignatureVerifier?
+    /// The judged signatures of the batch's records.
+    private var signatures: [[BidSignature]] = []
 
     /// What the batch adds to `bids`.
     public private(set) var bids = DeltaTable<BidsKey>()
     /// What the batch adds to `bid-faults`.
     public private(set) var bidFaults = DeltaTable<BidFaultsKey>()
+    /// What the batch adds to `bid-signatures`.
+    public private(set) var bidSignatures = DeltaTable<BidSignaturesKey>()
     /// What the batch adds to `loss-reasons`.
     public private(set) var lossReasons = DeltaTable<LossReasonsKey>()
 
@@ -24,9 +39,29 @@ public final class BidsFold: WindowedFold {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
 
+    /// Has the ads of the networks in `keys` (their ids in lower case) verified from the next batch on,
+    /// with a thread for each of the parsers, which are the fold's own from now on.
+    public func verifyAds(of keys: [String: [VerificationKey]], parsers: [JSONParser]) {
+        verifier = BidSignatureVerifier(
+            keys: Dictionary(uniqueKeysWithValues: keys.map { (Array($0.key.utf8), $0.value) }),
+            parsers: parsers, maxRecordBytes: state.configuration.maxRecordBytes)
+    }
+
+    /// Has the batch's ad signatures verified.
+    public func prepare(_ batch: RecordBatch) -> Prepared {
+        Prepared(batch: batch, signatures: verifier?.judge(batch) ?? [])
+    }
+
+    /// Begins to fold a batch.
+    public func begin(_ prepared: Prepared) {
+        state.batch = prepared.batch
+        signatures = prepared.signatures
+    }
+
     /// True when a sum of the batch alone no longer fits 64 bits.
     public var hasOverflowed: Bool {
-        bids.hasOverflowed || bidFaults.hasOverflowed || lossReasons.hasOverflowed
+        bids.hasOverflowed || bidFaults.hasOverflowed || bidSignatures.hasOverflowed
+            || lossReasons.hasOverflowed
     }
 
     /// Counts a record unless its id was seen before.
@@ -36,6 +71,9 @@ public final class BidsFold: WindowedFold {
         let (event, id) = try decode(value, kind)
         guard state.admit(id) else { return false }
         add(event, partition: place.partition, hour: place.hour)
+        if case .auction(let auction) = event, !signatures.isEmpty {
+            add(signatures[place.index], of: auction, place.partition, place.hour)
+        }
         return true
     }
 
@@ -43,6 +81,7 @@ public final class BidsFold: WindowedFold {
     public func clearTables(keepingRows: Bool) {
         bids.removeAll(keepingRows: keepingRows)
         bidFaults.removeAll(keepingRows: keepingRows)
+        bidSignatures.removeAll(keepingRows: keepingRows)
         lossReasons.removeAll(keepingRows: keepingRows)
     }
 }
@@ -118,6 +157,21 @@ extension BidsFold {
         let faultRow = bidFaults.row(
             BidFaultsKey(partition: partition, hour: hour, campaign: bid.campaign, fault: fault))
         bidFaults.add(1, to: 0, row: faultRow)
+    }
+
+    private func add(
+        _ signatures: [BidSignature], of auction: BidsEvent.Auction, _ partition: Int32,
+        _ hour: Hour
+    ) {
+        for signature in signatures {
+            let bid = auction.bids[signature.bid]
+            let row = bidSignatures.row(
+                BidSignaturesKey(
+                    partition: partition, hour: hour, seat: bid.seat, campaign: bid.campaign,
+                    skanVersion: bid.skanVersion, fidelity: signature.fidelity,
+                    verdict: signature.verdict))
+            bidSignatures.add(1, to: 0, row: row)
+        }
     }
 
     private func add(_ notice: BidsEvent.Notice, _ partition: Int32, _ hour: Hour) {

@@ -98,6 +98,49 @@ public struct BidFaultsKey: RowKey {
     }
 }
 
+/// Row of `bid-signatures`: signatures on the ads of bids, for the networks whose keys are in the catalog.
+public struct BidSignaturesKey: RowKey {
+    /// The partition whose records the row counts.
+    public var partition: Int32
+    /// The hour of the record's timestamp.
+    public var hour: Hour
+    /// The bidder's seat.
+    public var seat: Symbol
+    /// Whose ad it was.
+    public var campaign: CampaignKey
+    /// Version of the bid's skadn object.
+    public var skanVersion: Symbol
+    /// How the ad is presented; `unknown` below 2.2.
+    public var fidelity: AdFidelity
+    /// What came of the check.
+    public var verdict: AdSignatureVerdict
+
+    /// The aggregate.
+    public static let table = AggregateTable(
+        name: "bid-signatures",
+        columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
+            + [.init("skan_version", .text), .init("fidelity", .text), .init("verdict", .text)],
+        measures: ["signatures"])
+
+    /// Adds all that makes the key to a hash.
+    public func combine(into hasher: inout RowHasher) {
+        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
+        hasher.combine(seat, skanVersion)
+        hasher.combine(Int64(fidelity.rawValue << 8 | verdict.rawValue))
+        campaign.combine(into: &hasher)
+    }
+
+    /// The columns, in the table's order.
+    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+        body(.hour(hour))
+        body(.symbol(seat))
+        campaign.forEachColumn(body)
+        body(.symbol(skanVersion))
+        body(.text(fidelity.name))
+        body(.text(verdict.name))
+    }
+}
+
 /// Row of `loss-reasons`: losses by OpenRTB's reason code.
 public struct LossReasonsKey: RowKey {
     /// The partition whose records the row counts.

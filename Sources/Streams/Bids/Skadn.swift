@@ -158,13 +158,13 @@ struct SkadnOffer {
 
 extension JSONValue {
     /// A string that is not empty.
-    fileprivate var skadnText: UnsafeRawBufferPointer? {
+    var skadnText: UnsafeRawBufferPointer? {
         guard let text = string, !text.isEmpty else { return nil }
         return text
     }
 
     /// A number that is not negative, or a string of digits, within 64 bits.
-    fileprivate var skadnNumber: Int64? {
+    var skadnNumber: Int64? {
         if let text = string {
             guard case .number(let number) = Digits(text) else { return nil }
             return number
