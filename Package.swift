@@ -11,6 +11,8 @@ let hot =
             .when(configuration: .release))
     ]
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -31,6 +33,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -45,7 +49,10 @@ let package = Package(
             swiftSettings: strict),
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .target(name: "Attestation", dependencies: ["COpenSSL", crypto], swiftSettings: strict),
+        .target(
+            name: "Attestation",
+            dependencies: ["COpenSSL", "JSONReader", asn1, certificates, crypto],
+            swiftSettings: strict),
         .target(name: "ConversionModels", swiftSettings: strict),
         .target(
             name: "Pipelines", dependencies: ["ConversionModels", yams], swiftSettings: strict),
@@ -81,10 +88,18 @@ let package = Package(
                 "JSONReader", "Pipelines", "Streams", "Worker", arguments, logging, yams,
             ],
             swiftSettings: strict),
+        .target(
+            name: "AppStoreSigning",
+            dependencies: [
+                asn1, certificates, crypto,
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            path: "Tests/AppStoreSigning",
+            swiftSettings: strict),
         .target(name: "Simulation", path: "Tests/Simulation", swiftSettings: strict),
         .testTarget(
             name: "AttestationTests",
-            dependencies: ["Attestation", "COpenSSL", crypto],
+            dependencies: ["AppStoreSigning", "Attestation", "COpenSSL", "Simulation", crypto],
             resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(

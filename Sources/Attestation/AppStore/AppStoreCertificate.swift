@@ -1,0 +1,18 @@
+import X509
+
+/// What people are told of a certificate.
+public struct AppStoreCertificate: Sendable, Equatable {
+    /// The distinguished name of its holder.
+    public let subject: String
+    /// When its validity begins, in seconds since 1970.
+    public let notBeforeSeconds: Int64
+    /// When its validity ends, in seconds since 1970; that second is included.
+    public let notAfterSeconds: Int64
+
+    init(_ certificate: Certificate) {
+        let validity = Validity(certificate)
+        subject = certificate.subject.description
+        notBeforeSeconds = validity.notBeforeSeconds
+        notAfterSeconds = validity.notAfterSeconds
+    }
+}
