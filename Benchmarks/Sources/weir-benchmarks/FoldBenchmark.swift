@@ -50,7 +50,7 @@ struct FoldBenchmark<Fold: WindowedStoredFold, Samples: SampleRecords> {
             try parse(records, with: other)
             try folding.measure {
                 fold.begin(fold.prepare(records))
-                for index in 0..<records.count { fold.fold(index) }
+                for index in 0..<records.count { try fold.fold(index) }
                 _ = try store.store(fold, batch: records)
             }
             guard round % max(1, rounds / 10) == 0 else { continue }
