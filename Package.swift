@@ -23,6 +23,8 @@ let package = Package(
     products: [
         .executable(name: "weir", targets: ["weir"]),
         .executable(name: "weir-bids", targets: ["weir-bids"]),
+        .executable(name: "weir-impressions", targets: ["weir-impressions"]),
+        .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .library(
             name: "WeirLibraries",
@@ -80,6 +82,10 @@ let package = Package(
             dependencies: ["AggregateStore", "Streams", crypto],
             swiftSettings: strict),
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-impressions", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-overlay-clicks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
             name: "weir",
@@ -129,7 +135,8 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "EventLog", "Pipelines", "Worker", "weir-bids", "weir-postbacks",
+                "AggregateStore", "EventLog", "Pipelines", "Worker", "weir-bids",
+                "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
                 crypto, grdb,
             ],
             swiftSettings: strict),

@@ -4,7 +4,7 @@ extension PipelineDirectory {
     ///
     /// The files of `streams` must be there; the file of another is read only when it is.
     public func check(
-        requiring streams: Set<PipelineStream> = [.bids, .postbacks]
+        requiring streams: Set<PipelineStream> = [.bids, .impressions, .overlayClicks, .postbacks]
     ) -> [ConfigurationError] {
         do {
             return try unknownFiles() + faults(requiring: streams)
@@ -24,6 +24,10 @@ extension PipelineDirectory {
             }
         }
         if streams.contains(.bids) || exists(.bids) { _ = note(bidsPipeline) }
+        if streams.contains(.impressions) || exists(.impressions) { _ = note(impressionsPipeline) }
+        if streams.contains(.overlayClicks) || exists(.overlayClicks) {
+            _ = note(overlayClicksPipeline)
+        }
         if streams.contains(.postbacks) || exists(.postbacks) { _ = note(postbacksPipeline) }
         _ = note(catalog)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }

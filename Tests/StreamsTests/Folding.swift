@@ -30,14 +30,56 @@ func foldBids(
     maxRecordBytes: Int = 1_048_576, adKeys: [String: [VerificationKey]] = [:],
     restarts: Bool = false
 ) throws -> FoldResult {
-    func makeFold() throws -> BidsFold {
-        let fold = BidsFold(
-            topic: "bids",
+    let parsers = try (0..<2).map { _ in try #require(JSONParser()) }
+    return try fold(
+        records, batching, windowMilliseconds, maxRecordBytes, restarts,
+        prepare: { (fold: BidsFold) in fold.verifyAds(of: adKeys, parsers: parsers) }
+    ) { fold, result in
+        result.add(fold.bids, fold.effects.symbols)
+        result.add(fold.bidFaults, fold.effects.symbols)
+        result.add(fold.bidSignatures, fold.effects.symbols)
+        result.add(fold.lossReasons, fold.effects.symbols)
+    }
+}
+
+/// Folds records of the topic `impressions`.
+func foldImpressions(
+    _ records: [TestRecord], _ batching: Batching = .together,
+    windowMilliseconds: Int64 = 604_800_000,
+    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
+) throws -> FoldResult {
+    try fold(
+        records, batching, windowMilliseconds, maxRecordBytes, restarts
+    ) { (fold: ImpressionsFold, result) in
+        result.add(fold.impressions, fold.effects.symbols)
+    }
+}
+
+/// Folds records of the topic `overlay-clicks`.
+func foldOverlayClicks(
+    _ records: [TestRecord], _ batching: Batching = .together,
+    windowMilliseconds: Int64 = 604_800_000,
+    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
+) throws -> FoldResult {
+    try fold(
+        records, batching, windowMilliseconds, maxRecordBytes, restarts
+    ) { (fold: OverlayClicksFold, result) in
+        result.add(fold.overlayClicks, fold.effects.symbols)
+    }
+}
+
+private func fold<Fold: WindowedFold>(
+    _ records: [TestRecord], _ batching: Batching, _ windowMilliseconds: Int64,
+    _ maxRecordBytes: Int, _ restarts: Bool, prepare: (Fold) -> Void = { _ in },
+    addTables: (Fold, inout FoldResult) -> Void
+) throws -> FoldResult {
+    func makeFold() throws -> Fold {
+        let fold = Fold(
+            topic: Fold.streamName,
             configuration: .init(
                 dedupeWindowMilliseconds: windowMilliseconds, maxRecordBytes: maxRecordBytes),
             parser: try #require(JSONParser()))
-        let parsers = try (0..<2).map { _ in try #require(JSONParser()) }
-        fold.verifyAds(of: adKeys, parsers: parsers)
+        prepare(fold)
         return fold
     }
     var fold = try makeFold()
@@ -49,10 +91,7 @@ func foldBids(
         for index in 0..<batch.count { fold.fold(index) }
         #expect(!fold.hasOverflowed)
         result.add(fold.effects, of: batch)
-        result.add(fold.bids, fold.effects.symbols)
-        result.add(fold.bidFaults, fold.effects.symbols)
-        result.add(fold.bidSignatures, fold.effects.symbols)
-        result.add(fold.lossReasons, fold.effects.symbols)
+        addTables(fold, &result)
         fold.clear()
         guard restarts else { continue }
         let old = fold

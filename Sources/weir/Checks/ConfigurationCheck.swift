@@ -14,8 +14,8 @@ extension CheckReport {
             let models = try directory.conversionModels().count
             let partners = try directory.partners().count
             note(
-                right: "configuration \(directory.path): bids, postbacks, \(models) conversion "
-                    + "models, \(partners) partners")
+                right: "configuration \(directory.path): bids, impressions, overlay-clicks, "
+                    + "postbacks, \(models) conversion models, \(partners) partners")
         } catch {
             note(wrong: error.description)
         }
