@@ -48,7 +48,8 @@ let package = Package(
         .target(name: "Attestation", dependencies: ["COpenSSL", crypto], swiftSettings: strict),
         .target(name: "ConversionModels", swiftSettings: strict),
         .target(
-            name: "Pipelines", dependencies: ["ConversionModels", yams], swiftSettings: strict),
+            name: "Pipelines", dependencies: ["ConversionModels", crypto, yams],
+            swiftSettings: strict),
         .target(
             name: "Streams",
             dependencies: ["Attestation", "ConversionModels", "EventLog", "JSONReader", crypto],
@@ -70,7 +71,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Inspection",
-            dependencies: ["AggregateStore", "Streams", crypto],
+            dependencies: [
+                "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
+            ],
             swiftSettings: strict),
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
@@ -98,8 +101,8 @@ let package = Package(
         .testTarget(
             name: "InspectionTests",
             dependencies: [
-                "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader", "Streams",
-                grdb,
+                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
+                "JSONReader", "Pipelines", "Streams", crypto, grdb,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -130,7 +133,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",
-            dependencies: ["ConversionModels", "Pipelines"],
+            dependencies: ["ConversionModels", "Pipelines", crypto],
             swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17
