@@ -36,6 +36,16 @@ struct Environment {
         option ?? self["WEIR_TOPICS"] ?? "topics"
     }
 
+    /// Whether a flag is set: by its option, or by a variable of 1, true or yes.
+    func isSet(_ variable: String, option: Bool) throws(CommandError) -> Bool {
+        guard !option, let word = self[variable] else { return option }
+        switch word {
+        case "1", "true", "yes": return true
+        case "0", "false", "no": return false
+        default: throw .usage("\(variable) is '\(word)': write 1 or 0")
+        }
+    }
+
     /// The format of the output: the option, else `WEIR_FORMAT`, else the default.
     func format<Format: RawRepresentable & CaseIterable>(
         _ option: String?, default byDefault: Format
