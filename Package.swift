@@ -102,7 +102,7 @@ let package = Package(
             name: "InspectionTests",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "Pipelines", "Streams", crypto, grdb,
+                "JSONReader", "Pipelines", "Streams", grdb,
             ],
             swiftSettings: strict),
         .testTarget(

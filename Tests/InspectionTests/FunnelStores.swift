@@ -115,7 +115,7 @@ final class FunnelStores {
         try sample.change(
             """
             INSERT INTO \(table.sqlName)_keys (\(names.joined(separator: ", ")))
-            VALUES (0, \(keys.joined(separator: ", ")));
+            VALUES (\(row["partition"] ?? 0), \(keys.joined(separator: ", ")));
             INSERT INTO \(table.sqlName)_sums
             SELECT max(row), \(sums.joined(separator: ", ")) FROM \(table.sqlName)_keys
             """, stream: stream)

@@ -108,6 +108,22 @@ struct FunnelTimeTests {
         #expect(try earliest() == [["2026-11-19T05:00:00Z"]])
     }
 
+    @Test("the value 0 in one partition says nothing of another")
+    func earliestOverPartitions() throws {
+        try stores.postbacks(
+            postback(["version": "3.0"]), postback(["version": "3.0", "partition": 1]))
+        try stores.sample.change(
+            "INSERT INTO partitions VALUES (1, 0, 1, 0, 1, 0, 0, 0, 0)", stream: "postbacks")
+        try stores.decoded(
+            "conversion-values",
+            postback([
+                "framework": "skadnetwork", "version": "3.0", "conversion_type": "download",
+                "did_win": 1, "verdict": "valid", "kind": "fine", "value": "0", "postbacks": 1,
+            ]))
+        let rows = try stores.funnel(date: .install).rows("installs", "install_earliest")
+        #expect(rows == [["2", ""]])
+    }
+
     @Test("what has no install has no day, and is in no stretch of time")
     func noInstall() throws {
         try stores.postbacks(

@@ -69,7 +69,7 @@ struct ExportedPostback {
         appName = catalog.appName(published.appID)
         let match = catalog.campaign(
             network: published.adNetworkID, app: published.appID, campaign: published.campaign,
-            as: CampaignIDKind(skanVersion: version ?? ""))
+            as: Self.kind(version))
         var known: CatalogCampaign?
         if case .known(let campaign) = match { known = campaign }
         campaignName = known?.name
@@ -83,7 +83,12 @@ struct ExportedPostback {
     }
 
     /// Whether it is one of the three windows of version 4.0.
-    private var hasWindows: Bool { CampaignIDKind(skanVersion: version ?? "") != .campaignID }
+    private var hasWindows: Bool { Self.kind(version) != .campaignID }
+
+    /// A postback that says no version is one of 1.0.
+    private static func kind(_ version: String?) -> CampaignIDKind {
+        CampaignIDKind(skanVersion: version ?? "1.0")
+    }
 
     var receivedSeconds: Int128 { Int128(receivedMilliseconds / 1000) }
 

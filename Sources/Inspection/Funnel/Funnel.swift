@@ -21,7 +21,6 @@ public struct Funnel: Sendable {
         DumpColumn("campaign", .text), DumpColumn("name", .text), DumpColumn("media_source", .text),
     ]
     static let dayPlace = 0
-    static let appPlace = 2
 
     init(_ fold: FunnelFold, watermarkMilliseconds: Int64?, missingStreams: [String]) {
         self.missingStreams = missingStreams

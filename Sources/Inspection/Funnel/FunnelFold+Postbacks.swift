@@ -5,9 +5,8 @@ import Streams
 
 /// A row of `postbacks` that counts in the funnel: trusted and winning.
 private struct WinningPostbacks {
-    let columns: [StoredValue]
-    let count: Int64
-    let nullValues: Int64
+    private(set) var count: Int128
+    private(set) var nullValues: Int128
     let kind: CampaignIDKind
     /// Re-engagements install nothing, and the windows of development devices last minutes.
     let hasInstall: Bool
@@ -21,9 +20,8 @@ private struct WinningPostbacks {
         let isTrusted = verdict == "valid" || (trustsDevelopment && verdict == "development")
         guard isTrusted, value("did_win").integer != 0, measures.contains(where: { $0 != 0 })
         else { return nil }
-        self.columns = columns
-        count = measures[0]
-        nullValues = measures[1]
+        count = Int128(measures[0])
+        nullValues = Int128(measures[1])
         kind = CampaignIDKind(framework: value("framework").text, version: value("version").text)
         conversionType = value("conversion_type").text
         hasInstall = conversionType != "re-engagement" && verdict != "development"
@@ -43,6 +41,12 @@ private struct WinningPostbacks {
     let sourceApp: Int64
     let sequenceIndex: Int64
 
+    /// Adds the same columns' row of another partition.
+    mutating func add(_ other: WinningPostbacks) {
+        count += other.count
+        nullValues += other.nullValues
+    }
+
     var timing: PostbackTiming { PostbackTiming(kind, sequenceIndex: sequenceIndex) }
 
     /// What decoded events have in common with the postbacks that they come from.
@@ -56,8 +60,13 @@ private struct WinningPostbacks {
 
 /// What is known of the postbacks that decoded events come from, whose rows do not say it.
 private struct DecodedOrigin {
-    var kinds: PostbackKinds = []
-    var hasInstall = false
+    private var kinds: PostbackKinds = []
+    private(set) var hasInstall = false
+
+    mutating func add(_ row: WinningPostbacks) {
+        kinds.insert(PostbackKinds(row.kind))
+        hasInstall = hasInstall || row.hasInstall
+    }
 
     /// Which id their campaign is.
     var kind: CampaignIDKind {
@@ -71,26 +80,30 @@ private struct DecodedOrigin {
 
 extension FunnelFold {
     mutating func addPostbacks(_ copy: StoreView.Copy) throws {
-        let zeros = dateRule == .install ? try fineZeros(copy) : [:]
-        var origins: [RowKeyBytes: DecodedOrigin] = [:]
+        var rows: [RowKeyBytes: WinningPostbacks] = [:]
         try copy.snapshot.forEachRow(of: FunnelSource.postbacks, partitions: copy.numbers) {
             columns, measures in
             guard
                 let row = WinningPostbacks(
                     columns, measures, trustsDevelopment: trustsDevelopment)
             else { return }
-            origins[row.decodedKey, default: DecodedOrigin()].kinds.insert(PostbackKinds(row.kind))
-            if row.hasInstall { origins[row.decodedKey]?.hasInstall = true }
-            add(row, fineZeros: zeros[RowKeyBytes(row.columns)] ?? 0)
+            let key = RowKeyBytes(columns)
+            if rows[key]?.add(row) == nil { rows[key] = row }
+        }
+        let zeros = dateRule == .install ? try fineZeros(copy) : [:]
+        var origins: [RowKeyBytes: DecodedOrigin] = [:]
+        for (key, row) in rows {
+            add(row, allAreZero: zeros[key] == row.count)
+            origins[row.decodedKey, default: DecodedOrigin()].add(row)
         }
         try addDecodedEvents(copy, origins)
     }
 
-    private mutating func add(_ row: WinningPostbacks, fineZeros: Int128) {
+    private mutating func add(_ row: WinningPostbacks, allAreZero: Bool) {
         let place = datedPlace(
             hour: row.hour, network: row.network, app: row.app, campaign: row.campaign,
             kind: row.kind, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
-        let interval = installInterval(of: row, allAreZero: fineZeros == Int128(row.count))
+        let interval = installInterval(of: row, allAreZero: allAreZero)
         add(place) { sums in
             sums.add(row.count, to: .postbacks)
             sums.add(row.nullValues, to: .nullValues)

@@ -136,16 +136,13 @@ struct FunnelFold {
     /// What the apps of a group sold and paid back: on the group's day when groups have one, else in
     /// all the time that was asked for.
     func sales(of group: Group) -> AppSales {
-        var day: StoredValue?
-        if selection.places.first == Funnel.dayPlace { day = group.columns.first }
+        let isByDay = selection.places.first == Funnel.dayPlace
+        let days = isByDay ? group.columns.prefix(1).map(\.text) : Array(salesByDay.keys)
         var sum = AppSales()
-        for (salesDay, apps) in salesByDay {
-            let value = StoredValue.text(salesDay)
-            guard day == nil || day == value, selection.includes(value, at: Funnel.dayPlace) else {
-                continue
-            }
+        for day in days where selection.includes(.text(day), at: Funnel.dayPlace) {
+            guard let salesByApp = salesByDay[day] else { continue }
             for app in group.sums.apps {
-                if let sales = apps[app] { sum += sales }
+                if let sales = salesByApp[app] { sum += sales }
             }
         }
         return sum

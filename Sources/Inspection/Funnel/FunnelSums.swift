@@ -21,7 +21,7 @@ struct FunnelSums {
 
     subscript(count: Count) -> Int128 { counts[count.rawValue] }
 
-    mutating func add(_ amount: Int64, to count: Count) {
+    mutating func add(_ amount: some BinaryInteger, to count: Count) {
         counts[count.rawValue] += Int128(amount)
     }
 
