@@ -57,7 +57,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "ConversionModels", swiftSettings: strict),
         .target(
-            name: "Pipelines", dependencies: ["ConversionModels", yams], swiftSettings: strict),
+            name: "Pipelines", dependencies: ["ConversionModels", crypto, yams],
+            swiftSettings: strict),
         .target(
             name: "Streams",
             dependencies: ["Attestation", "ConversionModels", "EventLog", "JSONReader", crypto],
@@ -79,7 +80,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Inspection",
-            dependencies: ["AggregateStore", "Streams", crypto],
+            dependencies: [
+                "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
+            ],
             swiftSettings: strict),
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
@@ -119,8 +122,8 @@ let package = Package(
         .testTarget(
             name: "InspectionTests",
             dependencies: [
-                "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader", "Streams",
-                grdb,
+                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
+                "JSONReader", "Pipelines", "Streams", grdb,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -153,7 +156,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",
-            dependencies: ["ConversionModels", "Pipelines"],
+            dependencies: ["ConversionModels", "Pipelines", crypto],
             swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17

@@ -108,20 +108,6 @@ extension StoreView {
     private static let refusalsAtOnce = 500
 }
 
-/// Reads the texts of an hour column, of which there are few different ones.
-private struct HourColumn {
-    private var known: [String: (milliseconds: Int64, day: String)] = [:]
-
-    mutating func hour(_ text: String) -> (milliseconds: Int64, day: String) {
-        if let hour = known[text] { return hour }
-        // Years of five digits and more are later than whatever is asked for.
-        let milliseconds = UTC.milliseconds(text: text) ?? .max
-        let hour = (milliseconds, String(text.prefix { $0 != "T" }))
-        known[text] = hour
-        return hour
-    }
-}
-
 extension StoredRefusal {
     /// The values of the columns of a dump of refused records.
     fileprivate func columns(topic: String) -> [StoredValue] {

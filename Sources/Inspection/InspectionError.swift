@@ -40,7 +40,7 @@ public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible
             "the \(stream).sqlite of \(directories.joined(separator: ", ")) were folded from different "
                 + "logs: their offsets mean other records, so give --data stores of one log"
         case .unknownDump(let name, let known):
-            "no dump '\(name)': there are \(known.joined(separator: ", "))"
+            "no dump '\(name)': there are \(known.joined(separator: ", ")) and \(Funnel.name)"
         case .unknownColumn(let name, let dump, let known):
             "no column '\(name)' in \(dump): there are \(known.joined(separator: ", "))"
         case .badColumns(let columns):

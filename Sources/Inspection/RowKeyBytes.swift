@@ -6,6 +6,11 @@ import Foundation
 struct RowKeyBytes: Hashable, Comparable {
     private var bytes: [UInt8] = []
 
+    /// The key of these columns.
+    init(_ values: [StoredValue] = []) {
+        for value in values { append(value) }
+    }
+
     /// Appends the value of the next column.
     mutating func append(_ value: StoredValue) {
         switch value {

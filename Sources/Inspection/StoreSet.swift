@@ -22,7 +22,8 @@ public final class StoreSet {
         self.directories = directories
         try Self.check(directories)
         var opened: [(stream: String, readers: [StoreReader])] = []
-        for stream in Self.streams {
+        // The funnel joins streams, of which some may have no dump of their own here.
+        for stream in Set(Self.streams).union(FunnelSource.streams).sorted() {
             opened.append((stream, try Self.open(stream, in: directories)))
         }
         readers = opened

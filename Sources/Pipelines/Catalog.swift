@@ -4,7 +4,7 @@ public struct Catalog: Sendable {
     public struct Network: Equatable, Sendable {
         /// Name of the network.
         public let name: String
-        /// Public keys that its ads are signed with, as they are written.
+        /// P-256 public keys that its ads are signed with, SubjectPublicKeyInfo in base64.
         public let adSigningKeys: [PositionedText]
     }
 
@@ -17,9 +17,15 @@ public struct Catalog: Sendable {
 
     private let placesByCampaignID: [CampaignText: [Int]]
     private let placesBySourceIdentifier: [CampaignText: [Int]]
+    private let placesByOffer: [AppOffer: Int]
+
+    /// A catalog without any name.
+    public init() {
+        self.init(networks: [:])
+    }
 
     init(
-        networks: [String: Network] = [:],
+        networks: [String: Network],
         apps: [Int64: String] = [:],
         campaigns: [CatalogCampaign] = []
     ) {
@@ -28,10 +34,17 @@ public struct Catalog: Sendable {
         self.campaigns = campaigns
         placesByCampaignID = Self.index(campaigns) { $0.campaignIDTexts }
         placesBySourceIdentifier = Self.index(campaigns) { $0.sourceIdentifierTexts }
+        var offers: [AppOffer: Int] = [:]
+        for (place, campaign) in campaigns.enumerated() {
+            for offer in campaign.offers {
+                offers[AppOffer(app: campaign.app, offer: offer)] = place
+            }
+        }
+        placesByOffer = offers
     }
 
     /// Name of a network, by its id in any case; nil when the catalog has none.
-    public func networkName(_ id: String) -> String? { networks[id.lowercased()]?.name }
+    public func networkName(_ id: String) -> String? { networks[id.asciiLowercased]?.name }
 
     /// Name of an app; nil when the catalog has none.
     public func appName(_ id: Int64) -> String? { apps[id] }
@@ -52,7 +65,7 @@ public struct Catalog: Sendable {
         campaign: String,
         as kind: CampaignIDKind = .either
     ) -> CampaignMatch {
-        let text = CampaignText(network: network.lowercased(), app: app, campaign: campaign)
+        let text = CampaignText(network: network.asciiLowercased, app: app, campaign: campaign)
         let places: [Int] =
             switch kind {
             case .campaignID: placesByCampaignID[text, default: []]
@@ -64,6 +77,29 @@ public struct Catalog: Sendable {
         guard let first = places.first else { return .unknown }
         return places.count == 1
             ? .known(campaigns[first]) : .ambiguous(places.map { campaigns[$0] })
+    }
+
+    /// The campaign that an offer of an app belongs to; nil when the catalog names none.
+    ///
+    /// - Parameters:
+    ///   - app: App Store id of the app.
+    ///   - offer: the offer as `store-notifications` has it, as `promotional:spring`.
+    public func campaign(app: Int64, offer: String) -> CatalogCampaign? {
+        placesByOffer[AppOffer(app: app, offer: offer)].map { campaigns[$0] }
+    }
+
+    /// The shortened source identifiers that stand for more than one campaign: by network, app and
+    /// text, in bytewise order.
+    public var suffixCollisions: [SuffixCollision] {
+        placesBySourceIdentifier.filter { $0.value.count > 1 }
+            .map { text, places in
+                SuffixCollision(
+                    network: text.network, app: text.app, suffix: text.campaign,
+                    campaigns: places.map { campaigns[$0] })
+            }
+            .sorted {
+                ($0.network, $0.app, $0.suffix) < ($1.network, $1.app, $1.suffix)
+            }
     }
 
     private static func index(
@@ -83,6 +119,23 @@ public struct Catalog: Sendable {
         }
         return places
     }
+}
+
+/// A shortened source identifier that more than one campaign of a network and app ends with.
+public struct SuffixCollision: Equatable, Sendable {
+    /// Id of the ad network, lower case.
+    public let network: String
+    /// App Store id of the advertised app.
+    public let app: Int64
+    /// The last digits, as a postback may carry them.
+    public let suffix: String
+    /// The campaigns, in the order of the catalog.
+    public let campaigns: [CatalogCampaign]
+}
+
+private struct AppOffer: Hashable {
+    var app: Int64
+    var offer: String
 }
 
 private struct CampaignText: Hashable {

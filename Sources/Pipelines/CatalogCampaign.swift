@@ -12,6 +12,15 @@ public struct CatalogCampaign: Equatable, Sendable {
     public let sourceIdentifier: String?
     /// Where the campaign's ads run.
     public let mediaSource: String?
+    /// Whom the campaign is run with or for, in the reader's own words.
+    public let partner: String?
+    /// The App Store offers that belong to the campaign, as `store-notifications` names them.
+    public let offers: [String]
+
+    /// What reports call the campaign: its source identifier, else its campaign id, else "".
+    public var fullIdentifier: String {
+        sourceIdentifier ?? campaignID.map { String($0) } ?? ""
+    }
 
     /// The texts by which a postback may name the source identifier: itself, and its last three and
     /// two digits, which is all that a small crowd lets through.

@@ -1,3 +1,6 @@
+internal import Crypto
+import Foundation
+
 extension Catalog {
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(["networks", "apps", "campaigns"])
@@ -29,7 +32,15 @@ extension ConfigurationNode {
         let mapping = try mapping(["name", "ad_signing_keys"])
         var keys: [PositionedText] = []
         for element in try mapping["ad_signing_keys"]?.elements() ?? [] {
-            keys.append(try element.positionedText("a public key"))
+            let key = try element.positionedText("a public key")
+            guard
+                Data(base64Encoded: key.text)
+                    .flatMap({ try? P256.Signing.PublicKey(derRepresentation: $0) }) != nil
+            else {
+                throw key.fault(
+                    "is no P-256 public key: give its SubjectPublicKeyInfo (DER) in base64")
+            }
+            keys.append(key)
         }
         return Catalog.Network(name: try mapping.required("name").name(), adSigningKeys: keys)
     }
@@ -45,6 +56,7 @@ extension ConfigurationNode {
     fileprivate func campaigns() throws(ConfigurationError) -> [CatalogCampaign] {
         var campaigns: [CatalogCampaign] = []
         var seen: Set<CampaignID> = []
+        var offers: Set<CampaignID> = []
         for element in try elements() {
             let campaign = try element.campaign()
             for (key, text) in campaign.ids
@@ -52,6 +64,12 @@ extension ConfigurationNode {
                 let words =
                     "\(key) '\(text)' belongs to an earlier campaign of this network and app"
                 throw element.badValue(words + ": give every campaign its own")
+            }
+            for offer in campaign.offers
+            where !offers.insert(CampaignID(campaign, offer: offer)).inserted {
+                throw element.badValue(
+                    "offer '\(offer)' is given to a campaign of this app already: give an offer to "
+                        + "one campaign")
             }
             campaigns.append(campaign)
         }
@@ -61,6 +79,7 @@ extension ConfigurationNode {
     private func campaign() throws(ConfigurationError) -> CatalogCampaign {
         let mapping = try mapping([
             "name", "network", "app", "campaign_id", "source_identifier", "media_source",
+            "partner", "offers",
         ])
         return CatalogCampaign(
             name: try mapping.required("name").name(),
@@ -68,8 +87,28 @@ extension ConfigurationNode {
             app: try mapping.required("app").app(),
             campaignID: try mapping["campaign_id"]?.integer(in: 1...100).asInt,
             sourceIdentifier: try mapping["source_identifier"]?.sourceIdentifier(),
-            mediaSource: try mapping["media_source"]?.name()
+            mediaSource: try mapping["media_source"]?.name(),
+            partner: try mapping["partner"]?.name(),
+            offers: try mapping["offers"]?.offers() ?? []
         )
+    }
+
+    private func offers() throws(ConfigurationError) -> [String] {
+        var offers: [String] = []
+        for element in try elements() { offers.append(try element.offer()) }
+        return offers
+    }
+
+    private func offer() throws(ConfigurationError) -> String {
+        let text = try name()
+        let isNamed = ["promotional:", "code:", "win_back:"].contains { kind in
+            text.hasPrefix(kind) && text.utf8.count > kind.utf8.count
+        }
+        guard isNamed || text == "introductory" else {
+            throw badValue(
+                "is '\(text)': write introductory, promotional:<id>, code:<name> or win_back:<id>")
+        }
+        return text
     }
 
     private func sourceIdentifier() throws(ConfigurationError) -> String {
@@ -95,6 +134,14 @@ private struct CampaignID: Hashable {
         app = campaign.app
         self.key = key
         self.text = text
+    }
+
+    /// Notifications name no network.
+    init(_ campaign: CatalogCampaign, offer: String) {
+        network = ""
+        app = campaign.app
+        key = "offers"
+        text = offer
     }
 }
 

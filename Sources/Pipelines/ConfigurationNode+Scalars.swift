@@ -99,7 +99,7 @@ extension ConfigurationNode {
         else {
             throw node.badValue("is no ad network: write its id, as example.skadnetwork")
         }
-        return text.lowercased()
+        return text.asciiLowercased
     }
 
     /// The App Store id of an app.

@@ -21,7 +21,7 @@ public struct Partner: Equatable, Sendable {
 
         /// Whether a postback of this network (in any case) and advertised app passes.
         public func admits(network: String, app: Int64) -> Bool {
-            (networks?.contains(network.lowercased()) ?? true) && (apps?.contains(app) ?? true)
+            (networks?.contains(network.asciiLowercased) ?? true) && (apps?.contains(app) ?? true)
         }
     }
 

@@ -63,7 +63,7 @@ extension ConfigurationNode {
     private func address() throws(ConfigurationError) -> PositionedText {
         let address = try positionedText("an address, as https://example.com/postbacks")
         let schemes = ["https://", "http://"]
-        let scheme = schemes.first { address.text.lowercased().hasPrefix($0) }
+        let scheme = schemes.first { address.text.asciiLowercased.hasPrefix($0) }
         let rest = address.text.dropFirst(scheme?.count ?? 0)
         let hasHost = rest.first.map { !"/?#:".contains($0) } ?? false
         let isVisible = address.text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }

@@ -23,7 +23,8 @@ struct WeirCommand: ParsableCommand {
             """,
         subcommands: [
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
-            DigestCommand.self, VerifyCommand.self, DecodeCommand.self, CheckCommand.self,
+            DigestCommand.self, ExportCommand.self, VerifyCommand.self, DecodeCommand.self,
+            CheckCommand.self,
             DemoCommand.self,
         ])
 

@@ -1,5 +1,6 @@
 import AggregateStore
 import Attestation
+import ConversionModels
 import EventLog
 import Foundation
 import GRDB
@@ -55,7 +56,10 @@ final class SampleStores {
     }
 
     /// Folds records into `postbacks.sqlite`.
-    func foldPostbacks(_ records: [Record], into name: String = "data") throws {
+    func foldPostbacks(
+        _ records: [Record], into name: String = "data", models: [ConversionModel] = [],
+        partners: [PartnerRule] = []
+    ) throws {
         let store = try AggregateStore(
             path: StoreSet.path(of: "postbacks", in: directory(name)), fold: PostbacksFold.self,
             topic: "postbacks", logIdentity: "log")
@@ -65,10 +69,17 @@ final class SampleStores {
         let fold = PostbacksFold(
             topic: "postbacks",
             configuration: .init(
-                maxRecordBytes: 1_048_576, trustsDevelopment: false, models: [], partners: []),
+                maxRecordBytes: 1_048_576, trustsDevelopment: false, models: models,
+                partners: partners),
             attestor: Attestor(keys: try TrustedKeys(), threadCount: 1), parser: parser,
             jwsParser: jwsParser, memory: try PostbackIDs(store: store))
         try run(fold, store, records, 100, "{}", window: nil)
+    }
+
+    /// Writes the file of a stream's store once more, as that of another stream.
+    func copy(_ stream: String, to other: String, in name: String = "data") throws {
+        let queue = try DatabaseQueue(path: StoreSet.path(of: stream, in: directory(name)))
+        try queue.vacuum(into: StoreSet.path(of: other, in: directory(name)))
     }
 
     /// Changes a store behind its back.

@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import Pipelines
 import Testing
 
@@ -39,18 +41,19 @@ struct CatalogTests {
 
     @Test("networks are found in any case, by name or by mapping, and apps by id")
     func names() throws {
+        let key = P256.Signing.PrivateKey().publicKey.derRepresentation.base64EncodedString()
         let catalog = try catalog(
             """
             networks:
               Abc.SKAdNetwork: Abc
-              com.example: {name: Example, ad_signing_keys: [KEY]}
+              com.example: {name: Example, ad_signing_keys: ["\(key)"]}
             apps: {525463029: Rides, "7": 0}
             """
         )
         #expect(catalog.networkName("abc.skadnetwork") == "Abc")
         #expect(catalog.networkName("ABC.skadnetwork") == "Abc")
         #expect(catalog.networkName("other") == nil)
-        #expect(catalog.networks["com.example"]?.adSigningKeys.map(\.text) == ["KEY"])
+        #expect(catalog.networks["com.example"]?.adSigningKeys.map(\.text) == [key])
         #expect(catalog.networks["com.example"]?.adSigningKeys.map(\.line) == [3])
         #expect(catalog.appName(525_463_029) == "Rides")
         #expect(catalog.appName(7) == "0")
@@ -77,6 +80,54 @@ struct CatalogTests {
         #expect(try names("7", app: 3) == ["fifth"])
         #expect(try names("", app: 3, as: .either) == ["sixth"], "a campaign without ids")
         #expect(try names("5239", app: 2) == [], "another app")
+    }
+
+    @Test("ids are lower-cased by ASCII letters only, and compare as bytes")
+    func asciiOnly() throws {
+        let catalog = try catalog("networks: {k.example: Kelvin}")
+        #expect(catalog.networkName("K.EXAMPLE") == "Kelvin")
+        #expect(catalog.networkName("\u{212A}.example") == nil)
+    }
+
+    @Test("only P-256 public keys sign ads: any other text is a fault at its line")
+    func signingKeys() throws {
+        let p384 = P384.Signing.PrivateKey().publicKey.derRepresentation.base64EncodedString()
+        let p192 =
+            "MEkwEwYHKoZIzj0CAQYIKoZIzj0DAQEDMgAEMyHD625uvsmGq4C43cQ9BnfN2xslVT5V1nOmAMP6qaRRUll3"
+            + "PB1JYmgSm+62sosG"
+        let raw = P256.Signing.PrivateKey().publicKey.x963Representation.base64EncodedString()
+        for key in [p384, p192, raw, "KEY"] {
+            let words = try fault(
+                "networks:\n  a:\n    name: x\n    ad_signing_keys:\n      - \"\(key)\"\n")
+            #expect(
+                words == "catalog.yaml:5: networks.a.ad_signing_keys[0]: is no P-256 public key:"
+                    + " give its SubjectPublicKeyInfo (DER) in base64")
+        }
+    }
+
+    @Test("an offer of an app is its campaign, of that app only")
+    func offers() throws {
+        let catalog = try catalog(
+            """
+            campaigns:
+              - {name: spring, network: n, app: 1, partner: Agency,
+                 offers: [introductory, "promotional:a", "code:B", "win_back:c"]}
+            """
+        )
+        for offer in ["introductory", "promotional:a", "code:B", "win_back:c"] {
+            #expect(catalog.campaign(app: 1, offer: offer)?.name == "spring")
+        }
+        #expect(catalog.campaign(app: 2, offer: "introductory") == nil)
+        #expect(catalog.campaign(app: 1, offer: "promotional:A") == nil)
+        #expect(catalog.campaigns.map(\.partner) == ["Agency"])
+    }
+
+    @Test("what several campaigns end with is listed, by network, app and digits")
+    func collisions() throws {
+        let collisions = try catalog(campaigns).suffixCollisions
+        #expect(collisions.map(\.suffix) == ["39"])
+        #expect(collisions.map(\.app) == [1])
+        #expect(collisions.first?.campaigns.map(\.name) == ["second", "third"])
     }
 
     @Test(
@@ -133,6 +184,17 @@ struct CatalogTests {
                     + "  - {name: b, network: N, app: 1, campaign_id: 5}\n",
                 "catalog.yaml:3: campaigns[1]: campaign_id '5' belongs to an earlier campaign of this"
                     + " network and app: give every campaign its own"
+            ),
+            (
+                "campaigns:\n  - name: a\n    network: n\n    app: 1\n    offers: [code]\n",
+                "catalog.yaml:5: campaigns[0].offers[0]: is 'code': write introductory,"
+                    + " promotional:<id>, code:<name> or win_back:<id>"
+            ),
+            (
+                "campaigns:\n  - {name: a, network: n, app: 1, offers: [introductory]}\n"
+                    + "  - {name: b, network: m, app: 1, offers: [introductory]}\n",
+                "catalog.yaml:3: campaigns[1]: offer 'introductory' is given to a campaign of this app"
+                    + " already: give an offer to one campaign"
             ),
         ]
     )

@@ -146,4 +146,19 @@ struct PipelineDirectoryTests {
         }
         #expect(fault?.hasPrefix("bids.yaml:1: a\\nb\\u{1B}b: unknown key") == true)
     }
+
+    @Test("apps are found by bundle id, whatever else the file of notifications says")
+    func bundles() throws {
+        let pipelines = try TemporaryPipelines([
+            "store-notifications.yaml": """
+            topic: store-notifications
+            apps:
+              - {bundle_id: com.example.rides, app_apple_id: 525463029, shared_secrets: [x]}
+              - {bundle_id: com.example.none}
+            """
+        ])
+        #expect(
+            try pipelines.read { try $0.appsByBundle() } == ["com.example.rides": 525_463_029])
+        #expect(try TemporaryPipelines().read { try $0.appsByBundle() } == [:])
+    }
 }

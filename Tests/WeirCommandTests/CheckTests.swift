@@ -50,6 +50,26 @@ struct CheckTests {
         #expect(words(report).first?.contains("postbacks.yaml:1") == true)
     }
 
+    @Test("campaigns whose last digits collide are warned of, and nothing is wrong")
+    func collidingCampaigns() throws {
+        let place = try TemporaryPlace()
+        for (name, text) in [("bids.yaml", ""), ("postbacks.yaml", "")] {
+            try place.write(text, to: name)
+        }
+        try place.write(
+            """
+            campaigns:
+              - {name: one, network: n, app: 1, source_identifier: "5239"}
+              - {name: two, network: n, app: 1, source_identifier: "7239"}
+            """, to: "catalog.yaml")
+        var report = CheckReport()
+        report.check(PipelineDirectory(place.path))
+        #expect(report.wrongCount == 0)
+        let warnings = report.text.split(separator: "\n").filter { $0.hasPrefix("warning: ") }
+        #expect(warnings.count == 2)
+        #expect(warnings.first?.contains("'239' is ambiguous: 'one', 'two' end with it") == true)
+    }
+
     @Test("a store that goes on where the log does is right")
     func rightStore() throws {
         let place = try TemporaryPlace()

@@ -1,4 +1,5 @@
 import Inspection
+import Pipelines
 import Testing
 
 @testable import weir
@@ -43,6 +44,59 @@ struct CommandLineTests {
                 .init(column: "seat", value: "a=b"), .init(column: "app_id", value: "1"),
             ])
         #expect(command.data.directories == ["x", "y"])
+    }
+
+    @Test("the options of a funnel become its question, with the configuration's names and trust")
+    func funnelOptions() throws {
+        let place = try TemporaryPlace()
+        for (name, text) in [
+            ("bids.yaml", ""), ("postbacks.yaml", "trust_development: true"),
+            ("catalog.yaml", "apps: {7: Seven}"),
+        ] {
+            try place.write(text, to: name)
+        }
+        func query(_ arguments: String...) throws -> FunnelQuery? {
+            try (WeirCommand.parseAsRoot(["dump", "funnel"] + arguments) as? DumpCommand)?
+                .funnelQuery()
+        }
+        let question = try #require(
+            try query("--by", "day,name", "--date", "install", "--pipelines", place.path))
+        #expect(question.query.grouping == .columns(["day", "name"]))
+        #expect(question.dateRule == .install)
+        #expect(question.trustsDevelopment)
+        #expect(question.catalog.appName(7) == "Seven")
+        #expect(try query("--pipelines", place.path)?.dateRule == .arrival)
+        #expect(throws: CommandError.self) {
+            try query("--date", "noon", "--pipelines", place.path)
+        }
+        #expect(throws: ConfigurationError.self) {
+            try query("--pipelines", "\(place.path)/none")
+        }
+    }
+
+    @Test("an export has one of the known profiles")
+    func exportOptions() throws {
+        func query(_ profile: String) throws -> ExportQuery? {
+            let command = try WeirCommand.parseAsRoot([
+                "export", "postbacks", "--profile", profile, "--partner", "acme", "--since", "5",
+            ])
+            return try (command as? ExportCommand)?.query()
+        }
+        #expect(try query("adjust")?.profile == .adjust)
+        #expect(try query("singular")?.partner == "acme")
+        #expect(try query("appsflyer")?.sinceMilliseconds == 5)
+        #expect(throws: CommandError.self) { try query("branch") }
+    }
+
+    @Test("a flag is set by its option, or by a variable that says yes")
+    func flags() throws {
+        #expect(try Environment([:]).isSet("WEIR_NAMES", option: true))
+        #expect(try !Environment([:]).isSet("WEIR_NAMES", option: false))
+        #expect(try Environment(["WEIR_NAMES": "1"]).isSet("WEIR_NAMES", option: false))
+        #expect(try !Environment(["WEIR_NAMES": "no"]).isSet("WEIR_NAMES", option: false))
+        #expect(throws: CommandError.self) {
+            try Environment(["WEIR_NAMES": "maybe"]).isSet("WEIR_NAMES", option: false)
+        }
     }
 
     @Test("bad questions end with 64, what fails with 1")

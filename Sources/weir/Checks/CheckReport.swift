@@ -4,6 +4,8 @@ struct CheckReport {
     enum Finding: Equatable {
         case right(String)
         case wrong(String)
+        /// Allowed, and probably not what was meant.
+        case doubtful(String)
     }
 
     private(set) var findings: [Finding] = []
@@ -17,11 +19,14 @@ struct CheckReport {
             switch finding {
             case .right(let words): "ok: \(words)\n"
             case .wrong(let words): "wrong: \(words)\n"
+            case .doubtful(let words): "warning: \(words)\n"
             }
         }.joined()
     }
 
     mutating func note(right words: String) { findings.append(.right(words)) }
+
+    mutating func note(doubtful words: String) { findings.append(.doubtful(words)) }
 
     mutating func note(wrong words: String) { findings.append(.wrong(words)) }
 }

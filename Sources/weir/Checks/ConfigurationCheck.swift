@@ -10,14 +10,25 @@ extension CheckReport {
         guard faults.isEmpty else { return }
         do throws(ConfigurationError) {
             _ = try TrustedKeys(configured: directory.postbacks().trustedKeys)
-            _ = try AdSigningKeys.keys(of: directory.catalog())
+            let catalog = try directory.catalog()
+            _ = try AdSigningKeys.keys(of: catalog)
             let models = try directory.conversionModels().count
             let partners = try directory.partners().count
             note(
                 right: "configuration \(directory.path): bids, impressions, overlay-clicks, "
                     + "postbacks, \(models) conversion models, \(partners) partners")
+            for collision in catalog.suffixCollisions { note(doubtful: collision.words) }
         } catch {
             note(wrong: error.description)
         }
+    }
+}
+
+extension SuffixCollision {
+    fileprivate var words: String {
+        let names = campaigns.map { "'\($0.name)'" }.joined(separator: ", ")
+        return
+            "catalog: a postback of \(network) for app \(app) that carries '\(suffix)' is ambiguous: "
+            + "\(names) end with it; give them source identifiers that end differently"
     }
 }

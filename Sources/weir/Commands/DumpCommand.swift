@@ -1,5 +1,6 @@
 import ArgumentParser
 import Inspection
+import Pipelines
 
 /// `weir dump`
 struct DumpCommand: ParsableCommand {
@@ -7,12 +8,18 @@ struct DumpCommand: ParsableCommand {
         commandName: "dump",
         abstract: "Prints an aggregate.",
         discussion: """
-            Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")).
+            Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
             that end in _micros are millionths of the currency's unit. Aggregates are hourly: --since and \
             --until look at the hour's beginning. Of several --data, the copy of \
             a partition that is folded furthest counts.
+
+            --names adds the catalog's names: network, app, and of the campaign name, media_source and \
+            partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
+            campaigns of the catalog end with the shortened identifier of a postback.
+
+            funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns.
             """)
 
     @Argument(help: "Name of the dump.")
@@ -29,16 +36,53 @@ struct DumpCommand: ParsableCommand {
             "Only rows with this value in this column; may be given several times.",
             valueName: "column=value"))
     var conditions: [String] = []
+    @Flag(help: "Add names from the catalog (WEIR_NAMES=1).")
+    var names = false
+    @Option(
+        help: """
+            Of the funnel: the day of postbacks, arrival (default) or install, the latest day on which \
+            the app may have been installed.
+            """)
+    var date: String?
     @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
 
     func run() throws {
         let format = try Environment().format(format, default: DumpFormat.table)
-        let dump = try StoreSet(directories: data.directories).dump(query())
         let output = BufferedOutput()
-        try dump.write(as: format) { (piece) throws(CommandError) in try output.write(piece) }
-        try output.flush()
+        let sink = { (piece: [UInt8]) throws(CommandError) in try output.write(piece) }
+        if name == Funnel.name {
+            let funnel = try StoreSet(directories: data.directories).funnel(funnelQuery())
+            try funnel.table.write(as: format, to: sink)
+            try output.flush()
+            funnel.notices.forEach(Notice.write)
+        } else {
+            try dump().write(as: format, to: sink)
+            try output.flush()
+        }
+    }
+
+    private func dump() throws -> Dump {
+        guard date == nil else {
+            throw CommandError.usage(
+                "--date is of the funnel: \(name) goes by the hour of its records")
+        }
+        let dump = try StoreSet(directories: data.directories).dump(query())
+        guard try Environment().isSet("WEIR_NAMES", option: names) else { return dump }
+        return dump.named(by: try pipelines.catalog(), appsByBundle: try pipelines.appsByBundle())
+    }
+
+    /// The question that the options ask of the funnel.
+    func funnelQuery() throws -> FunnelQuery {
+        guard let rule = FunnelQuery.DateRule(rawValue: date ?? "arrival") else {
+            throw CommandError.usage("no --date '\(date ?? "")': there are arrival and install")
+        }
+        return FunnelQuery(
+            query: try query(), dateRule: rule, catalog: try pipelines.catalog(),
+            trustsDevelopment: try pipelines.trustsDevelopment(),
+            appsByBundle: try pipelines.appsByBundle())
     }
 
     /// The question that the options ask.
@@ -55,5 +99,23 @@ struct DumpCommand: ParsableCommand {
                 column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
         }
         return query
+    }
+}
+
+extension Funnel {
+    /// What a reader should know beside the rows.
+    fileprivate var notices: [String] {
+        var notices: [String] = []
+        if !missingStreams.isEmpty {
+            notices.append(
+                "no store of \(missingStreams.joined(separator: ", ")): what comes of them is 0 here"
+            )
+        }
+        if !unknownBundles.isEmpty {
+            notices.append(
+                "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
+                    + "store-notifications.yaml has this bundle_id with its app_apple_id")
+        }
+        return notices
     }
 }

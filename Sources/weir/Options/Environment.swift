@@ -36,12 +36,13 @@ struct Environment {
         option ?? self["WEIR_TOPICS"] ?? "topics"
     }
 
-    /// Whether a variable says yes; false when it is not set.
-    func flag(_ name: String) throws(CommandError) -> Bool {
-        switch self[name] {
-        case "1", "true", "yes": true
-        case nil, "0", "false", "no": false
-        case let word?: throw .usage("\(name) is '\(word)': write true or false")
+    /// Whether a flag is set: by its option, or by a variable of 1, true or yes.
+    func isSet(_ variable: String, option: Bool) throws(CommandError) -> Bool {
+        guard !option, let word = self[variable] else { return option }
+        switch word {
+        case "1", "true", "yes": return true
+        case "0", "false", "no": return false
+        default: throw .usage("\(variable) is '\(word)': write 1 or 0")
         }
     }
 

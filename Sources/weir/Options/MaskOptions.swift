@@ -11,7 +11,7 @@ struct MaskOptions: ParsableArguments {
 
     /// What hides the secrets of a topic's records; nil when they are to be shown.
     func mask(topic: String) throws(CommandError) -> SecretMask? {
-        guard !unmasked, try !Environment().flag("WEIR_UNMASKED") else { return nil }
+        guard try !Environment().isSet("WEIR_UNMASKED", option: unmasked) else { return nil }
         return SecretMask(topic: topic)
     }
 }

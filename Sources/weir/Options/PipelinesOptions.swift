@@ -12,6 +12,26 @@ struct PipelinesOptions: ParsableArguments {
 
     /// The directory of the configuration, there or not.
     var directory: PipelineDirectory { PipelineDirectory(Environment().pipelines(pipelines)) }
+
+    /// Whether there is a configuration; the one that nobody named need not be there.
+    private var isConfigured: Bool {
+        directory.exists || pipelines != nil || Environment()["WEIR_PIPELINES"] != nil
+    }
+
+    /// The catalog; an empty one where there is no configuration.
+    func catalog() throws(ConfigurationError) -> Catalog {
+        isConfigured ? try directory.catalog() : Catalog()
+    }
+
+    /// App Store ids of the configured apps by bundle id.
+    func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
+        isConfigured ? try directory.appsByBundle() : [:]
+    }
+
+    /// Whether postbacks of the verdict `development` are trusted.
+    func trustsDevelopment() throws(ConfigurationError) -> Bool {
+        isConfigured ? try directory.postbacks().trustDevelopment : false
+    }
 }
 
 extension PipelineDirectory {

@@ -1,0 +1,83 @@
+import AggregateStore
+import JSONReader
+import Pipelines
+import Streams
+
+/// What an export of postbacks left out.
+public struct ExportOmissions: Equatable, Sendable {
+    /// Postbacks of AdAttributionKit, which the profiles have no columns for.
+    public internal(set) var adAttributionKit = 0
+    /// Postbacks that arrived at another time than was asked for.
+    public internal(set) var otherTimes = 0
+}
+
+/// What is asked of an export.
+public struct ExportQuery: Sendable {
+    /// Whose column names it has.
+    public var profile: ExportProfile
+    /// Only what this partner got; nil for what any partner got.
+    public var partner: String?
+    /// Only postbacks that arrived at this time or later; milliseconds since 1970.
+    public var sinceMilliseconds: Int64?
+    /// Only postbacks that arrived before this time.
+    public var untilMilliseconds: Int64?
+
+    /// Asks for an export.
+    public init(
+        profile: ExportProfile, partner: String? = nil, sinceMilliseconds: Int64? = nil,
+        untilMilliseconds: Int64? = nil
+    ) {
+        self.profile = profile
+        self.partner = partner
+        self.sinceMilliseconds = sinceMilliseconds
+        self.untilMilliseconds = untilMilliseconds
+    }
+
+    func includes(timeMilliseconds: Int64) -> Bool {
+        timeMilliseconds >= sinceMilliseconds ?? .min
+            && untilMilliseconds.map { timeMilliseconds < $0 } ?? true
+    }
+}
+
+extension StoreSet {
+    /// The decoded postbacks of SKAdNetwork that partners got, one row a postback: its best copy, with
+    /// the names that the catalog has today. By partition and offset.
+    ///
+    /// - Throws: `noStore` when there is no store of postbacks.
+    public func export(
+        _ query: ExportQuery, catalog: Catalog
+    ) throws(InspectionError) -> (table: ReportTable, omissions: ExportOmissions) {
+        let columns = query.profile.columns
+        var rows: [[ReportValue]] = []
+        var omissions = ExportOmissions()
+        try view(of: [PostbacksFold.streamName]) { view in
+            let copies = view.copies.flatMap { copy in
+                copy.partitions.map { ($0.partition, copy.snapshot) }
+            }
+            guard let parser = JSONParser() else {
+                throw StoreError.backend(
+                    operation: "read", path: "outbox", detail: "no memory for a JSON parser")
+            }
+            for (partition, snapshot) in copies.sorted(by: { $0.0 < $1.0 }) {
+                try snapshot.forEachPublishedPostback(of: partition, partner: query.partner) {
+                    published in
+                    let bytes = Array(published.document.utf8)
+                    let postback = try bytes.withUnsafeBytes { bytes in
+                        ExportedPostback(published, try parser.parse(bytes), catalog)
+                    }
+                    guard let postback else {
+                        omissions.adAttributionKit += 1
+                        return
+                    }
+                    guard query.includes(timeMilliseconds: postback.receivedMilliseconds) else {
+                        omissions.otherTimes += 1
+                        return
+                    }
+                    rows.append(columns.map { $0.value(postback) })
+                }
+            }
+        }
+        let table = ReportTable(columns: columns.map { .init($0.name) }, rows: rows)
+        return (table, omissions)
+    }
+}

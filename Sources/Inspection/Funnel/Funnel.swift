@@ -1,0 +1,62 @@
+import AggregateStore
+import Streams
+
+/// From the bid to what the app earned: one row a day and campaign, joined from the stores of all
+/// streams. Every column's formula is in `docs/funnel.md`.
+public struct Funnel: Sendable {
+    /// The rows.
+    public let table: ReportTable
+    /// The streams that have no store: what comes of them is 0.
+    public let missingStreams: [String]
+    /// Bundle ids of notifications that no app of the configuration has: they are left out.
+    public let unknownBundles: [String]
+
+    /// The name of the dump.
+    public static let name = "funnel"
+
+    /// The columns that rows can be put together by, in the order in which they are sorted.
+    static let columns = [
+        DumpColumn("day", .text), DumpColumn("ad_network_id", .text),
+        DumpColumn("app_id", .integer),
+        DumpColumn("campaign", .text), DumpColumn("name", .text), DumpColumn("media_source", .text),
+    ]
+    static let dayPlace = 0
+
+    init(_ fold: FunnelFold, watermarkMilliseconds: Int64?, missingStreams: [String]) {
+        self.missingStreams = missingStreams
+        unknownBundles = fold.unknownBundles.sorted {
+            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }
+        let keys = fold.selection.columns.map { column in
+            ReportTable.Column(column.name, isNumber: column.kind == .integer)
+        }
+        table = ReportTable(
+            columns: keys + FunnelRow.columns(fold.dateRule),
+            rows: fold.groups.map { group in
+                FunnelRow(
+                    group.columns, group.sums, sales: fold.sales(of: group),
+                    watermarkMilliseconds: watermarkMilliseconds)
+            }
+            .filter(\.isAnything)
+            .map { $0.values(fold.dateRule) })
+    }
+}
+
+extension StoreSet {
+    /// Reads the funnel from the stores.
+    ///
+    /// - Throws: `noStore` when there is none of any stream; `unknownColumn` and `badCondition` for
+    ///   what cannot be asked.
+    public func funnel(_ query: FunnelQuery) throws(InspectionError) -> Funnel {
+        let selection = try RowSelection(query.query, of: Funnel.columns)
+        return try view(of: FunnelSource.streams) { view in
+            var fold = FunnelFold(query, selection)
+            for copy in view.copies { try fold.add(copy) }
+            let watermarks = view.copies.filter { $0.stream == PostbacksFold.streamName }
+                .flatMap { $0.partitions.map(\.watermarkMilliseconds) }
+            return Funnel(
+                fold, watermarkMilliseconds: watermarks.max(),
+                missingStreams: FunnelSource.streams.filter { !view.streams.contains($0) })
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import AggregateStore
+import ConversionModels
+import Pipelines
+import Streams
+
+/// A row of `postbacks` that counts in the funnel: trusted and winning.
+private struct WinningPostbacks {
+    private(set) var count: Int128
+    private(set) var nullValues: Int128
+    let kind: CampaignIDKind
+    /// Re-engagements install nothing, and the windows of development devices last minutes.
+    let hasInstall: Bool
+
+    init?(_ columns: [StoredValue], _ measures: [Int64], trustsDevelopment: Bool) {
+        let names = FunnelSource.postbacks.columns.map(\.name)
+        func value(_ name: String) -> StoredValue {
+            names.firstIndex(of: name).map { columns[$0] } ?? .text("")
+        }
+        let verdict = value("verdict").text
+        let isTrusted = verdict == "valid" || (trustsDevelopment && verdict == "development")
+        guard isTrusted, value("did_win").integer != 0, measures.contains(where: { $0 != 0 })
+        else { return nil }
+        count = Int128(measures[0])
+        nullValues = Int128(measures[1])
+        kind = CampaignIDKind(framework: value("framework").text, version: value("version").text)
+        conversionType = value("conversion_type").text
+        hasInstall = conversionType != "re-engagement" && verdict != "development"
+        hour = value("hour").text
+        network = value("ad_network_id").text
+        campaign = value("campaign").text
+        app = value("app_id").integer
+        sourceApp = value("source_app_id").integer
+        sequenceIndex = value("sequence_index").integer
+    }
+
+    let conversionType: String
+    let hour: String
+    let network: String
+    let campaign: String
+    let app: Int64
+    let sourceApp: Int64
+    let sequenceIndex: Int64
+
+    /// Adds the same columns' row of another partition.
+    mutating func add(_ other: WinningPostbacks) {
+        count += other.count
+        nullValues += other.nullValues
+    }
+
+    var timing: PostbackTiming { PostbackTiming(kind, sequenceIndex: sequenceIndex) }
+
+    /// What decoded events have in common with the postbacks that they come from.
+    var decodedKey: RowKeyBytes {
+        RowKeyBytes([
+            .text(hour), .text(network), .text(campaign), .integer(app), .integer(sourceApp),
+            .integer(sequenceIndex),
+        ])
+    }
+}
+
+/// What is known of the postbacks that decoded events come from, whose rows do not say it.
+private struct DecodedOrigin {
+    private var kinds: PostbackKinds = []
+    private(set) var hasInstall = false
+
+    mutating func add(_ row: WinningPostbacks) {
+        kinds.insert(PostbackKinds(row.kind))
+        hasInstall = hasInstall || row.hasInstall
+    }
+
+    /// Which id their campaign is.
+    var kind: CampaignIDKind {
+        switch kinds {
+        case .upTo3: .campaignID
+        case .from4: .sourceIdentifier
+        default: .either
+        }
+    }
+}
+
+extension FunnelFold {
+    mutating func addPostbacks(_ copy: StoreView.Copy) throws {
+        var rows: [RowKeyBytes: WinningPostbacks] = [:]
+        try copy.snapshot.forEachRow(of: FunnelSource.postbacks, partitions: copy.numbers) {
+            columns, measures in
+            guard
+                let row = WinningPostbacks(
+                    columns, measures, trustsDevelopment: trustsDevelopment)
+            else { return }
+            let key = RowKeyBytes(columns)
+            if rows[key]?.add(row) == nil { rows[key] = row }
+        }
+        let zeros = dateRule == .install ? try fineZeros(copy) : [:]
+        var origins: [RowKeyBytes: DecodedOrigin] = [:]
+        for (key, row) in rows {
+            add(row, allAreZero: zeros[key] == row.count)
+            origins[row.decodedKey, default: DecodedOrigin()].add(row)
+        }
+        try addDecodedEvents(copy, origins)
+    }
+
+    private mutating func add(_ row: WinningPostbacks, allAreZero: Bool) {
+        let place = datedPlace(
+            hour: row.hour, network: row.network, app: row.app, campaign: row.campaign,
+            kind: row.kind, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
+        let interval = installInterval(of: row, allAreZero: allAreZero)
+        add(place) { sums in
+            sums.add(row.count, to: .postbacks)
+            sums.add(row.nullValues, to: .nullValues)
+            if row.sequenceIndex == 0 {
+                switch row.conversionType {
+                case "download": sums.add(row.count, to: .installs)
+                case "redownload": sums.add(row.count, to: .redownloads)
+                default: sums.add(row.count, to: .reengagements)
+                }
+            }
+            if !place.day.isEmpty { sums.note(day: place.day, kinds: PostbackKinds(row.kind)) }
+            sums.note(installs: interval)
+        }
+    }
+
+    private mutating func addDecodedEvents(
+        _ copy: StoreView.Copy, _ origins: [RowKeyBytes: DecodedOrigin]
+    ) throws {
+        try copy.snapshot.forEachRow(
+            of: FunnelSource.decodedEvents, partitions: copy.numbers
+        ) { columns, measures in
+            let key = RowKeyBytes(Array(columns[0...5]))
+            let origin = origins[key] ?? DecodedOrigin()
+            let place = datedPlace(
+                hour: columns[0].text, network: columns[1].text, app: columns[3].integer,
+                campaign: columns[2].text, kind: origin.kind,
+                sequenceIndex: columns[5].integer, hasInstall: origin.hasInstall)
+            add(place) { sums in
+                sums.add(
+                    revenueMinMicros: measures[0], max: measures[1], currency: columns[6])
+            }
+        }
+    }
+
+    /// The place of postbacks: their hour of arrival, or the hour of the latest possible install.
+    ///
+    /// The latest install lies whole hours before the arrival, so that its hour and day are exact
+    /// although stores know the hour of the arrival only.
+    private mutating func datedPlace(
+        hour text: String, network: String, app: Int64, campaign: String, kind: CampaignIDKind,
+        sequenceIndex: Int64, hasInstall: Bool
+    ) -> Place {
+        let arrival = hours.hour(text)
+        var time: Int64? = arrival.milliseconds
+        var day = arrival.day
+        if dateRule == .install {
+            time =
+                hasInstall
+                ? PostbackTiming(kind, sequenceIndex: sequenceIndex).latestInstall(
+                    received: arrival.milliseconds) : nil
+            day = time.map { String(Hour(containing: $0).text.prefix { $0 != "T" }) } ?? ""
+        }
+        return Place(
+            timeMilliseconds: time, day: day, network: network, app: app, campaign: campaign,
+            kind: kind)
+    }
+
+    private mutating func installInterval(
+        of row: WinningPostbacks, allAreZero: Bool
+    ) -> InstallInterval {
+        guard dateRule == .install, row.hasInstall else { return InstallInterval() }
+        let arrival = hours.hour(row.hour).milliseconds
+        let window = row.timing.installWindow(
+            received: arrival, fineIsZero: allAreZero, reEngagement: false, development: false)
+        guard let latest = window.latest else { return InstallInterval() }
+        return InstallInterval(earliest: window.earliest, latest: latest + Hour.milliseconds)
+    }
+
+    /// How many postbacks of each row of `postbacks` have the fine value 0: up to 3.0 only theirs say
+    /// when the app was installed at the earliest.
+    private func fineZeros(_ copy: StoreView.Copy) throws -> [RowKeyBytes: Int128] {
+        let width = FunnelSource.postbacks.columns.count
+        var zeros: [RowKeyBytes: Int128] = [:]
+        try copy.snapshot.forEachRow(
+            of: FunnelSource.conversionValues, partitions: copy.numbers
+        ) { columns, measures in
+            guard columns[width] == .text("fine"), columns[width + 1] == .text("0") else { return }
+            zeros[RowKeyBytes(Array(columns[..<width])), default: 0] += Int128(measures[0])
+        }
+        return zeros
+    }
+}
+
+extension PostbackTiming {
+    fileprivate func latestInstall(received: Int64) -> Int64? {
+        installWindow(received: received, fineIsZero: true, reEngagement: false, development: false)
+            .latest
+    }
+}

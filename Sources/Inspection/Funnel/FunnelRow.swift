@@ -1,0 +1,106 @@
+import AggregateStore
+import Streams
+
+/// A row of the funnel: its sums, and what is worked out from them.
+struct FunnelRow {
+    private let columns: [StoredValue]
+    private let sums: FunnelSums
+    private let sales: AppSales
+    private let watermarkMilliseconds: Int64?
+
+    init(
+        _ columns: [StoredValue], _ sums: FunnelSums, sales: AppSales,
+        watermarkMilliseconds: Int64?
+    ) {
+        self.columns = columns
+        self.sums = sums
+        self.sales = sales
+        self.watermarkMilliseconds = watermarkMilliseconds
+    }
+
+    /// False for a row of zeros.
+    var isAnything: Bool { sums.isAnything || sales.refunds != 0 || sales.sales != 0 }
+
+    /// The columns behind those that rows are put together by.
+    static func columns(_ dateRule: FunnelQuery.DateRule) -> [ReportTable.Column] {
+        let names =
+            [
+                "bids", "overlay_requested", "overlay_eligible", "wins", "presented", "viewed",
+                "clicks", "automatic_clicks", "installs", "redownloads", "reengagements",
+                "postbacks", "null_values", "null_rate", "revenue_min_micros",
+                "revenue_max_micros", "cost_micros", "win_rate", "ctr", "install_rate", "cpi",
+                "roas_min", "roas_max", "app_refunds", "app_refund_rate",
+            ] + (dateRule == .install ? ["install_earliest", "install_latest"] : []) + ["maturity"]
+        return names.map { ReportTable.Column($0, isNumber: true) }
+    }
+
+    /// A value for each column.
+    func values(_ dateRule: FunnelQuery.DateRule) -> [ReportValue] {
+        let keys = columns.map { value -> ReportValue in
+            switch value {
+            case .text(let text): .text(text)
+            case .integer(let integer): .integer(Int128(integer))
+            }
+        }
+        let counts = FunnelSums.Count.allCases.map { ReportValue.integer(sums[$0]) }
+        return keys + counts + money
+            + (dateRule == .install ? installInterval : []) + [maturity]
+    }
+
+    private var money: [ReportValue] {
+        [
+            Self.rate(sums[.nullValues], sums[.postbacks]),
+            .money(MoneyByCurrency(sums.revenueMinMicros)),
+            .money(MoneyByCurrency(sums.revenueMaxMicros)),
+            // A CPM price is that of a thousand impressions: fractions of a micro are cut off.
+            .money(MoneyByCurrency(sums.billedPriceMicros.mapValues { $0 / 1000 })),
+            Self.rate(sums[.wins], sums[.bids]),
+            Self.rate(sums[.clicks], sums[.presented]),
+            Self.rate(sums[.installs], sums[.clicks]),
+            costPerInstall,
+            returnOnCost(sums.revenueMinMicros),
+            returnOnCost(sums.revenueMaxMicros),
+            .integer(sales.refunds),
+            Self.rate(sales.refunds, sales.sales),
+        ]
+    }
+
+    /// What an install cost, in units of the one currency of the cost.
+    private var costPerInstall: ReportValue {
+        guard let cost = sums.billedPriceMicros.only else { return .null }
+        return Self.rate(cost.value, sums[.installs] * Self.billedMicrosInUnit)
+    }
+
+    /// Revenue for cost, where both are in one and the same currency.
+    private func returnOnCost(_ revenue: [StoredValue: Int128]) -> ReportValue {
+        guard let cost = sums.billedPriceMicros.only, let revenue = revenue.only,
+            cost.key == revenue.key
+        else { return .null }
+        return Self.rate(revenue.value * 1000, cost.value)
+    }
+
+    /// A unit of cost in the millionths of CPM prices.
+    private static let billedMicrosInUnit: Int128 = 1_000_000_000
+
+    private var installInterval: [ReportValue] {
+        [sums.installs.earliestMilliseconds, sums.installs.latestMilliseconds].map { time in
+            time.map { .text(UTC.text(milliseconds: $0)) } ?? .null
+        }
+    }
+
+    private var maturity: ReportValue {
+        guard let watermarkMilliseconds else { return .null }
+        let windows = PostbackKinds.windows(
+            of: sums.kindsByDay, closedAt: watermarkMilliseconds)
+        return Self.rate(windows.closed, windows.all)
+    }
+
+    private static func rate(_ numerator: Int128, _ denominator: Int128) -> ReportValue {
+        ExactRatio(numerator, denominator).map { .decimal($0.text) } ?? .null
+    }
+}
+
+extension Dictionary {
+    /// The one element; nil when there is none or more than one.
+    fileprivate var only: Element? { count == 1 ? first : nil }
+}

@@ -1,0 +1,97 @@
+import AggregateStore
+import Pipelines
+
+extension Dump {
+    /// The dump with the catalog's names behind its columns: `network`, `app`, and for the campaign
+    /// `name`, `media_source` and `partner`. Empty where the catalog has none.
+    ///
+    /// A name is there only when the columns are that it is found by: the network, the app, and for
+    /// the campaign both with the campaign's id. In `store-notifications` an app is found by its
+    /// bundle id, and a campaign by app and offer.
+    ///
+    /// - Parameters:
+    ///   - catalog: the names.
+    ///   - appsByBundle: App Store ids by bundle id.
+    public func named(by catalog: Catalog, appsByBundle: [String: Int64]) -> Dump {
+        var naming = DumpNaming(self, catalog: catalog, appsByBundle: appsByBundle)
+        guard !naming.columns.isEmpty else { return self }
+        return Dump(
+            columns: columns + naming.columns.map { DumpColumn($0, .text) }, measures: measures,
+            rows: rows.map { row in
+                Row(
+                    columns: row.columns + naming.names(of: row).map { .text($0) },
+                    measures: row.measures)
+            })
+    }
+}
+
+/// Which names the rows of a dump can have, and where what they are found by stands.
+private struct DumpNaming {
+    private let catalog: Catalog
+    private let appsByBundle: [String: Int64]
+    private let places: [String: Int]
+    private var campaigns: CampaignNames
+
+    init(_ dump: Dump, catalog: Catalog, appsByBundle: [String: Int64]) {
+        self.catalog = catalog
+        self.appsByBundle = appsByBundle
+        campaigns = CampaignNames(catalog)
+        places = Dictionary(uniqueKeysWithValues: dump.columns.enumerated().map { ($1.name, $0) })
+    }
+
+    private func has(_ columns: String...) -> Bool {
+        columns.allSatisfy { places[$0] != nil }
+    }
+
+    private var hasApp: Bool { has("app_id") || has("bundle_id") }
+    private var hasCampaign: Bool { has("ad_network_id", "app_id", "campaign") }
+    private var hasOffer: Bool { has("bundle_id", "offer") }
+
+    var columns: [String] {
+        (has("ad_network_id") ? ["network"] : []) + (hasApp ? ["app"] : [])
+            + (hasCampaign || hasOffer ? ["name", "media_source", "partner"] : [])
+    }
+
+    mutating func names(of row: Dump.Row) -> [String] {
+        let network = text("ad_network_id", of: row)
+        let app = integer("app_id", of: row) ?? appsByBundle[text("bundle_id", of: row)] ?? 0
+        var names: [String] = []
+        if has("ad_network_id") { names.append(catalog.networkName(network) ?? "") }
+        if hasApp { names.append(catalog.appName(app) ?? "") }
+        if hasCampaign {
+            let named = campaigns.named(
+                network: network, app: app, campaign: text("campaign", of: row), as: kind(of: row))
+            names += [named.name, named.mediaSource, named.partner]
+        } else if hasOffer {
+            let found = catalog.campaign(app: app, offer: text("offer", of: row))
+            names += [found?.name ?? "", found?.mediaSource ?? "", found?.partner ?? ""]
+        }
+        return names
+    }
+
+    /// Windows after the first are of source identifiers only.
+    private func kind(of row: Dump.Row) -> CampaignIDKind {
+        if has("framework", "version") {
+            return CampaignIDKind(
+                framework: text("framework", of: row), version: text("version", of: row))
+        }
+        if has("skan_version") {
+            return CampaignIDKind(skanVersion: text("skan_version", of: row))
+        }
+        return integer("sequence_index", of: row) ?? 0 > 0 ? .sourceIdentifier : .either
+    }
+
+    private func text(_ column: String, of row: Dump.Row) -> String {
+        guard let place = places[column], case .text(let text) = row.columns[place] else {
+            return ""
+        }
+        return text
+    }
+
+    private func integer(_ column: String, of row: Dump.Row) -> Int64? {
+        guard let place = places[column], case .integer(let integer) = row.columns[place] else {
+            return nil
+        }
+        return integer
+    }
+}

@@ -1,0 +1,85 @@
+/// Rows of a report, ready to be written in any format.
+public struct ReportTable: Sendable {
+    /// A column.
+    public struct Column: Equatable, Sendable {
+        /// Its name.
+        public let name: String
+        /// Whether tables align it to the right.
+        public let isNumber: Bool
+
+        init(_ name: String, isNumber: Bool = false) {
+            self.name = name
+            self.isNumber = isNumber
+        }
+    }
+
+    /// The columns.
+    public let columns: [Column]
+    /// The rows, with a value for each column.
+    public let rows: [[ReportValue]]
+
+    /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
+    public func write<Failure: Error>(
+        as format: DumpFormat, to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        switch format {
+        case .table: try writeTable(to: sink)
+        case .json: try writeArray(to: sink)
+        case .ndjson:
+            let leads = leads
+            try TextPieces.write(rows, to: sink) { row, text in
+                Self.append(row, leads, to: &text)
+                text.append(TextPieces.newline)
+            }
+        case .csv:
+            try sink(CSVLine.bytes(columns.map(\.name)))
+            try TextPieces.write(rows, to: sink) { row, text in
+                text.append(contentsOf: CSVLine.bytes(row.map(\.words)))
+            }
+        }
+    }
+
+    private func writeArray<Failure: Error>(
+        to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard !rows.isEmpty else { return try sink(Array("[]\n".utf8)) }
+        let leads = leads
+        try TextPieces.write(rows.indices, to: sink) { index, text in
+            JSONBytes.append(index == 0 ? "[" : ",\n ", to: &text)
+            Self.append(rows[index], leads, to: &text)
+        }
+        try sink(Array("]\n".utf8))
+    }
+
+    private func writeTable<Failure: Error>(
+        to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard !rows.isEmpty else { return try sink(Array("no rows\n".utf8)) }
+        let table = TextTable(
+            header: columns.map(\.name), isNumber: columns.map(\.isNumber),
+            rows: rows.map { $0.map(\.words) })
+        try TextPieces.write(table.lines, to: sink) { line, text in
+            text.append(contentsOf: line.utf8)
+            text.append(TextPieces.newline)
+        }
+    }
+
+    /// What stands before each value of a JSON object.
+    private var leads: [[UInt8]] {
+        columns.enumerated().map { index, column in
+            var lead = [UInt8(ascii: index == 0 ? "{" : ",")]
+            JSONBytes.appendString(column.name.utf8, to: &lead)
+            return lead + [UInt8(ascii: ":")]
+        }
+    }
+
+    private static func append(
+        _ row: [ReportValue], _ leads: [[UInt8]], to json: inout [UInt8]
+    ) {
+        for (lead, value) in zip(leads, row) {
+            json.append(contentsOf: lead)
+            value.append(to: &json)
+        }
+        json.append(UInt8(ascii: "}"))
+    }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import Inspection
+import Pipelines
+
+/// `weir export`
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Prints decoded postbacks with the column names of a measurement service.",
+        discussion: """
+            One row a postback of SKAdNetwork that a partner got, in its best copy, with the names that \
+            the catalog has today. An existing warehouse table of that service takes the rows; \
+            docs/export-profiles.md says what each column is and which are not there.
+            """)
+
+    /// What can be exported.
+    enum Subject: String, ExpressibleByArgument, CaseIterable {
+        /// What `weir-postbacks` decoded for partners.
+        case postbacks
+    }
+
+    /// How an export is written.
+    enum Format: String, CaseIterable {
+        /// RFC 4180.
+        case csv
+        /// An object a line.
+        case ndjson
+
+        var dumpFormat: DumpFormat {
+            switch self {
+            case .csv: .csv
+            case .ndjson: .ndjson
+            }
+        }
+    }
+
+    @Argument(help: "What to export: postbacks.")
+    var subject: Subject
+    @Option(
+        help:
+            "Whose column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", "))."
+    )
+    var profile: String
+    @Option(help: "Only what this partner got (default: what any partner got).")
+    var partner: String?
+    @Option(help: "Only what arrived from this time on: RFC 3339, a date, or milliseconds.")
+    var since: String?
+    @Option(help: "Only what arrived before this time.")
+    var until: String?
+    @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @Option(help: "csv or ndjson (WEIR_FORMAT; default: csv).")
+    var format: String?
+
+    func run() throws {
+        let format = try Environment().format(format, default: Format.csv)
+        let export = try StoreSet(directories: data.directories).export(
+            query(), catalog: pipelines.catalog())
+        let output = BufferedOutput()
+        try export.table.write(as: format.dumpFormat) { (piece) throws(CommandError) in
+            try output.write(piece)
+        }
+        try output.flush()
+        if export.omissions.adAttributionKit > 0 {
+            Notice.write(
+                "\(export.omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
+                    + "the profile has no columns for them")
+        }
+        if export.table.rows.isEmpty {
+            Notice.write(
+                "no postback was decoded for a partner: exports hold what partners of "
+                    + "\(pipelines.directory.path)/partners got")
+        }
+    }
+
+    /// The question that the options ask.
+    func query() throws -> ExportQuery {
+        guard let profile = ExportProfile(rawValue: profile) else {
+            let known = ExportProfile.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandError.usage("no profile '\(profile)': there are \(known)")
+        }
+        return ExportQuery(
+            profile: profile, partner: partner,
+            sinceMilliseconds: try since.map { try LogTime.milliseconds($0, option: "--since") },
+            untilMilliseconds: try until.map { try LogTime.milliseconds($0, option: "--until") })
+    }
+}
