@@ -131,11 +131,11 @@ struct SecretMaskTests {
         let plain = #""value":{"password":"s3cret","bid":"b"}}"# + "\n"
         #expect(try read("store-notifications", type: nil, isUnmasked: true).hasSuffix(plain))
         #expect(try read("bids", type: "openrtb.auction").hasSuffix(plain))
-        #expect(try Environment(["WEIR_UNMASKED": "1"]).flag("WEIR_UNMASKED"))
-        #expect(try !Environment(["WEIR_UNMASKED": "false"]).flag("WEIR_UNMASKED"))
-        #expect(try !Environment([:]).flag("WEIR_UNMASKED"))
+        #expect(try Environment(["WEIR_UNMASKED": "1"]).isSet("WEIR_UNMASKED", option: false))
+        #expect(try !Environment(["WEIR_UNMASKED": "false"]).isSet("WEIR_UNMASKED", option: false))
+        #expect(try !Environment([:]).isSet("WEIR_UNMASKED", option: false))
         #expect(throws: CommandError.self) {
-            try Environment(["WEIR_UNMASKED": "maybe"]).flag("WEIR_UNMASKED")
+            try Environment(["WEIR_UNMASKED": "maybe"]).isSet("WEIR_UNMASKED", option: false)
         }
     }
 }
