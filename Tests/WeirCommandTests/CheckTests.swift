@@ -1,5 +1,6 @@
 import AggregateStore
 import EventLog
+import Foundation
 import Pipelines
 import Streams
 import Testing
@@ -53,17 +54,16 @@ struct CheckTests {
     @Test("campaigns whose last digits collide are warned of, and nothing is wrong")
     func collidingCampaigns() throws {
         let place = try TemporaryPlace()
-        for (name, text) in [("bids.yaml", ""), ("postbacks.yaml", "")] {
-            try place.write(text, to: name)
-        }
+        let directory = "\(place.path)/pipelines"
+        try FileManager.default.copyItem(atPath: Repository.path("pipelines"), toPath: directory)
         try place.write(
             """
             campaigns:
               - {name: one, network: n, app: 1, source_identifier: "5239"}
               - {name: two, network: n, app: 1, source_identifier: "7239"}
-            """, to: "catalog.yaml")
+            """, to: "pipelines/catalog.yaml")
         var report = CheckReport()
-        report.check(PipelineDirectory(place.path))
+        report.check(PipelineDirectory(directory))
         #expect(report.wrongCount == 0)
         let warnings = report.text.split(separator: "\n").filter { $0.hasPrefix("warning: ") }
         #expect(warnings.count == 2)

@@ -14,11 +14,10 @@ enum FunnelSource {
     static let overlayClicks = AggregateTable(
         name: "overlay-clicks", columns: campaign, measures: ["clicks", "automatic_clicks"])
     static let postbacks = AggregateTable(
-        name: "postbacks", columns: PostbacksKey.table.columns,
-        measures: PostbacksKey.table.measures)
+        name: "postbacks", columns: postbackColumns, measures: ["postbacks", "null_values"])
     static let conversionValues = AggregateTable(
         name: "conversion-values",
-        columns: PostbacksKey.table.columns + [.init("kind", .text), .init("value", .text)],
+        columns: postbackColumns + [.init("kind", .text), .init("value", .text)],
         measures: ["postbacks"])
     static let decodedEvents = AggregateTable(
         name: "decoded-events",
@@ -40,6 +39,13 @@ enum FunnelSource {
         bids.name, impressions.name, overlayClicks.name, postbacks.name, storeNotifications.name,
     ]
 
+    /// Those that the funnel looks at. All the others only tell rows apart, which it adds up.
+    private static let postbackColumns: [AggregateTable.Column] = [
+        .init("hour", .hour), .init("framework", .text), .init("version", .text),
+        .init("ad_network_id", .text), .init("campaign", .text), .init("app_id", .integer),
+        .init("source_app_id", .integer), .init("sequence_index", .integer),
+        .init("conversion_type", .text), .init("did_win", .boolean), .init("verdict", .text),
+    ]
     private static let campaign: [AggregateTable.Column] = [
         .init("hour", .hour), .init("ad_network_id", .text), .init("campaign", .text),
         .init("app_id", .integer),
