@@ -81,7 +81,7 @@ private func fold<Fold: WindowedFold>(
     for records in batching.cut(records) {
         let batch = RecordBatch(records, from: &nextOffsets)
         fold.begin(fold.prepare(batch))
-        for index in 0..<batch.count { fold.fold(index) }
+        for index in 0..<batch.count { try fold.fold(index) }
         #expect(!fold.hasOverflowed)
         result.add(fold.effects, of: batch)
         addTables(fold, &result)
