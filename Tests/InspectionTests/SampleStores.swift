@@ -44,12 +44,21 @@ final class SampleStores {
         _ records: [Record], into name: String = "data", atOnce: Int = 100,
         configuration: String = "{}"
     ) throws {
+        try fold(
+            BidsFold.self, records, into: name, atOnce: atOnce, configuration: configuration)
+    }
+
+    /// Folds records into the store of a stream with a window.
+    func fold<Fold: WindowedStoredFold>(
+        _: Fold.Type, _ records: [Record], into name: String = "data", atOnce: Int = 100,
+        configuration: String = "{}"
+    ) throws {
         let store = try AggregateStore(
-            path: StoreSet.path(of: "bids", in: directory(name)), fold: BidsFold.self,
-            topic: "bids", logIdentity: "log")
+            path: StoreSet.path(of: Fold.streamName, in: directory(name)), fold: Fold.self,
+            topic: Fold.streamName, logIdentity: "log")
         guard let parser = JSONParser() else { throw CocoaError(.featureUnsupported) }
-        let fold = BidsFold(
-            topic: "bids",
+        let fold = Fold(
+            topic: Fold.streamName,
             configuration: .init(dedupeWindowMilliseconds: Self.hour, maxRecordBytes: 1_048_576),
             parser: parser)
         try run(fold, store, records, atOnce, configuration, window: Self.hour)

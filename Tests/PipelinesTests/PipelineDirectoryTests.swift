@@ -124,6 +124,7 @@ struct PipelineDirectoryTests {
         #expect(
             places == [
                 "typo.yaml nothing reads it; known here", "bids.yaml:1 a",
+                "impressions.yaml does not exist", "overlay-clicks.yaml does not exist",
                 "postbacks.yaml does not exist", "catalog.yaml:1 networks",
                 "conversion-models/1.yaml:1 app", "conversion-models/2.yaml:2 versions",
                 "partners/a.yaml:1 name", "partners/c.yaml:1 name",

@@ -18,8 +18,13 @@ struct ShippedFilesTests {
 
     @Test("the settings that they write out are the defaults")
     func defaults() throws {
-        let empty = try TemporaryPipelines(["bids.yaml": "", "postbacks.yaml": ""])
+        let empty = try TemporaryPipelines([
+            "bids.yaml": "", "impressions.yaml": "", "overlay-clicks.yaml": "",
+            "postbacks.yaml": "",
+        ])
         #expect(try directory.bids() == empty.read { try $0.bids() })
+        #expect(try directory.impressions() == empty.read { try $0.impressions() })
+        #expect(try directory.overlayClicks() == empty.read { try $0.overlayClicks() })
         #expect(try directory.postbacks() == empty.read { try $0.postbacks() })
     }
 

@@ -33,6 +33,14 @@ struct StreamFileTests {
         #expect(bids.stream.dedupeMaxIDs == nil)
         #expect(bids.stream.kafka == [:])
         #expect(bids.dedupeWindowSeconds == 3600)
+        let seen = try TemporaryPipelines(["impressions.yaml": text]).read { try $0.impressions() }
+        #expect(seen.stream.topic == "impressions")
+        #expect(seen.dedupeWindowSeconds == 604_800)
+        let clicks = try TemporaryPipelines(["overlay-clicks.yaml": text]).read {
+            try $0.overlayClicks()
+        }
+        #expect(clicks.stream.topic == "overlay-clicks")
+        #expect(clicks.dedupeWindowSeconds == 604_800)
         let postbacks = try TemporaryPipelines(["postbacks.yaml": text]).read { try $0.postbacks() }
         #expect(postbacks.stream.topic == "postbacks")
         #expect(!postbacks.trustDevelopment)

@@ -74,7 +74,7 @@ private struct Topic {
     }
 }
 
-@Suite("What topics/ says of bids and postbacks")
+@Suite("What topics/ says of what is folded")
 struct TopicsTests {
     @Test("every example of bids is accepted under its type, without a fault")
     func bids() throws {
@@ -87,6 +87,38 @@ struct TopicsTests {
             let type = example.headers.first { $0.0 == "ce_type" }?.1 ?? ""
             #expect(result.rows("outcomes").first?["type"] == .text(type))
         }
+    }
+
+    @Test("every example of impressions is accepted under its type, and every type has one")
+    func impressions() throws {
+        let examples = try Topic("impressions").examples()
+        let result = try foldImpressions(examples.map(\.record))
+        #expect(result.outcome(.accepted) == Int64(examples.count), "\(result.refused)")
+        #expect(Self.types(of: result) == Set(ImpressionsEventType.allCases.map { "\($0.name)" }))
+        let untouched = ["organic", "stale"].filter { result.sum("impressions", $0) == 0 }
+        #expect(untouched == ["stale"])
+    }
+
+    @Test("every example of overlay-clicks is accepted under its type, and counts as it says")
+    func overlayClicks() throws {
+        let examples = try Topic("overlay-clicks").examples()
+        let result = try foldOverlayClicks(examples.map(\.record))
+        #expect(result.outcome(.accepted) == Int64(examples.count), "\(result.refused)")
+        #expect(Self.types(of: result) == Set(OverlayClicksEventType.allCases.map { "\($0.name)" }))
+        let expected: [(String, Int64)] = [
+            ("clicks", 3), ("user_clicks", 2), ("paid_clicks", 1), ("automatic_clicks", 1),
+            ("early", 1), ("altered_urls", 0), ("unsupported_sdk", 0),
+        ]
+        for (measure, count) in expected {
+            #expect(result.sum("overlay-clicks", measure) == count, "\(measure)")
+        }
+    }
+
+    private static func types(of result: FoldResult) -> Set<String> {
+        Set(
+            result.rows("outcomes").compactMap { row in
+                if case .text(let type)? = row["type"] { type } else { nil }
+            })
     }
 
     @Test("every example of postbacks is accepted, and Apple signed it")
@@ -195,6 +227,70 @@ struct TopicsTests {
             ),
             (campaign, topic.properties("Campaign")),
             (["ce_type", "content-type"], topic.properties("Envelope")),
+        ]
+        for (fields, documented) in read {
+            #expect(fields.subtracting(documented).isEmpty, "\(fields)")
+        }
+    }
+
+    @Test("the schemas of impressions name every field that is read")
+    func fieldsOfImpressions() throws {
+        let topic = try Topic("impressions")
+        let ad: Set = ["impression_id", "campaign", "test"]
+        let widget: Set = ["widget_id", "widget_index", "test"]
+        let read: [(Set<String>, Set<String>)] = [
+            (ad.union(["zone_id"]), topic.properties("OverlayPresented")),
+            (ad.union(["zone_id", "by"]), topic.properties("OverlayDismissed")),
+            (ad.union(["zone_id", "error"]), topic.properties("OverlayFailed")),
+            (ad.union(["fidelity"]), topic.properties("SkadnImpression")),
+            (["request", "response", "test"], topic.properties("Recommendations")),
+            (
+                ["widget_id", "widget_index", "test_mode", "test_rtb"],
+                topic.properties("Recommendations", at: "request")
+            ),
+            (["request", "documents"], topic.properties("OutbrainResponse")),
+            (["req_id"], topic.properties("OutbrainResponse", at: "request")),
+            (["doc"], topic.properties("OutbrainResponse", at: "documents")),
+            (
+                ["pc_id", "pc_cmp_id", "disclosure", "sk_adnetwork_data"],
+                topic.properties("OutbrainDocument")
+            ),
+            (["icon", "url"], topic.properties("OutbrainDocument", at: "disclosure")),
+            (
+                ["ad_network_id", "itunes_item_id", "source_app_id"],
+                topic.properties("OutbrainDocument", at: "sk_adnetwork_data")
+            ),
+            (widget.union(["request_id", "elapsed_ms"]), topic.properties("WidgetViewed")),
+            (widget.union(["listings"]), topic.properties("ListingsViewed")),
+            (
+                ["request_id", "position", "time_elapsed_ms"],
+                topic.properties("ListingsViewed", at: "listings")
+            ),
+            (ad.union(["adapter"]), topic.properties("InAppEvent")),
+        ]
+        for (fields, documented) in read {
+            #expect(fields.subtracting(documented).isEmpty, "\(fields)")
+        }
+    }
+
+    @Test("the schemas of overlay-clicks name every field that is read")
+    func fieldsOfOverlayClicks() throws {
+        let topic = try Topic("overlay-clicks")
+        let read: [(Set<String>, Set<String>)] = [
+            (
+                [
+                    "impression_id", "click_id", "initiated_by", "sdk_version", "zone_id",
+                    "overlay", "presented_at_ms", "clicked_at_ms", "campaign", "test",
+                ], topic.properties("OverlayClick")
+            ),
+            (["present", "click"], topic.properties("Overlay")),
+            (
+                [
+                    "request_id", "position", "widget_id", "widget_index", "paid", "opened", "url",
+                    "campaign", "test",
+                ], topic.properties("OutbrainClick")
+            ),
+            (["impression_id", "adapter", "campaign", "test"], topic.properties("InAppClick")),
         ]
         for (fields, documented) in read {
             #expect(fields.subtracting(documented).isEmpty, "\(fields)")

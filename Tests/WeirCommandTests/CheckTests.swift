@@ -43,7 +43,9 @@ struct CheckTests {
         var report = CheckReport()
         report.check(PipelineDirectory("\(place.path)/none"))
         #expect(report.wrongCount > 0)
-        try place.write("topic: bids\n", to: "bids.yaml")
+        for stream in ["bids", "impressions", "overlay-clicks"] {
+            try place.write("topic: \(stream)\n", to: "\(stream).yaml")
+        }
         try place.write("trusted_keys: {production: [AAAA]}\n", to: "postbacks.yaml")
         report = CheckReport()
         report.check(PipelineDirectory(place.path))

@@ -47,15 +47,20 @@ private struct WorkerProcess {
 
 @Suite("Workers as processes", .serialized)
 struct ProcessTests {
-    @Test("Bids: killed 20 times at random instants, the store is that of one run")
-    func killedBids() throws {
+    @Test(
+        "With a window: killed 20 times at random instants, the store is that of one run",
+        arguments: WindowedStream.allCases)
+    func killed(_ stream: WindowedStream) throws {
         let place = try Workplace()
-        try place.write("bids.yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
-        try place.publish("bids", Samples.bids(4000, seed: 7))
-        try place.foldBids(data: "once")
-        try interrupt("weir-bids", place)
-        try place.foldBids(data: "killed")
-        #expect(try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
+        try place.write(
+            "\(stream.rawValue).yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
+        try place.publish(stream.rawValue, stream.records(4000, seed: 7))
+        try place.fold(stream, data: "once")
+        try interrupt(stream.program, place)
+        try place.fold(stream, data: "killed")
+        #expect(
+            try place.contents(stream.rawValue, data: "once")
+                == place.contents(stream.rawValue, data: "killed"))
     }
 
     @Test(

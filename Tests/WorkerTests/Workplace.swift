@@ -12,8 +12,9 @@ final class Workplace {
         path = NSTemporaryDirectory() + "weir-worker-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: pipelines, withIntermediateDirectories: true)
-        try write("bids.yaml", "batch_records: 100\n")
-        try write("postbacks.yaml", "batch_records: 100\n")
+        for stream in WindowedStream.allCases.map(\.rawValue) + ["postbacks"] {
+            try write("\(stream).yaml", "batch_records: 100\n")
+        }
     }
 
     deinit {
@@ -65,7 +66,11 @@ final class Workplace {
     }
 
     func foldBids(data: String = "data") throws {
-        try BidsWorker.work(options(data: data), stop: StopSignal())
+        try fold(.bids, data: data)
+    }
+
+    func fold(_ stream: WindowedStream, data: String = "data") throws {
+        try stream.work(options(data: data))
     }
 
     func foldPostbacks(data: String = "data") throws {

@@ -5,10 +5,12 @@ struct SampleClicks: SampleRecords {
 
     mutating func next() -> (type: String?, value: String) {
         let id = choices.nextID()
+        // A zone lies in one app.
+        let zone = 1700 + choices.random(below: 30)
         let campaign = """
             "campaign":{"ad_network_id":"su67r6k2v3.skadnetwork","source_identifier":\
             "\(5200 + choices.random(below: 40))","app_id":525463029,\
-            "source_app_id":\(880_047_100 + choices.random(below: 12))}
+            "source_app_id":\(880_047_100 + zone % 12)}
             """
         switch choices.random(below: 10) {
         case 0...6:
@@ -17,7 +19,7 @@ struct SampleClicks: SampleRecords {
                 "skoverlay.click",
                 """
                 {"impression_id":"\(id)","click_id":"c-\(id)","initiated_by":"\(initiator)",\
-                "sdk_version":"3.1.0","zone_id":"\(1700 + choices.random(below: 30))",\
+                "sdk_version":"3.1.0","zone_id":"\(zone)",\
                 "overlay":{"present":1,"click":1,"delay":3,"dismissible":1,"pos":1},\
                 "presented_at_ms":1795237414020,"clicked_at_ms":1795237418100,\(campaign)}
                 """
@@ -26,7 +28,7 @@ struct SampleClicks: SampleRecords {
             return (
                 "outbrain.click",
                 """
-                {"request_id":"\(id)","position":"0","widget_id":"SDK_\(choices.random(below: 6))",\
+                {"request_id":"\(id)","position":"0","widget_id":"SDK_\(zone % 6)",\
                 "widget_index":0,"paid":true,"opened":true,\
                 "url":"https://paid.outbrain.com/network/redir?p=abc",\(campaign)}
                 """

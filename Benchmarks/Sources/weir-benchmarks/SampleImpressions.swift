@@ -5,12 +5,13 @@ struct SampleImpressions: SampleRecords {
 
     mutating func next() -> (type: String?, value: String) {
         let id = choices.nextID()
+        // A zone lies in one app.
+        let zone = 1700 + choices.random(below: 30)
         let campaign = """
             "campaign":{"ad_network_id":"su67r6k2v3.skadnetwork","source_identifier":\
             "\(5200 + choices.random(below: 40))","app_id":525463029,\
-            "source_app_id":\(880_047_100 + choices.random(below: 12))}
+            "source_app_id":\(880_047_100 + zone % 12)}
             """
-        let zone = 1700 + choices.random(below: 30)
         switch choices.random(below: 10) {
         case 0...3:
             return (

@@ -1,0 +1,131 @@
+import Testing
+import Worker
+
+@Suite("Workers of streams with a window")
+struct WindowedWorkerTests {
+    @Test(
+        "Every record read has one outcome, and the next offset is behind the last one",
+        arguments: WindowedStream.allCases)
+    func outcomesAddUp(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        try place.publish(stream.rawValue, stream.records(1500, seed: 1))
+        try place.fold(stream)
+        let outcomes = try place.integer(
+            """
+            SELECT sum(accepted + duplicates + conflicts + untrusted + rejected) FROM outcomes
+            """, stream: stream.rawValue)
+        #expect(outcomes == 1500)
+        #expect(
+            try place.integer("SELECT sum(next_offset) FROM partitions", stream: stream.rawValue)
+                == 1500)
+        #expect(
+            try place.integer("SELECT sum(duplicates) FROM outcomes", stream: stream.rawValue) ?? 0
+                > 100)
+        #expect(
+            try place.integer("SELECT count(*) FROM refused", stream: stream.rawValue)
+                == place.integer("SELECT sum(rejected) FROM outcomes", stream: stream.rawValue))
+    }
+
+    @Test(
+        "The store is the same for batches of 1, 7 and 10,000 records",
+        arguments: WindowedStream.allCases)
+    func batchSizeChangesNothing(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        try place.publish(stream.rawValue, stream.records(800, seed: 2))
+        var contents: [[String]] = []
+        for size in [1, 7, 10_000] {
+            try place.write("\(stream.rawValue).yaml", "batch_records: \(size)\n")
+            try place.fold(stream, data: "data-\(size)")
+            contents.append(try place.contents(stream.rawValue, data: "data-\(size)"))
+        }
+        #expect(contents[0] == contents[1])
+        #expect(contents[1] == contents[2])
+        #expect(contents[0].contains { $0.hasPrefix("\(stream.view) ") })
+    }
+
+    @Test(
+        "The store is the same when partitions are folded one after the other, in any order",
+        arguments: WindowedStream.allCases)
+    func interleavingChangesNothing(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        try place.publish(stream.rawValue, stream.records(800, seed: 3))
+        try place.fold(stream, data: "together")
+        for partition in [2, 0, 3, 1] {
+            let options = try WorkerOptions.parse([
+                "--log", place.logAddress.description, "--data", place.path + "/apart",
+                "--pipelines", place.pipelines, "--until-end", "--partitions", "\(partition)",
+            ])
+            try stream.work(options)
+        }
+        #expect(
+            try place.contents(stream.rawValue, data: "together")
+                == place.contents(stream.rawValue, data: "apart"))
+    }
+
+    @Test(
+        "Records that come later are folded on top, and ids are remembered across runs",
+        arguments: WindowedStream.allCases)
+    func goesOnWhereItWas(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        let records = stream.records(900, seed: 4)
+        try place.publish(stream.rawValue, records)
+        try place.fold(stream, data: "once")
+        let other = try Workplace()
+        for part in stride(from: 0, to: 900, by: 90) {
+            try other.publish(stream.rawValue, Array(records[part..<part + 90]))
+            try other.fold(stream, data: "once")
+        }
+        let expected = try place.contents(stream.rawValue, data: "once").filter {
+            !$0.hasPrefix("store ")
+        }
+        let found = try other.contents(stream.rawValue, data: "once").filter {
+            !$0.hasPrefix("store ")
+        }
+        #expect(expected == found)
+    }
+
+    @Test("A record of listings whose sum would overflow leaves none of its ids behind")
+    func overflowOfListings() throws {
+        var contents: [[String]] = []
+        for size in [1, 2, 1000] {
+            let place = try Workplace()
+            func listings(_ positions: [Int]) -> String {
+                let listings = positions.map {
+                    "{\"request_id\":\"r\",\"position\":\($0),\"time_elapsed_ms\":1}"
+                }
+                return """
+                    {"widget_id":"w","widget_index":0,"listings":[\(listings.joined(separator: ","))]}
+                    """
+            }
+            func publish(_ positions: [Int]...) throws {
+                try place.publish(
+                    "impressions",
+                    positions.map {
+                        Samples.record(
+                            "impressions", listings($0), type: "outbrain.listings_viewed",
+                            partition: 0)
+                    })
+                try place.fold(.impressions)
+            }
+            try place.write("impressions.yaml", "batch_records: \(size)\n")
+            try publish([0])
+            try place.execute(
+                "UPDATE impressions_sums SET viewed = 9223372036854775807 - 2",
+                stream: "impressions")
+            try publish([0, 1, 2, 3], [1, 2], [2, 1], [3])
+            #expect(
+                try place.integer("SELECT viewed FROM impressions", stream: "impressions")
+                    == Int64.max)
+            #expect(
+                try place.integer(
+                    "SELECT group_concat(offset, '') FROM refused WHERE reason = 'overflow'",
+                    stream: "impressions") == 14)
+            #expect(
+                try place.integer("SELECT sum(duplicates) FROM outcomes", stream: "impressions")
+                    == 1)
+            contents.append(try place.contents("impressions").filter { !$0.hasPrefix("store ") })
+        }
+        #expect(contents[0] == contents[1])
+        #expect(contents[1] == contents[2])
+    }
+}
