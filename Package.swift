@@ -24,6 +24,7 @@ let package = Package(
         .executable(name: "weir", targets: ["weir"]),
         .executable(name: "weir-bids", targets: ["weir-bids"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
+        .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
         .library(
             name: "WeirLibraries",
             targets: [
@@ -82,6 +83,8 @@ let package = Package(
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
+            name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
@@ -128,8 +131,8 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "EventLog", "Pipelines", "Worker", "weir-bids", "weir-postbacks",
-                crypto, grdb,
+                "AggregateStore", "AppStoreSigning", "EventLog", "Pipelines", "Worker", "weir-bids",
+                "weir-postbacks", "weir-store-notifications", crypto, grdb,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -138,7 +141,7 @@ let package = Package(
         .testTarget(
             name: "StreamsTests",
             dependencies: [
-                "Simulation",
+                "AppStoreSigning", "Simulation",
                 "Attestation", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
                 yams,
             ],

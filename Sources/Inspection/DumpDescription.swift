@@ -40,6 +40,9 @@ public struct DumpDescription: Sendable {
     public static let all: [DumpDescription] =
         (BidsFold.tables.map { aggregate($0, of: [BidsFold.streamName]) }
         + PostbacksFold.tables.map { aggregate($0, of: [PostbacksFold.streamName]) }
+        + StoreNotificationsFold.tables.map {
+            aggregate($0, of: [StoreNotificationsFold.streamName])
+        }
         + [aggregate(OutcomeKey.table, of: StoreSet.streams)]
         + RefusalKind.allCases.map(refusals))
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

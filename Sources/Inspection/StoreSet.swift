@@ -12,7 +12,9 @@ public final class StoreSet {
     private let readers: [(stream: String, readers: [StoreReader])]
 
     /// The streams that have stores, in bytewise order.
-    public static let streams = [BidsFold.streamName, PostbacksFold.streamName]
+    public static let streams = [
+        BidsFold.streamName, PostbacksFold.streamName, StoreNotificationsFold.streamName,
+    ]
 
     /// Opens what stores there are; there may be none.
     public init(directories: [String]) throws(InspectionError) {

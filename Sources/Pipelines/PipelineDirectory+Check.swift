@@ -23,8 +23,11 @@ extension PipelineDirectory {
                 return nil
             }
         }
-        if streams.contains(.bids) || exists(.bids) { _ = note(bidsPipeline) }
-        if streams.contains(.postbacks) || exists(.postbacks) { _ = note(postbacksPipeline) }
+        if streams.contains(.bids) || has(.bids) { _ = note(bidsPipeline) }
+        if streams.contains(.postbacks) || has(.postbacks) { _ = note(postbacksPipeline) }
+        if streams.contains(.storeNotifications) || has(.storeNotifications) {
+            _ = note(storeNotificationsPipeline)
+        }
         _ = note(catalog)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {

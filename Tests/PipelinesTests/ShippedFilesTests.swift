@@ -18,9 +18,12 @@ struct ShippedFilesTests {
 
     @Test("the settings that they write out are the defaults")
     func defaults() throws {
-        let empty = try TemporaryPipelines(["bids.yaml": "", "postbacks.yaml": ""])
+        let empty = try TemporaryPipelines([
+            "bids.yaml": "", "postbacks.yaml": "", "store-notifications.yaml": "",
+        ])
         #expect(try directory.bids() == empty.read { try $0.bids() })
         #expect(try directory.postbacks() == empty.read { try $0.postbacks() })
+        #expect(try directory.storeNotifications() == empty.read { try $0.storeNotifications() })
     }
 
     @Test("the catalog names networks, apps and campaigns, each campaign by its last two digits")

@@ -10,12 +10,17 @@ extension CheckReport {
         guard faults.isEmpty else { return }
         do throws(ConfigurationError) {
             _ = try TrustedKeys(configured: directory.postbacks().trustedKeys)
+            var streams = "bids, postbacks"
+            if directory.has(.storeNotifications) {
+                _ = try [AppStoreRoot](configured: directory.storeNotifications().roots)
+                streams += ", store-notifications"
+            }
             _ = try AdSigningKeys.keys(of: directory.catalog())
             let models = try directory.conversionModels().count
             let partners = try directory.partners().count
             note(
-                right: "configuration \(directory.path): bids, postbacks, \(models) conversion "
-                    + "models, \(partners) partners")
+                right: "configuration \(directory.path): \(streams), \(models) conversion models, "
+                    + "\(partners) partners")
         } catch {
             note(wrong: error.description)
         }

@@ -26,6 +26,7 @@ struct CheckCommand: ParsableCommand {
         let configured = [
             "bids": try? directory.bids().stream.topic,
             "postbacks": try? directory.postbacks().stream.topic,
+            "store-notifications": try? directory.storeNotifications().stream.topic,
         ]
         for store in stores {
             store.run(log, topic: configured[store.stream] ?? nil, into: &report)
