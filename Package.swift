@@ -88,7 +88,7 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "Pipelines", "Streams", "Worker", arguments, logging, yams,
+                "JSONReader", "Pipelines", "Streams", "Worker", arguments, crypto, logging, yams,
             ],
             swiftSettings: strict),
         .target(
@@ -123,7 +123,8 @@ let package = Package(
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
+                "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
+                "Inspection",
                 "Pipelines", "Streams", "weir",
             ],
             swiftSettings: strict),

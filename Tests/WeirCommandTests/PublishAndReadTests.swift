@@ -143,7 +143,7 @@ struct PublishAndReadTests {
         let file = try place.write("", to: "out")
         let descriptor = open(file, O_WRONLY)
         let output = BufferedOutput(fileDescriptor: descriptor)
-        let printer = try RecordPrinter(output, format: .table)
+        let printer = try RecordPrinter(output, format: .table, mask: nil)
         var reading = try TopicReading(log.reader(topic: "t"), partition: nil, from: nil, to: nil)
         try reading.readStretch(printer.print)
         try output.flush()

@@ -36,6 +36,6 @@ struct Validity: Equatable, Sendable {
 
     /// Certificates say years of four digits, which is far from where doubles are no longer exact.
     private static func seconds(_ date: Date) -> Int64 {
-        Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? .min
+        Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0
     }
 }

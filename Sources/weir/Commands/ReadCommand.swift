@@ -10,6 +10,9 @@ struct ReadCommand: ParsableCommand {
             Each record is a line that weir publish reads, with its partition and offset: publishing \
             it gives the same record again, byte for byte. A value that would not come out the same \
             as JSON is printed as "text", one that is no text as "base64".
+
+            Passwords and receipts of store notifications are printed as "***", and a header \
+            weir_masked says so; publishing such a line gives the masked record.
             """)
 
     @Option(help: "The topic.")
@@ -30,6 +33,7 @@ struct ReadCommand: ParsableCommand {
     var follow = false
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
+    @OptionGroup var masking: MaskOptions
     @Option(help: "ndjson or table (WEIR_FORMAT; default: ndjson).")
     var format: String?
 
@@ -44,7 +48,8 @@ struct ReadCommand: ParsableCommand {
         var reading = try TopicReading(
             log.reader(topic: topic), partition: partition, from: from, to: to)
         let output = BufferedOutput()
-        let printer = try RecordPrinter(output, format: format)
+        let printer = try RecordPrinter(
+            output, format: format, mask: masking.mask(topic: topic))
         try reading.readStretch(printer.print)
         try output.flush()
         if follow { try reading.follow(printer.print, pause: output.flush) }

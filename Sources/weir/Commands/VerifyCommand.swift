@@ -8,12 +8,18 @@ import Worker
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Says who signed a postback or an ad and, field by field, what was signed.",
+        abstract: """
+            Says who signed a postback, an ad or a store notification and, field by field, what was \
+            signed.
+            """,
         discussion: """
             Reads JSON documents: postbacks of SKAdNetwork and AdAttributionKit as devices send \
             them, ads as SKAdImpression, as an answer to Safari or as the skadn object of an OpenRTB \
             bid, and lines of the form {"kind", "postback", "public_key"?}. A postback is judged as \
             weir-postbacks does it: with Apple's keys and those of the configuration.
+
+            Notifications of the App Store are read as their bodies or, of version 2, as the bare JWS; \
+            each JWS in them is judged by itself. Passwords and receipts are masked.
             """)
 
     enum Via: String, ExpressibleByArgument, CaseIterable {

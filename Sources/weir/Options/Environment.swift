@@ -36,6 +36,15 @@ struct Environment {
         option ?? self["WEIR_TOPICS"] ?? "topics"
     }
 
+    /// Whether a variable says yes; false when it is not set.
+    func flag(_ name: String) throws(CommandError) -> Bool {
+        switch self[name] {
+        case "1", "true", "yes": true
+        case nil, "0", "false", "no": false
+        case let word?: throw .usage("\(name) is '\(word)': write true or false")
+        }
+    }
+
     /// The format of the output: the option, else `WEIR_FORMAT`, else the default.
     func format<Format: RawRepresentable & CaseIterable>(
         _ option: String?, default byDefault: Format

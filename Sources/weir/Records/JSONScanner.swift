@@ -78,6 +78,24 @@ struct JSONScanner {
         return failure
     }
 
+    /// In a text that is known to be JSON, with no string open here: moves to the next string; false when
+    /// there is none.
+    mutating func skipToString() -> Bool {
+        guard let next = bytes[position...].firstIndex(of: UInt8(ascii: "\"")) else { return false }
+        position = next
+        return true
+    }
+
+    /// In a text that is known to be JSON, behind a string: moves over the colon to the value of the
+    /// member that the string names; false when it names none.
+    mutating func skipToMemberValue() -> Bool {
+        skipSpace()
+        guard byte == UInt8(ascii: ":") else { return false }
+        position += 1
+        skipSpace()
+        return true
+    }
+
     private var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private func fault(_ words: String) -> Fault { Fault(position: position, words: words) }

@@ -3,8 +3,11 @@ import Foundation
 import Inspection
 
 extension RecordLine {
-    /// Appends the line, with its end, that stands for a record. Publishing it gives the record again.
-    static func append(_ record: RecordView, to line: inout [UInt8]) {
+    /// Appends the line, with its end, that stands for a record. Publishing it gives the record again,
+    /// unless a masked value takes the place of its own: then a header says so.
+    static func append(
+        _ record: RecordView, maskedValue: [UInt8]? = nil, to line: inout [UInt8]
+    ) {
         JSONBytes.append(
             "{\"partition\":\(record.partition),\"offset\":\(record.offset)", to: &line)
         JSONBytes.append(",\"timestamp_ms\":\(record.timestampMilliseconds)", to: &line)
@@ -17,8 +20,12 @@ extension RecordLine {
                 appendBase64(key, to: &line)
             }
         }
-        appendHeaders(record.headers, to: &line)
-        appendValue(record.value, to: &line)
+        appendHeaders(record.headers, isMasked: maskedValue != nil, to: &line)
+        if let maskedValue {
+            maskedValue.withUnsafeBytes { appendValue($0, to: &line) }
+        } else {
+            appendValue(record.value, to: &line)
+        }
         JSONBytes.append("}\n", to: &line)
     }
 
@@ -37,8 +44,10 @@ extension RecordLine {
         String(validating: bytes, as: UTF8.self) != nil
     }
 
-    private static func appendHeaders(_ headers: RecordHeaders, to line: inout [UInt8]) {
-        guard !headers.encoded.isEmpty else { return }
+    private static func appendHeaders(
+        _ headers: RecordHeaders, isMasked: Bool, to line: inout [UInt8]
+    ) {
+        guard !headers.encoded.isEmpty || isMasked else { return }
         JSONBytes.append(",\"headers\":{", to: &line)
         var isFirst = true
         headers.forEach { name, value in
@@ -56,6 +65,10 @@ extension RecordLine {
                 JSONBytes.append("null", to: &line)
             }
             return true
+        }
+        if isMasked {
+            if !isFirst { JSONBytes.append(",", to: &line) }
+            JSONBytes.append("\"\(SecretMask.header)\":\"true\"", to: &line)
         }
         JSONBytes.append("}", to: &line)
     }

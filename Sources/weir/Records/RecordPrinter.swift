@@ -14,24 +14,34 @@ enum RecordFormat: String, CaseIterable {
 struct RecordPrinter {
     private let output: BufferedOutput
     private let format: RecordFormat
+    private let mask: SecretMask?
 
-    init(_ output: BufferedOutput, format: RecordFormat) throws(CommandError) {
+    /// Prints records; without a mask, with the secrets that they hold.
+    init(
+        _ output: BufferedOutput, format: RecordFormat, mask: SecretMask?
+    ) throws(CommandError) {
         self.output = output
         self.format = format
+        self.mask = mask
         guard format == .table else { return }
         try output.write(
             Self.row("partition", "offset", "timestamp", "key", "type", "value") + "\n")
     }
 
     func print(_ record: RecordView) throws(CommandError) {
+        let masked = mask?.masked(record)
         switch format {
-        case .ndjson: try output.write { RecordLine.append(record, to: &$0) }
+        case .ndjson:
+            try output.write { RecordLine.append(record, maskedValue: masked, to: &$0) }
         case .table:
             let type = record.headers.first(named: "ce_type")
+            let value =
+                masked.map { "(masked) " + $0.withUnsafeBytes { Self.words($0, 91) } }
+                ?? Self.words(record.value, 100)
             let row = Self.row(
                 "\(record.partition)", "\(record.offset)",
                 UTC.text(milliseconds: record.timestampMilliseconds), Self.words(record.key, 36),
-                Self.words(type, 28), Self.words(record.value, 100))
+                Self.words(type, 28), value)
             try output.write(row + "\n")
         }
     }

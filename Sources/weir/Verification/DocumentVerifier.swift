@@ -2,13 +2,15 @@ import Attestation
 import JSONReader
 import Streams
 
-/// Verifies single documents: postbacks, as the worker does it, and the signatures of ads.
+/// Verifies single documents: postbacks, as the worker does it, the signatures of ads, and notifications
+/// of the App Store.
 final class DocumentVerifier {
     private let trustedKeys: TrustedKeys
     private let adKeys: [VerificationKey]
     private let catalogKeys: [String: [VerificationKey]]
     private let isRelayed: Bool
     private let parser: JSONParser
+    private let notifications: NotificationReading
 
     /// Makes a verifier.
     ///
@@ -16,21 +18,27 @@ final class DocumentVerifier {
     ///   - trustedKeys: for postbacks.
     ///   - adKeys: keys that any ad may be signed with; none: those of the catalog count.
     ///   - catalogKeys: keys of networks, by their ids in lower case.
+    ///   - notifications: whose notifications of the App Store count.
     ///   - isRelayed: whether postbacks came by a relay.
     init(
         trustedKeys: TrustedKeys, adKeys: [VerificationKey] = [],
-        catalogKeys: [String: [VerificationKey]] = [:], isRelayed: Bool = false
+        catalogKeys: [String: [VerificationKey]] = [:],
+        notifications: NotificationTrust = NotificationTrust(), isRelayed: Bool = false
     ) throws(CommandError) {
-        guard let parser = JSONParser() else { throw .failure("no memory for a JSON parser") }
+        guard let parser = JSONParser(), let payloadParser = JSONParser() else {
+            throw .failure("no memory for a JSON parser")
+        }
         self.trustedKeys = trustedKeys
         self.adKeys = adKeys
         self.catalogKeys = catalogKeys
         self.isRelayed = isRelayed
         self.parser = parser
+        self.notifications = NotificationReading(trust: notifications, parser: payloadParser)
     }
 
     /// Says what a document is and whether its signature holds.
     func verify(_ text: UnsafeRawBufferPointer) -> SignedDocument {
+        if DocumentSequence.isJWS(text) { return notifications.document(text) }
         let value: JSONValue
         do throws(JSONFault) {
             value = try parser.parse(text)
@@ -57,6 +65,8 @@ final class DocumentVerifier {
         switch kind {
         case .skAdNetworkPostback: return postback(text, .skAdNetwork, title: kind.title)
         case .adAttributionKitPostback: return postback(text, .adAttributionKit, title: kind.title)
+        case .notificationV1: return notifications.version1(value, text: text)
+        case .notificationV2: return notifications.version2(value)
         case .adSignature:
             guard let form = AdSignatureForm(of: ad) else {
                 let rejection = Rejection(.missingField, "the network's id is missing")

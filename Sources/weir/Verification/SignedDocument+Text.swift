@@ -31,9 +31,15 @@ extension SignedDocument {
         case .rejected(let rejection):
             return "rejected: \(rejection.reason.name) (\(rejection.detail.withoutControls))\n"
         case .judged(let judgement):
-            var text = "verdict: \(judgement.verdict.name)\n"
+            var text = judgement.part.map { "\($0):\n" } ?? ""
+            text += "verdict: \(judgement.verdict.name)\n"
+            if let reason = judgement.reason { text += "reason: \(reason)\n" }
             if let note = judgement.note { text += "note: \(note)\n" }
             if let form = judgement.form { text += "form: \(form.words)\n" }
+            text += judgement.certificates.reduce("") { text, certificate in
+                text + "certificate: \(certificate.subject.withoutControls), valid from "
+                    + "\(certificate.notBefore) to \(certificate.notAfter)\n"
+            }
             text += table("signed", judgement.signed)
             return text + table("not signed", judgement.unsigned)
         }
@@ -58,8 +64,16 @@ extension SignedDocument {
             json.name("detail")
             json.string(rejection.detail)
         case .judged(let judgement):
+            if let part = judgement.part {
+                json.name("part")
+                json.string(part)
+            }
             json.name("verdict")
             json.string(judgement.verdict.name)
+            if let reason = judgement.reason {
+                json.name("reason")
+                json.string(reason)
+            }
             if let note = judgement.note {
                 json.name("note")
                 json.string(note)
@@ -68,8 +82,26 @@ extension SignedDocument {
                 json.name("form")
                 json.string(form.words)
             }
+            write(judgement.certificates, to: &json)
             write("signed", judgement.signed, to: &json)
             write("not_signed", judgement.unsigned, to: &json)
+        }
+    }
+
+    private static func write(_ certificates: [AppStoreCertificate], to json: inout JSONText) {
+        guard !certificates.isEmpty else { return }
+        json.name("certificates")
+        json.array { json in
+            for certificate in certificates {
+                json.object { json in
+                    json.name("subject")
+                    json.string(certificate.subject)
+                    json.name("not_before")
+                    json.string(certificate.notBefore)
+                    json.name("not_after")
+                    json.string(certificate.notAfter)
+                }
+            }
         }
     }
 
@@ -82,6 +114,11 @@ extension SignedDocument {
             }
         }
     }
+}
+
+extension AppStoreCertificate {
+    fileprivate var notBefore: String { UTC.text(milliseconds: notBeforeSeconds * 1000) }
+    fileprivate var notAfter: String { UTC.text(milliseconds: notAfterSeconds * 1000) }
 }
 
 extension RelayForm {

@@ -1,0 +1,99 @@
+import EventLog
+
+/// Hides the secrets of store notifications from whoever reads what is printed: shared secrets and
+/// receipts, with which anybody could ask Apple about a customer.
+///
+/// `signedPayload` stays as it is: a JWS proves where it came from and opens nothing.
+struct SecretMask {
+    /// What stands for a value that is hidden.
+    static let replacement = "\"***\""
+    /// The header of a printed record of which something is hidden.
+    static let header = "weir_masked"
+
+    /// Members whose values are hidden, whatever they are, wherever they stand.
+    private static let secretNames: [StaticString] = [
+        "password", "latest_receipt", "receipt-data", "latest_expired_receipt",
+    ]
+    /// What a text that is no JSON may not contain; lower case.
+    private static let secretWords = ["password", "receipt", "\\u"].map { Array($0.utf8) }
+    private static let topics = ["store-notifications", "store-notifications.dlq"]
+    private static let typePrefix = "appstore."
+
+    private let isOfTopic: Bool
+
+    /// Masks the records of a topic: all of them when it carries notifications, else those that say
+    /// that they are one.
+    init(topic: String) {
+        isOfTopic = Self.topics.contains(topic)
+    }
+
+    /// The value of a record with its secrets hidden; nil when there is nothing to hide.
+    func masked(_ record: RecordView) -> [UInt8]? {
+        guard let value = record.value else { return nil }
+        let type = record.headers.first(named: "ce_type")
+        guard isOfTopic || type?.starts(with: Self.typePrefix.utf8) == true else { return nil }
+        return Self.masked(value)
+    }
+
+    /// A value with its secrets hidden; nil when there is nothing to hide.
+    ///
+    /// Everything else stays as it is, byte for byte. A text that is no JSON is hidden as a whole when
+    /// a secret may be in it.
+    static func masked(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
+        var scanner = JSONScanner(value)
+        scanner.skipSpace()
+        let isJSON = (try? scanner.skipValue()) != nil
+        scanner.skipSpace()
+        guard isJSON, scanner.isAtEnd, RecordLine.isUTF8(value) else {
+            return mayHoldSecret(value) ? Array("***".utf8) : nil
+        }
+        return maskedJSON(value)
+    }
+
+    /// Goes over a text that is known to be JSON, string by string: one before a colon is a name.
+    private static func maskedJSON(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
+        var scanner = JSONScanner(json)
+        var masked: [UInt8] = []
+        var copied = 0
+        while scanner.skipToString() {
+            guard let string = try? scanner.skipValue() else { break }
+            var hidden: Range<Int>?
+            if scanner.skipToMemberValue() {
+                let strings = scanner
+                guard secretNames.contains(where: { strings.isString(string, $0) }) else {
+                    continue
+                }
+                hidden = try? scanner.skipValue()
+            } else if holdsNotification(scanner, string) {
+                hidden = string
+            }
+            guard let hidden else { continue }
+            masked.append(contentsOf: json[copied..<hidden.lowerBound])
+            masked.append(contentsOf: replacement.utf8)
+            copied = hidden.upperBound
+        }
+        guard copied > 0 else { return nil }
+        masked.append(contentsOf: json[copied...])
+        return masked
+    }
+
+    /// Whether a string is itself the text of an object or an array in which a secret may be: some
+    /// queues wrap what they deliver.
+    private static func holdsNotification(_ scanner: JSONScanner, _ string: Range<Int>) -> Bool {
+        guard let text = scanner.string(string) else { return false }
+        let first = text.first { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }
+        guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return false }
+        return text.withUnsafeBytes(mayHoldSecret)
+    }
+
+    /// Whether one of the words is in a text, in any case, with zeros between the letters or not. An
+    /// escape may stand for a letter.
+    private static func mayHoldSecret(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let text = bytes.filter { $0 != 0 }.map { byte in
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        }
+        return text.indices.contains { place in
+            secretWords.contains { text[place...].starts(with: $0) }
+        }
+    }
+}
