@@ -23,6 +23,8 @@ let package = Package(
     products: [
         .executable(name: "weir", targets: ["weir"]),
         .executable(name: "weir-bids", targets: ["weir-bids"]),
+        .executable(name: "weir-impressions", targets: ["weir-impressions"]),
+        .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
         .library(
@@ -81,6 +83,10 @@ let package = Package(
             dependencies: ["AggregateStore", "Streams", crypto],
             swiftSettings: strict),
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-impressions", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-overlay-clicks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
             name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
@@ -133,7 +139,8 @@ let package = Package(
             dependencies: [
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "EventLog", "Pipelines", "Worker", "weir-bids",
-                "weir-postbacks", "weir-store-notifications", crypto, grdb,
+                "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
+                "weir-store-notifications", crypto, grdb,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -39,6 +39,8 @@ public struct DumpDescription: Sendable {
     /// Every dump, by name in bytewise order.
     public static let all: [DumpDescription] =
         (BidsFold.tables.map { aggregate($0, of: [BidsFold.streamName]) }
+        + ImpressionsFold.tables.map { aggregate($0, of: [ImpressionsFold.streamName]) }
+        + OverlayClicksFold.tables.map { aggregate($0, of: [OverlayClicksFold.streamName]) }
         + PostbacksFold.tables.map { aggregate($0, of: [PostbacksFold.streamName]) }
         + StoreNotificationsFold.tables.map {
             aggregate($0, of: [StoreNotificationsFold.streamName])

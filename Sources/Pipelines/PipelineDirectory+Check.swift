@@ -4,7 +4,7 @@ extension PipelineDirectory {
     ///
     /// The files of `streams` must be there; the file of another is read only when it is.
     public func check(
-        requiring streams: Set<PipelineStream> = [.bids, .postbacks]
+        requiring streams: Set<PipelineStream> = [.bids, .impressions, .overlayClicks, .postbacks]
     ) -> [ConfigurationError] {
         do {
             return try unknownFiles() + faults(requiring: streams)
@@ -24,6 +24,10 @@ extension PipelineDirectory {
             }
         }
         if streams.contains(.bids) || has(.bids) { _ = note(bidsPipeline) }
+        if streams.contains(.impressions) || has(.impressions) { _ = note(impressionsPipeline) }
+        if streams.contains(.overlayClicks) || has(.overlayClicks) {
+            _ = note(overlayClicksPipeline)
+        }
         if streams.contains(.postbacks) || has(.postbacks) { _ = note(postbacksPipeline) }
         if streams.contains(.storeNotifications) || has(.storeNotifications) {
             _ = note(storeNotificationsPipeline)

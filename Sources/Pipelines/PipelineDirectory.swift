@@ -20,6 +20,18 @@ public struct PipelineDirectory: Sendable {
         return try bidsPipeline()
     }
 
+    /// The settings of `weir-impressions`.
+    public func impressions() throws(ConfigurationError) -> ImpressionsPipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try impressionsPipeline()
+    }
+
+    /// The settings of `weir-overlay-clicks`.
+    public func overlayClicks() throws(ConfigurationError) -> OverlayClicksPipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try overlayClicksPipeline()
+    }
+
     /// The settings of `weir-postbacks`.
     public func postbacks() throws(ConfigurationError) -> PostbacksPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
@@ -81,6 +93,14 @@ extension PipelineDirectory {
 
     func bidsPipeline() throws(ConfigurationError) -> BidsPipeline {
         try BidsPipeline(ConfigurationFile.read(required(.bids)))
+    }
+
+    func impressionsPipeline() throws(ConfigurationError) -> ImpressionsPipeline {
+        try ImpressionsPipeline(ConfigurationFile.read(required(.impressions)))
+    }
+
+    func overlayClicksPipeline() throws(ConfigurationError) -> OverlayClicksPipeline {
+        try OverlayClicksPipeline(ConfigurationFile.read(required(.overlayClicks)))
     }
 
     func postbacksPipeline() throws(ConfigurationError) -> PostbacksPipeline {

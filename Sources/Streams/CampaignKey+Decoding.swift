@@ -6,31 +6,35 @@ extension CampaignKey {
     init(
         of event: JSONValue, symbols: inout SymbolTable, faults: inout FieldFaults
     ) {
+        self.init(event.member("campaign"), symbols: &symbols, faults: &faults)
+    }
+
+    /// Decodes that member, when it was found already.
+    init(
+        _ value: JSONValue?, symbols: inout SymbolTable, faults: inout FieldFaults
+    ) {
         self = .unknown
-        guard let object = faults.optionalObject(event, "campaign") else { return }
-        if let network = faults.optionalText(
-            object, "ad_network_id", field: "campaign.ad_network_id")
-        {
+        guard let object = faults.object(value, "campaign") else { return }
+        let members = object.members([
+            "ad_network_id", "campaign_id", "source_identifier", "app_id", "source_app_id",
+        ])
+        if let network = faults.text(members[0], "campaign.ad_network_id") {
             adNetworkID = symbols.internLowercased(network)
         }
-        let campaignID = faults.optionalIdentifier(
-            object, "campaign_id", field: "campaign.campaign_id")
-        let sourceIdentifier = Self.sourceIdentifier(object, &symbols, &faults)
+        let campaignID = faults.identifier(members[1], "campaign.campaign_id")
+        let sourceIdentifier = Self.sourceIdentifier(members[2], &symbols, &faults)
         campaign =
             sourceIdentifier ?? campaignID.map { symbols.intern(decimal: $0) } ?? .empty
-        appID = faults.optionalIdentifier(object, "app_id", field: "campaign.app_id") ?? 0
-        sourceAppID =
-            faults.optionalIdentifier(object, "source_app_id", field: "campaign.source_app_id") ?? 0
+        appID = faults.identifier(members[3], "campaign.app_id") ?? 0
+        sourceAppID = faults.identifier(members[4], "campaign.source_app_id") ?? 0
     }
 
     /// A source identifier keeps its leading zeros when it is written as a string.
     private static func sourceIdentifier(
-        _ object: JSONValue, _ symbols: inout SymbolTable, _ faults: inout FieldFaults
+        _ value: JSONValue?, _ symbols: inout SymbolTable, _ faults: inout FieldFaults
     ) -> Symbol? {
-        guard let value = object.member("source_identifier") else { return nil }
-        if let text = value.string { return text.isEmpty ? nil : symbols.intern(text) }
-        return faults.optionalIdentifier(
-            object, "source_identifier", field: "campaign.source_identifier"
-        ).map { symbols.intern(decimal: $0) }
+        if let text = value?.string { return text.isEmpty ? nil : symbols.intern(text) }
+        return faults.identifier(value, "campaign.source_identifier")
+            .map { symbols.intern(decimal: $0) }
     }
 }

@@ -2,7 +2,7 @@ import EventLog
 import JSONReader
 
 /// The types of a topic.
-protocol EventType: CaseIterable, Sendable {
+public protocol EventType: CaseIterable, Sendable {
     /// The type as `ce_type` says it; one literal for each case.
     var name: StaticString { get }
     /// The type of a record without `ce_type`.

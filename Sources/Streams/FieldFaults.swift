@@ -46,12 +46,33 @@ struct FieldFaults {
     mutating func requiredID(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> UnsafeRawBufferPointer {
-        guard let value = object.member(name) else { return missing(field ?? name) }
+        requiredID(object.member(name), field ?? name)
+    }
+
+    /// A member that is a text id and has to be there; an empty one is a missing one.
+    @inline(__always)
+    mutating func requiredID(_ value: JSONValue?, _ field: StaticString) -> UnsafeRawBufferPointer {
+        guard let value else { return missing(field) }
         guard let text = value.string else {
-            note(.wrongType, field ?? name, "is not a string")
+            note(.wrongType, field, "is not a string")
             return Self.noText
         }
-        return text.isEmpty ? missing(field ?? name) : text
+        return text.isEmpty ? missing(field) : text
+    }
+
+    /// A member that is one of a closed list of words and has to be there; says which.
+    @inline(__always)
+    mutating func requiredWord<let count: Int>(
+        _ value: JSONValue?, _ field: StaticString, of words: InlineArray<count, StaticString>
+    ) -> Int? {
+        guard let value else {
+            _ = missing(field)
+            return nil
+        }
+        guard let text = text(value, field) else { return nil }
+        for place in 0..<count where text.equals(words[place]) { return place }
+        note(.outOfRange, field, "is none of the words that it can be")
+        return nil
     }
 
     /// A whole number that may be absent; a string is of the wrong type.
@@ -73,27 +94,47 @@ struct FieldFaults {
         return integer(number, field)
     }
 
+    /// A member that is a whole number and has to be there; 0 for a faulty one.
+    @inline(__always)
+    mutating func requiredInteger(_ value: JSONValue?, _ field: StaticString) -> Int64 {
+        if value == nil { _ = missing(field) }
+        return integer(value, field) ?? 0
+    }
+
     /// A number that identifies something, as a JSON number or a string of digits; may be absent, and
     /// an empty string is.
     @inline(__always)
     mutating func optionalIdentifier(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> Int64? {
-        guard let value = object.member(name) else { return nil }
-        if let number = value.number { return integer(number, field ?? name) }
+        identifier(object.member(name), field ?? name)
+    }
+
+    /// A member that is such an identifier or absent.
+    @inline(__always)
+    mutating func identifier(_ value: JSONValue?, _ field: StaticString) -> Int64? {
+        guard let value else { return nil }
+        if let number = value.number { return integer(number, field) }
         guard let text = value.string else {
-            note(.wrongType, field ?? name, "is neither a number nor a string of digits")
+            note(.wrongType, field, "is neither a number nor a string of digits")
             return nil
         }
         if text.isEmpty { return nil }
         switch Digits(text) {
         case .number(let number): return number
         case .beyondInt64:
-            note(.outOfRange, field ?? name, "is beyond 64 bits")
+            note(.outOfRange, field, "is beyond 64 bits")
         case .notDigits:
-            note(.wrongType, field ?? name, "is neither a number nor a string of digits")
+            note(.wrongType, field, "is neither a number nor a string of digits")
         }
         return nil
+    }
+
+    /// A member that is such an identifier and has to be there; 0 for a faulty one.
+    @inline(__always)
+    mutating func requiredIdentifier(_ value: JSONValue?, _ field: StaticString) -> Int64 {
+        if value == nil || value?.string?.isEmpty == true { _ = missing(field) }
+        return identifier(value, field) ?? 0
     }
 
     /// True or false; may be absent.
@@ -101,9 +142,15 @@ struct FieldFaults {
     mutating func optionalBoolean(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> Bool? {
-        guard let value = object.member(name) else { return nil }
+        boolean(object.member(name), field ?? name)
+    }
+
+    /// A member that is true or false, or absent.
+    @inline(__always)
+    mutating func boolean(_ value: JSONValue?, _ field: StaticString) -> Bool? {
+        guard let value else { return nil }
         guard let boolean = value.boolean else {
-            note(.wrongType, field ?? name, "is neither true nor false")
+            note(.wrongType, field, "is neither true nor false")
             return nil
         }
         return boolean
@@ -126,6 +173,13 @@ struct FieldFaults {
             return nil
         }
         return value
+    }
+
+    /// A member that is an object and has to be there.
+    @inline(__always)
+    mutating func requiredObject(_ value: JSONValue?, _ field: StaticString) -> JSONValue? {
+        if value == nil { _ = missing(field) }
+        return object(value, field)
     }
 
     /// The elements of an array; none when it is absent.

@@ -4,7 +4,10 @@ import Pipelines
 import Streams
 
 /// `weir-bids`: folds the topic `bids`.
-public struct BidsWorker: WorkerProgram {
+public struct BidsWorker: WindowedWorker {
+    /// The fold of bids.
+    public typealias Fold = BidsFold
+
     /// Name of the program.
     public static let programName = "weir-bids"
 
@@ -28,31 +31,7 @@ public struct BidsWorker: WorkerProgram {
     public init() {}
 
     /// Reads `bids.yaml`.
-    public static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
-        try pipelines.bids().stream
-    }
-
-    /// Makes the fold that `bids.yaml` describes.
-    public static func makeFold(
-        pipelines: PipelineDirectory, settings: StreamSettings, store: AggregateStore
-    ) throws -> (fold: BidsFold, configuration: FoldConfiguration) {
-        let window = Int64(try pipelines.bids().dedupeWindowSeconds) * 1000
-        let fold = BidsFold(
-            topic: settings.topic,
-            configuration: BidsFold.Configuration(
-                dedupeWindowMilliseconds: window, maxRecordBytes: settings.maxRecordBytes),
-            parser: try makeParser())
-        var text = JSONText()
-        text.object { text in
-            text.name("stream")
-            text.string(BidsFold.streamName)
-            text.name("rules")
-            text.raw(1)
-            text.name("dedupe_window_ms")
-            text.raw(window)
-            text.name("max_record_bytes")
-            text.raw(settings.maxRecordBytes)
-        }
-        return (fold, FoldConfiguration(text: text.text, dedupeWindowMilliseconds: window))
+    public static func pipeline(of pipelines: PipelineDirectory) throws -> BidsPipeline {
+        try pipelines.bids()
     }
 }

@@ -29,9 +29,48 @@ func foldBids(
     windowMilliseconds: Int64 = 3_600_000,
     maxRecordBytes: Int = 1_048_576, restarts: Bool = false
 ) throws -> FoldResult {
-    func makeFold() throws -> BidsFold {
-        BidsFold(
-            topic: "bids",
+    try fold(
+        records, batching, windowMilliseconds, maxRecordBytes, restarts
+    ) { (fold: BidsFold, result) in
+        result.add(fold.bids, fold.effects.symbols)
+        result.add(fold.bidFaults, fold.effects.symbols)
+        result.add(fold.lossReasons, fold.effects.symbols)
+    }
+}
+
+/// Folds records of the topic `impressions`.
+func foldImpressions(
+    _ records: [TestRecord], _ batching: Batching = .together,
+    windowMilliseconds: Int64 = 604_800_000,
+    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
+) throws -> FoldResult {
+    try fold(
+        records, batching, windowMilliseconds, maxRecordBytes, restarts
+    ) { (fold: ImpressionsFold, result) in
+        result.add(fold.impressions, fold.effects.symbols)
+    }
+}
+
+/// Folds records of the topic `overlay-clicks`.
+func foldOverlayClicks(
+    _ records: [TestRecord], _ batching: Batching = .together,
+    windowMilliseconds: Int64 = 604_800_000,
+    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
+) throws -> FoldResult {
+    try fold(
+        records, batching, windowMilliseconds, maxRecordBytes, restarts
+    ) { (fold: OverlayClicksFold, result) in
+        result.add(fold.overlayClicks, fold.effects.symbols)
+    }
+}
+
+private func fold<Fold: WindowedFold>(
+    _ records: [TestRecord], _ batching: Batching, _ windowMilliseconds: Int64,
+    _ maxRecordBytes: Int, _ restarts: Bool, addTables: (Fold, inout FoldResult) -> Void
+) throws -> FoldResult {
+    func makeFold() throws -> Fold {
+        Fold(
+            topic: Fold.streamName,
             configuration: .init(
                 dedupeWindowMilliseconds: windowMilliseconds, maxRecordBytes: maxRecordBytes),
             parser: try #require(JSONParser()))
@@ -42,12 +81,10 @@ func foldBids(
     for records in batching.cut(records) {
         let batch = RecordBatch(records, from: &nextOffsets)
         fold.begin(fold.prepare(batch))
-        for index in 0..<batch.count { fold.fold(index) }
+        for index in 0..<batch.count { try fold.fold(index) }
         #expect(!fold.hasOverflowed)
         result.add(fold.effects, of: batch)
-        result.add(fold.bids, fold.effects.symbols)
-        result.add(fold.bidFaults, fold.effects.symbols)
-        result.add(fold.lossReasons, fold.effects.symbols)
+        addTables(fold, &result)
         fold.clear()
         guard restarts else { continue }
         let old = fold

@@ -1,46 +1,18 @@
-import EventLog
-
 /// Distinct auctions of about 1.5 KB in order of time, as an exchange would send them: most with one
 /// bid, some with none or two, of six seats on forty campaigns in twelve apps.
-struct SampleAuctions {
-    private var number: UInt64 = 0
-    private var state: UInt64 = 0x5EED
-    /// Records in an hour of event time.
-    private let recordsAnHour: Int64 = 500_000
-    private let startMilliseconds: Int64 = 1_795_219_200_000
+struct SampleAuctions: SampleRecords {
+    var choices = SampleChoices()
 
-    private mutating func random(below bound: UInt64) -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state >> 33) % bound
-    }
-
-    /// Fills a batch with the next auctions.
-    mutating func fill(_ batch: RecordBatch, count: Int, offsets: inout [Int32: Int64]) {
-        batch.removeAll()
-        for _ in 0..<count {
-            let partition = Int32(number % 4)
-            let timestamp =
-                startMilliseconds + Int64(number) * 3_600_000 / recordsAnHour
-            let value = Array(auction().utf8)
-            let offset = offsets[partition, default: 0]
-            offsets[partition] = offset + 1
-            value.withUnsafeBytes { bytes in
-                batch.append(
-                    partition: partition, offset: offset, timestampMilliseconds: timestamp,
-                    key: nil, headers: UnsafeRawBufferPointer(start: nil, count: 0), value: bytes)
-            }
-        }
-    }
+    mutating func next() -> (type: String?, value: String) { (nil, auction()) }
 
     private mutating func auction() -> String {
-        number += 1
-        let id = "\(String(number &* 0x9E37_79B9_7F4A_7C15, radix: 16))-\(number)"
-        let publisher = 880_047_100 + random(below: 12)
-        let bids = [1, 1, 1, 1, 1, 1, 1, 2, 2, 0][Int(random(below: 10))]
+        let id = choices.nextID()
+        let publisher = 880_047_100 + choices.random(below: 12)
+        let bids = [1, 1, 1, 1, 1, 1, 1, 2, 2, 0][Int(choices.random(below: 10))]
         let bidTexts = (0..<bids).map { bid($0, publisher: publisher) }
         return """
             {"request":{"id":"\(id)","at":1,"tmax":250,"cur":["USD"],"imp":[{"id":"1","instl":1,\
-            "secure":1,"bidfloor":0.35,"bidfloorcur":"USD","tagid":"zone-\(random(below: 30))",\
+            "secure":1,"bidfloor":0.35,"bidfloorcur":"USD","tagid":"zone-\(choices.random(below: 30))",\
             "displaymanager":"HyBid","displaymanagerver":"3.1.2","video":{"mimes":["video/mp4"],\
             "minduration":5,"maxduration":30,"protocols":[2,3,5,6],"w":320,"h":480,"linearity":1},\
             "ext":{"skadn":{"versions":["2.2","3.0","4.0"],"sourceapp":"\(publisher)",\
@@ -50,13 +22,13 @@ struct SampleAuctions {
             (iPhone; CPU iPhone OS 17_5 like Mac OS X)","ip":"203.0.113.0","os":"iOS","osv":"17.5",\
             "make":"Apple","model":"iPhone15,2","language":"en","geo":{"country":"DEU","type":2}},\
             "regs":{"ext":{"gdpr":1}}},"response":{"id":"\(id)","cur":"USD","seatbid":[\
-            {"seat":"seat-\(random(below: 6))","bid":[\(bidTexts.joined(separator: ","))]}]}}
+            {"seat":"seat-\(choices.random(below: 6))","bid":[\(bidTexts.joined(separator: ","))]}]}}
             """
     }
 
     private mutating func bid(_ index: Int, publisher: UInt64) -> String {
-        let campaign = 5200 + random(below: 40)
-        let cents = random(below: 900) + 1
+        let campaign = 5200 + choices.random(below: 40)
+        let cents = choices.random(below: 900) + 1
         return """
             {"id":"b\(index)","impid":"1","price":\(cents / 100).\(cents % 100),"crid":"cr-\(campaign)",\
             "adomain":["example.com"],"bundle":"525463029","ext":{"skadn":{"version":"4.0",\

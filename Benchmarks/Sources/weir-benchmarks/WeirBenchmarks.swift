@@ -6,5 +6,8 @@ struct WeirBenchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "weir-benchmarks",
         abstract: "Measures Weir's workers beside what bounds them, in one run.",
-        subcommands: [AuctionsBenchmark.self, PostbacksBenchmark.self])
+        subcommands: [
+            AuctionsBenchmark.self, ImpressionsBenchmark.self, OverlayClicksBenchmark.self,
+            PostbacksBenchmark.self,
+        ])
 }

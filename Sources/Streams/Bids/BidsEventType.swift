@@ -1,10 +1,23 @@
 /// The types of the topic `bids`.
-enum BidsEventType: EventType {
-    case auction, win, loss, billing, inAppBid, inAppBidderWon
+public enum BidsEventType: EventType {
+    /// `openrtb.auction`: a BidRequest with its BidResponse.
+    case auction
+    /// `openrtb.win`: a bid won.
+    case win
+    /// `openrtb.loss`: a bid lost.
+    case loss
+    /// `openrtb.billing`: a bid is to be paid.
+    case billing
+    /// `inapp.bid`: an in-app bidder's offer to the ad call.
+    case inAppBid
+    /// `inapp.bidder_won`: that offer won.
+    case inAppBidderWon
 
-    static let byDefault = BidsEventType.auction
+    /// The type of a record without `ce_type`.
+    public static let byDefault = BidsEventType.auction
 
-    var name: StaticString {
+    /// The type as `ce_type` says it.
+    public var name: StaticString {
         switch self {
         case .auction: "openrtb.auction"
         case .win: "openrtb.win"

@@ -131,7 +131,7 @@ public final class PostbacksFold: StreamFold {
         guard let prepared else { return }
         let record = prepared.batch[index]
         let item = prepared.items[index]
-        let place = advance(record)
+        let place = advance(record, index)
         switch item.event {
         case .failure(let rejection):
             refuse(index, .rejected(rejection))
@@ -168,7 +168,7 @@ public final class PostbacksFold: StreamFold {
     public func rejectOverflow(_ index: Int) {
         guard let prepared else { return }
         clear()
-        let place = advance(prepared.batch[index])
+        let place = advance(prepared.batch[index], index)
         refuse(index, .rejected(.overflow))
         count(.rejected, place, prepared.items[index])
     }
@@ -184,14 +184,6 @@ public final class PostbacksFold: StreamFold {
     }
 }
 
-/// Where and when a record counts.
-struct RecordPlace {
-    var partition: Int32
-    var offset: Int64
-    var timestampMilliseconds: Int64
-    var hour: Hour
-}
-
 extension PostbacksFold {
     private func decode(
         _ record: RecordView, _ envelope: Envelope<PostbacksEventType>
@@ -205,14 +197,12 @@ extension PostbacksFold {
         }
     }
 
-    private func advance(_ record: RecordView) -> RecordPlace {
-        let timestamp = max(record.timestampMilliseconds, 0)
-        let watermark = max(watermarks[record.partition] ?? 0, timestamp)
-        watermarks[record.partition] = watermark
+    private func advance(_ record: RecordView, _ index: Int) -> RecordPlace {
+        let place = RecordPlace(record, index: index)
+        let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
+        watermarks[place.partition] = watermark
         effects.advance(record, watermarkMilliseconds: watermark)
-        return RecordPlace(
-            partition: record.partition, offset: record.offset,
-            timestampMilliseconds: timestamp, hour: Hour(containing: timestamp))
+        return place
     }
 
     private func count(_ outcome: Outcome, _ place: RecordPlace, _ item: PreparedPostbacks.Item) {

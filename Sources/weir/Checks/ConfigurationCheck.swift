@@ -10,11 +10,11 @@ extension CheckReport {
         guard faults.isEmpty else { return }
         do throws(ConfigurationError) {
             _ = try TrustedKeys(configured: directory.postbacks().trustedKeys)
-            var streams = "bids, postbacks"
             if directory.has(.storeNotifications) {
                 _ = try [AppStoreRoot](configured: directory.storeNotifications().roots)
-                streams += ", store-notifications"
             }
+            let streams = PipelineStream.allCases.filter(directory.has).map(\.rawValue)
+                .joined(separator: ", ")
             _ = try AdSigningKeys.keys(of: directory.catalog())
             let models = try directory.conversionModels().count
             let partners = try directory.partners().count

@@ -1,0 +1,58 @@
+import EventLog
+
+/// Distinct records of a stream in order of time, over four partitions.
+protocol SampleRecords {
+    /// Numbers and pseudo-random choices, the same in every run.
+    var choices: SampleChoices { get set }
+    /// The next record: its type, unless it is the topic's default, and its value.
+    mutating func next() -> (type: String?, value: String)
+}
+
+extension SampleRecords {
+    /// Fills a batch with the next records.
+    mutating func fill(_ batch: RecordBatch, count: Int) {
+        batch.removeAll()
+        for _ in 0..<count {
+            let (type, value) = next()
+            let headers = type.map { RecordHeaders.encode([.init("ce_type", $0)]) } ?? []
+            let (partition, offset, timestamp) = choices.place()
+            Array(value.utf8).withUnsafeBytes { value in
+                headers.withUnsafeBytes { headers in
+                    batch.append(
+                        partition: partition, offset: offset, timestampMilliseconds: timestamp,
+                        key: nil, headers: headers, value: value)
+                }
+            }
+        }
+    }
+}
+
+/// What tells the samples of a run apart.
+struct SampleChoices {
+    private(set) var number: UInt64 = 0
+    private var state: UInt64 = 0x5EED
+    private var offsets: [Int32: Int64] = [:]
+    /// Records in an hour of event time.
+    private let recordsAnHour: Int64 = 500_000
+    private let startMilliseconds: Int64 = 1_795_219_200_000
+
+    /// Goes on to the next record; says its id.
+    mutating func nextID() -> String {
+        number += 1
+        return "\(String(number &* 0x9E37_79B9_7F4A_7C15, radix: 16))-\(number)"
+    }
+
+    mutating func random(below bound: UInt64) -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (state >> 33) % bound
+    }
+
+    /// Where and when the record comes.
+    mutating func place() -> (partition: Int32, offset: Int64, timestampMilliseconds: Int64) {
+        let partition = Int32((number - 1) % 4)
+        let offset = offsets[partition, default: 0]
+        offsets[partition] = offset + 1
+        let timestamp = startMilliseconds + Int64(number - 1) * 3_600_000 / recordsAnHour
+        return (partition, offset, timestamp)
+    }
+}

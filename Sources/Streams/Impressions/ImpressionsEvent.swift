@@ -1,0 +1,51 @@
+/// A decoded record of the topic `impressions`, other than one of listings. Texts are symbols of the batch.
+enum ImpressionsEvent {
+    case ad(Ad)
+    case recommendations(Recommendations)
+
+    /// What became of one ad, or of one widget.
+    struct Ad {
+        enum Fate {
+            case presented, dismissed, failed
+            /// SKAdNetwork was told of it.
+            case attributable(isStoreKitRendered: Bool)
+            case widgetViewed(isStale: Bool)
+            /// A banner shows as it loads.
+            case loaded(isBanner: Bool)
+            case handedOver
+        }
+
+        var place: AdPlace
+        var fate: Fate
+        var isTest: Bool
+    }
+
+    /// Outbrain's answer to a widget.
+    struct Recommendations {
+        struct Document {
+            var campaign: CampaignKey
+            var isPaid: Bool
+            /// Bought in an auction: its disclosure has to be shown.
+            var isRTB: Bool
+        }
+
+        var placement: Symbol
+        var documents: [Document]
+        var isTest: Bool
+    }
+
+    /// Listings of one request that were seen.
+    struct Listings {
+        struct Listing {
+            var position: Int64
+            var isStale: Bool
+        }
+
+        var placement: Symbol
+        var listings: [Listing]
+        var isTest: Bool
+    }
+
+    /// What is seen later than this after its request, in milliseconds, is stale.
+    static let staleBeyondMilliseconds: Int64 = 1_800_000
+}

@@ -1,0 +1,151 @@
+import JSONReader
+
+/// Folds the topic `impressions`.
+public final class ImpressionsFold: WindowedFold {
+    /// Name of the stream.
+    public static let streamName = "impressions"
+    /// The stream's aggregate.
+    public static let tables = [ImpressionsKey.table]
+
+    /// What the batch did, and the ids that are remembered.
+    public let state: WindowedState
+    private var idBuilder = RecordIDBuilder()
+    private var recommendations = RecommendationsDecoder()
+    private var listings = ListingsDecoder()
+
+    /// What the batch adds to `impressions`.
+    public private(set) var impressions = DeltaTable<ImpressionsKey>()
+
+    /// Makes a fold without memory; `parser` is its own from now on.
+    public init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
+        state = WindowedState(topic: topic, configuration: configuration, parser: parser)
+    }
+
+    /// True when a sum of the batch alone no longer fits 64 bits.
+    public var hasOverflowed: Bool { impressions.hasOverflowed }
+
+    /// Counts a record unless its id was seen before: of listings, those that were not.
+    public func count(
+        _ value: JSONValue, of kind: ImpressionsEventType, at place: RecordPlace
+    ) throws(Rejection) -> Bool {
+        if kind == .listingsViewed {
+            let (seen, requestID) = try listings.decode(value, symbols: &state.effects.symbols)
+            return count(seen, requestID: requestID, at: place)
+        }
+        let (event, id) = try decode(value, kind)
+        guard state.admit(self.id(kind, id)) else { return false }
+        switch event {
+        case .ad(let ad): add(ad, place)
+        case .recommendations(let recommendations): add(recommendations, place)
+        }
+        return true
+    }
+
+    /// Clears what the batch adds to the table.
+    public func clearTables(keepingRows: Bool) {
+        impressions.removeAll(keepingRows: keepingRows)
+    }
+}
+
+extension ImpressionsFold {
+    private func decode(
+        _ value: JSONValue, _ kind: ImpressionsEventType
+    ) throws(Rejection) -> (ImpressionsEvent, id: UnsafeRawBufferPointer) {
+        switch kind {
+        case .overlayPresented, .overlayDismissed, .overlayFailed:
+            let decoded = try OverlayDecoder.decode(
+                value, kind: kind, symbols: &state.effects.symbols)
+            return (.ad(decoded.ad), decoded.impressionID)
+        case .skadnImpression:
+            let decoded = try SkadnImpressionDecoder.decode(value, symbols: &state.effects.symbols)
+            return (.ad(decoded.ad), decoded.impressionID)
+        case .recommendations:
+            let decoded = try recommendations.decode(value, symbols: &state.effects.symbols)
+            return (.recommendations(decoded.recommendations), decoded.requestID)
+        case .widgetViewed, .listingsViewed:
+            let decoded = try WidgetViewDecoder.decode(value, symbols: &state.effects.symbols)
+            return (.ad(decoded.ad), decoded.requestID)
+        case .inAppLoaded, .inAppImpression, .inAppHandover, .inAppFailed:
+            let decoded = try InAppAdDecoder.decode(
+                value, kind: kind, symbols: &state.effects.symbols)
+            return (.ad(decoded.ad), decoded.impressionID)
+        }
+    }
+
+    private func id(_ kind: ImpressionsEventType, _ id: UnsafeRawBufferPointer) -> RecordID {
+        idBuilder.begin()
+        idBuilder.add(kind.name)
+        idBuilder.add(id)
+        return idBuilder.finish()
+    }
+
+    private func add(_ ad: ImpressionsEvent.Ad, _ place: RecordPlace) {
+        let row = row(ad.place, place)
+        guard !ad.isTest else { return count(.test, row) }
+        switch ad.fate {
+        case .presented: count(.presented, row)
+        case .dismissed: count(.dismissed, row)
+        case .failed: count(.failed, row)
+        case .attributable(let isStoreKitRendered):
+            count(.presented, row)
+            count(isStoreKitRendered ? .fidelityStoreKit : .fidelityView, row)
+        case .widgetViewed(let isStale): count(isStale ? .stale : .widgetViews, row)
+        case .loaded(let isBanner):
+            count(.loaded, row)
+            if isBanner { count(.presented, row) }
+        case .handedOver: count(.handovers, row)
+        }
+    }
+
+    private func add(_ answer: ImpressionsEvent.Recommendations, _ place: RecordPlace) {
+        for document in answer.documents {
+            let row = row(
+                AdPlace(
+                    format: .outbrain, placement: answer.placement, campaign: document.campaign),
+                place)
+            guard !answer.isTest else {
+                count(.test, row)
+                continue
+            }
+            count(.received, row)
+            count(document.isPaid ? .paid : .organic, row)
+            if document.isRTB { count(.rtb, row) }
+        }
+    }
+
+    /// Each listing has an id of its own; the record is a duplicate when none was new.
+    private func count(
+        _ seen: ImpressionsEvent.Listings, requestID: UnsafeRawBufferPointer, at place: RecordPlace
+    ) -> Bool {
+        var viewed: Int64 = 0
+        var stale: Int64 = 0
+        for listing in seen.listings {
+            idBuilder.begin()
+            idBuilder.add(ImpressionsEventType.listingsViewed.name)
+            idBuilder.add(requestID)
+            idBuilder.add(listing.position)
+            guard state.admit(idBuilder.finish()) else { continue }
+            if listing.isStale { stale += 1 } else { viewed += 1 }
+        }
+        guard viewed + stale > 0 else { return false }
+        let row = row(
+            AdPlace(format: .outbrain, placement: seen.placement, campaign: .unknown), place)
+        guard !seen.isTest else {
+            count(.test, row)
+            return true
+        }
+        impressions.add(viewed, to: ImpressionsKey.Measure.viewed.rawValue, row: row)
+        impressions.add(stale, to: ImpressionsKey.Measure.stale.rawValue, row: row)
+        return true
+    }
+
+    private func row(_ ad: AdPlace, _ place: RecordPlace) -> Int {
+        impressions.row(
+            ImpressionsKey(partition: place.partition, hour: place.hour, place: ad))
+    }
+
+    @inline(__always)
+    private func count(_ measure: ImpressionsKey.Measure, _ row: Int) {
+        impressions.add(1, to: measure.rawValue, row: row)
+    }
+}

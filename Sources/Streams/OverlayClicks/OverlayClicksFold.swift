@@ -1,0 +1,96 @@
+import JSONReader
+
+/// Folds the topic `overlay-clicks`.
+public final class OverlayClicksFold: WindowedFold {
+    /// Name of the stream.
+    public static let streamName = "overlay-clicks"
+    /// The stream's aggregate.
+    public static let tables = [OverlayClicksKey.table]
+
+    /// What the batch did, and the ids that are remembered.
+    public let state: WindowedState
+    private var idBuilder = RecordIDBuilder()
+
+    /// What the batch adds to `overlay-clicks`.
+    public private(set) var overlayClicks = DeltaTable<OverlayClicksKey>()
+
+    /// Makes a fold without memory; `parser` is its own from now on.
+    public init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
+        state = WindowedState(topic: topic, configuration: configuration, parser: parser)
+    }
+
+    /// True when a sum of the batch alone no longer fits 64 bits.
+    public var hasOverflowed: Bool { overlayClicks.hasOverflowed }
+
+    /// Counts a record unless its id was seen before.
+    public func count(
+        _ value: JSONValue, of kind: OverlayClicksEventType, at place: RecordPlace
+    ) throws(Rejection) -> Bool {
+        let (click, id) = try decode(value, kind)
+        guard state.admit(id) else { return false }
+        add(click, place)
+        return true
+    }
+
+    /// Clears what the batch adds to the table.
+    public func clearTables(keepingRows: Bool) {
+        overlayClicks.removeAll(keepingRows: keepingRows)
+    }
+}
+
+extension OverlayClicksFold {
+    private func decode(
+        _ value: JSONValue, _ kind: OverlayClicksEventType
+    ) throws(Rejection) -> (OverlayClicksEvent, RecordID) {
+        idBuilder.begin()
+        idBuilder.add(kind.name)
+        switch kind {
+        case .overlayClick:
+            let decoded = try OverlayClickDecoder.decode(value, symbols: &state.effects.symbols)
+            switch decoded.identity {
+            case .click(let id): idBuilder.add(id)
+            case .impression(let id, let initiatedBy):
+                idBuilder.add(id)
+                idBuilder.add(initiatedBy)
+            }
+            return (decoded.click, idBuilder.finish())
+        case .outbrainClick:
+            let decoded = try OutbrainClickDecoder.decode(value, symbols: &state.effects.symbols)
+            idBuilder.add(decoded.identity.requestID)
+            idBuilder.add(decoded.identity.position)
+            return (decoded.click, idBuilder.finish())
+        case .inAppClick:
+            let decoded = try InAppClickDecoder.decode(value, symbols: &state.effects.symbols)
+            idBuilder.add(decoded.impressionID)
+            return (decoded.click, idBuilder.finish())
+        }
+    }
+
+    private func add(_ click: OverlayClicksEvent, _ place: RecordPlace) {
+        let row = overlayClicks.row(
+            OverlayClicksKey(partition: place.partition, hour: place.hour, place: click.place))
+        switch click.judgement {
+        case .test: count(.test, row)
+        case .notPresented: count(.notPresented, row)
+        case .unsupportedSDK: count(.unsupportedSDK, row)
+        case .untracked: count(.untracked, row)
+        case .early: count(.early, row)
+        case .automatic: count(.automaticClicks, row)
+        case .user:
+            count(.clicks, row)
+            count(.userClicks, row)
+        case .paid(let isAltered):
+            count(.clicks, row)
+            count(.paidClicks, row)
+            if isAltered { count(.alteredURLs, row) }
+        case .organic:
+            count(.clicks, row)
+            count(.organicClicks, row)
+        }
+    }
+
+    @inline(__always)
+    private func count(_ measure: OverlayClicksKey.Measure, _ row: Int) {
+        overlayClicks.add(1, to: measure.rawValue, row: row)
+    }
+}

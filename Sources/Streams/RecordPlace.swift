@@ -1,0 +1,24 @@
+import EventLog
+
+/// Where and when a record counts.
+public struct RecordPlace {
+    /// Place of the record in the batch that is folded.
+    public var index: Int
+    /// The partition that it was read from.
+    public var partition: Int32
+    /// Its offset.
+    public var offset: Int64
+    /// Its timestamp in milliseconds since 1970; one from before counts as 0.
+    public var timestampMilliseconds: Int64
+    /// The hour of the timestamp.
+    public var hour: Hour
+
+    @inline(__always)
+    init(_ record: RecordView, index: Int) {
+        self.index = index
+        partition = record.partition
+        offset = record.offset
+        timestampMilliseconds = max(record.timestampMilliseconds, 0)
+        hour = Hour(containing: timestampMilliseconds)
+    }
+}

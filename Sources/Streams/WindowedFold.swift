@@ -1,0 +1,106 @@
+import EventLog
+import JSONReader
+
+/// A fold whose ids are remembered for a window of event time, in memory: what such streams have in
+/// common. A stream adds what its types mean.
+///
+/// By default records are decoded one by one as they are folded. A stream that wants to look at a whole
+/// batch first has a `Prepared` of its own, and gives `state` the batch in its `begin`.
+public protocol WindowedFold: StreamFold {
+    /// The types of the topic.
+    associatedtype Kind: EventType
+    /// A batch that was prepared.
+    associatedtype Prepared = RecordBatch
+
+    /// What the batch did, and the ids that are remembered.
+    var state: WindowedState { get }
+
+    /// Makes a fold without memory; `parser` is its own from now on.
+    init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser)
+
+    /// Decodes a record and, unless its ids were all seen before, adds to the stream's tables.
+    ///
+    /// - Returns: false for a duplicate.
+    /// - Throws: why the record is rejected; before it was given an id.
+    func count(
+        _ value: JSONValue, of kind: Kind, at place: RecordPlace
+    ) throws(Rejection) -> Bool
+    /// Clears what the batch adds to the stream's tables, and forgets their rows too unless the symbols
+    /// in their keys stay valid.
+    func clearTables(keepingRows: Bool)
+}
+
+extension WindowedFold where Prepared == RecordBatch {
+    /// Records are decoded one by one as they are folded.
+    public func prepare(_ batch: RecordBatch) -> RecordBatch { batch }
+
+    /// Begins to fold a batch.
+    public func begin(_ batch: RecordBatch) {
+        state.batch = batch
+    }
+}
+
+extension WindowedFold {
+    /// What the batch did.
+    public var effects: FoldEffects { state.effects }
+
+    /// The dedupe memory, by partition.
+    public var windows: [Int32: DedupeWindow] { state.windows }
+
+    /// Gives a partition its memory, as it was stored.
+    public func restore(
+        partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
+    ) {
+        state.restore(
+            partition: partition, watermarkMilliseconds: watermarkMilliseconds, entries: entries)
+    }
+
+    /// Drops the memory of a partition that is no longer folded here.
+    public func forget(partition: Int32) {
+        state.forget(partition: partition)
+    }
+
+    /// Folds one record of the batch.
+    public func fold(_ index: Int) {
+        guard let batch = state.batch else { return }
+        let record = batch[index]
+        let place = RecordPlace(record, index: index)
+        state.advance(record, to: place)
+
+        let envelope = Envelope<Kind>(record)
+        var outcome = Outcome.accepted
+        do throws(Rejection) {
+            let value = try envelope.value(
+                of: record, parser: state.parser,
+                maxRecordBytes: state.configuration.maxRecordBytes)
+            let isNew = try count(value, of: envelope.type ?? .byDefault, at: place)
+            if !isNew { outcome = .duplicates }
+        } catch {
+            outcome = .rejected
+            state.effects.refuse(
+                RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(error)))
+        }
+        state.effects.count(
+            outcome, partition: place.partition, hour: place.hour, type: envelope.countedType)
+    }
+
+    /// Takes back the last record: its sums overflow.
+    public func rejectOverflow(_ index: Int) {
+        guard let batch = state.batch else { return }
+        let record = batch[index]
+        state.takeBackAdmitted()
+        clear()
+        let place = RecordPlace(record, index: index)
+        state.advance(record, to: place)
+        let envelope = Envelope<Kind>(record)
+        state.effects.refuse(
+            RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(.overflow)))
+        state.effects.count(
+            .rejected, partition: place.partition, hour: place.hour, type: envelope.countedType)
+    }
+
+    /// Clears what the batch did.
+    public func clear() {
+        clearTables(keepingRows: state.clear())
+    }
+}

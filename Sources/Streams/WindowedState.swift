@@ -1,0 +1,94 @@
+import EventLog
+import JSONReader
+
+/// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
+/// seen lately.
+public final class WindowedState {
+    /// What the fold depends on.
+    public struct Configuration: Sendable {
+        /// How long an id is remembered, in milliseconds of event time.
+        public var dedupeWindowMilliseconds: Int64
+        /// A longer value is refused.
+        public var maxRecordBytes: Int
+
+        /// Takes the settings.
+        public init(dedupeWindowMilliseconds: Int64, maxRecordBytes: Int) {
+            self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
+            self.maxRecordBytes = maxRecordBytes
+        }
+    }
+
+    /// What the batch did.
+    public internal(set) var effects: FoldEffects
+    /// The dedupe memory, by partition.
+    public private(set) var windows: [Int32: DedupeWindow] = [:]
+
+    let configuration: Configuration
+    let parser: JSONParser
+    var batch: RecordBatch?
+    /// The memory that the record being folded is held against.
+    private var window: DedupeWindow
+    private var timestampMilliseconds: Int64 = 0
+    /// What the window had admitted before that record.
+    private var admittedBefore = 0
+
+    /// Makes a state without memory; `parser` is its own from now on.
+    init(topic: String, configuration: Configuration, parser: JSONParser) {
+        self.configuration = configuration
+        self.parser = parser
+        effects = FoldEffects(topic: topic)
+        window = DedupeWindow(windowMilliseconds: configuration.dedupeWindowMilliseconds)
+    }
+
+    func restore(
+        partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
+    ) {
+        let window = DedupeWindow(
+            windowMilliseconds: configuration.dedupeWindowMilliseconds,
+            watermarkMilliseconds: watermarkMilliseconds)
+        for entry in entries { window.restore(entry) }
+        windows[partition] = window
+    }
+
+    func forget(partition: Int32) {
+        windows[partition] = nil
+    }
+
+    /// Moves on behind a record, which is folded next.
+    @inline(__always)
+    func advance(_ record: RecordView, to place: RecordPlace) {
+        timestampMilliseconds = place.timestampMilliseconds
+        window = window(of: place.partition)
+        window.advance(to: timestampMilliseconds)
+        admittedBefore = window.admitted.count
+        effects.advance(record, watermarkMilliseconds: window.watermarkMilliseconds)
+    }
+
+    /// Says whether an id of the record being folded is new, and then remembers it. A record that
+    /// was given an id is not rejected any more.
+    @inline(__always)
+    func admit(_ id: RecordID) -> Bool {
+        window.admit(id, timestampMilliseconds: timestampMilliseconds)
+    }
+
+    /// Forgets the ids of the record that was folded last.
+    func takeBackAdmitted() {
+        for entry in window.admitted[admittedBefore...] { window.remove(entry.id) }
+    }
+
+    /// Forgets the batch.
+    ///
+    /// - Returns: whether the symbols stay valid.
+    func clear() -> Bool {
+        for window in windows.values { window.forgetAdmitted() }
+        admittedBefore = 0
+        return effects.removeAll()
+    }
+
+    private func window(of partition: Int32) -> DedupeWindow {
+        if let window = windows[partition] { return window }
+        let window = DedupeWindow(windowMilliseconds: configuration.dedupeWindowMilliseconds)
+        windows[partition] = window
+        return window
+    }
+}

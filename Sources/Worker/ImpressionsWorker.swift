@@ -1,0 +1,38 @@
+import AggregateStore
+import ArgumentParser
+import Pipelines
+import Streams
+
+/// `weir-impressions`: folds the topic `impressions`.
+public struct ImpressionsWorker: WindowedWorker {
+    /// The fold of impressions.
+    public typealias Fold = ImpressionsFold
+
+    /// Name of the program.
+    public static let programName = "weir-impressions"
+
+    /// Help.
+    public static let configuration = CommandConfiguration(
+        commandName: programName,
+        abstract: "Folds what was shown into impressions.sqlite.",
+        discussion: """
+            Reads the topic that impressions.yaml names from the event log and keeps, an hour and a \
+            placement at a time, what overlays, SKAdNetwork, Outbrain's widgets and in-app bidders showed. \
+            Stop it at any time: it goes on where it was.
+
+              weir publish --topic impressions impressions.ndjson
+              weir-impressions --until-end
+              weir dump impressions --by day,format,placement
+            """)
+
+    /// What every worker can be told.
+    @OptionGroup public var options: WorkerOptions
+
+    /// Options that were not given.
+    public init() {}
+
+    /// Reads `impressions.yaml`.
+    public static func pipeline(of pipelines: PipelineDirectory) throws -> ImpressionsPipeline {
+        try pipelines.impressions()
+    }
+}

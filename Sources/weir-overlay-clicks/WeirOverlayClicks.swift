@@ -1,0 +1,9 @@
+import Worker
+
+/// The program `weir-overlay-clicks`.
+@main
+enum WeirOverlayClicks {
+    static func main() {
+        OverlayClicksWorker.start()
+    }
+}
