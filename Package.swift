@@ -27,6 +27,7 @@ let package = Package(
         .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
+        .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
         .library(
             name: "WeirLibraries",
             targets: [

@@ -104,6 +104,6 @@ struct StoreNotificationsFileTests {
     func check() throws {
         let files = ["bids.yaml": "", "postbacks.yaml": "", "store-notifications.yaml": "x: 1"]
         let faults = try TemporaryPipelines(files).read { $0.check() }
-        #expect(faults.map(\.keyPath) == ["x"])
+        #expect(faults.map(\.keyPath).contains("x"))
     }
 }
