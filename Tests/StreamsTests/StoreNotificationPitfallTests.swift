@@ -431,7 +431,7 @@ struct NotificationV2PitfallTests {
         #expect(product.count("other", where: ["product_id": "monthly"]) == 1)
     }
 
-    @Test("an app transaction is judged at its creation, for it has no signedDate")
+    @Test("an app transaction is judged at its creation, for it has no signedDate; nothing else is")
     func appTransaction() throws {
         func result(_ created: Int64) throws -> FoldResult {
             try foldNotifications([
@@ -451,6 +451,9 @@ struct NotificationV2PitfallTests {
         }
         #expect(try result(1_795_238_412_000).measures == ["other": 1])
         #expect(try result(1_600_000_000_000).outcome(.untrusted) == 1)
+        let other = try Notifications.v2(
+            "TEST", with: ["signedDate": nil, "receiptCreationDate": 1_795_238_412_000])
+        #expect(try foldNotifications([other]).outcome(.untrusted) == 1)
     }
 
     @Test("without a transaction the product is that of the renewal")

@@ -20,7 +20,10 @@ extension StoreNotificationDecoder {
         let transaction = try inner(data, "signedTransactionInfo", transactionParser, identity)
         let renewal = try inner(data, "signedRenewalInfo", renewalParser, identity)
         if payload.member("data") == nil, let appData = payload.member("appData") {
-            _ = try inner(appData, "signedAppTransactionInfo", transactionParser, identity)
+            // An app transaction has no signedDate: Apple's libraries judge it at its creation.
+            _ = try inner(
+                appData, "signedAppTransactionInfo", transactionParser, identity,
+                signedAt: "receiptCreationDate")
         }
 
         let uuid = faults.requiredID(payload, "notificationUUID")
@@ -38,9 +41,11 @@ extension StoreNotificationDecoder {
                 product: holder.flatMap { faults.optionalText($0, "productId") }))
     }
 
-    /// The payload of a JWS that holds at the instant at which it says that it was signed.
+    /// The payload of a JWS that holds at the instant at which its member `signedAt` says that it was
+    /// signed.
     private func verified(
-        _ text: UnsafeRawBufferPointer, _ member: StaticString, by parser: JSONParser
+        _ text: UnsafeRawBufferPointer, _ member: StaticString, by parser: JSONParser,
+        signedAt: StaticString = "signedDate"
     ) throws(NotificationRefusal) -> JSONValue {
         let jws: AppStoreJWS
         do {
@@ -52,9 +57,7 @@ extension StoreNotificationDecoder {
         guard let payload = parsed, payload.isObject else {
             throw .untrusted(member, "its payload is no JSON object")
         }
-        // An app transaction has no signedDate: Apple's libraries judge it at its creation.
-        let instant = payload.member("signedDate") ?? payload.member("receiptCreationDate")
-        guard case .exact(let signedAt)? = instant?.number?.asInteger else {
+        guard case .exact(let signedAt)? = payload.member(signedAt)?.number?.asInteger else {
             throw .untrusted(member, "its payload has no signedDate")
         }
         do {
@@ -98,13 +101,14 @@ extension StoreNotificationDecoder {
 
     /// A JWS within the payload; nil when there is none.
     private func inner(
-        _ holder: JSONValue?, _ member: StaticString, _ parser: JSONParser, _ identity: Identity
+        _ holder: JSONValue?, _ member: StaticString, _ parser: JSONParser, _ identity: Identity,
+        signedAt: StaticString = "signedDate"
     ) throws(NotificationRefusal) -> JSONValue? {
         guard let value = holder?.member(member) else { return nil }
         guard let text = value.string else {
             throw .untrusted(member, AppStoreFault.notAJWS.words)
         }
-        let payload = try verified(text, member, by: parser)
+        let payload = try verified(text, member, by: parser, signedAt: signedAt)
         if let bundleID = payload.member("bundleId"),
             bundleID.string?.equals(identity.bundleID) != true
         {
