@@ -26,6 +26,8 @@ let package = Package(
         .executable(name: "weir-impressions", targets: ["weir-impressions"]),
         .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
+        .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
+        .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
         .library(
             name: "WeirLibraries",
             targets: [
@@ -91,6 +93,8 @@ let package = Package(
             name: "weir-overlay-clicks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
+            name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
@@ -138,9 +142,9 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "EventLog", "Pipelines", "Worker", "weir-bids",
+                "AggregateStore", "AppStoreSigning", "EventLog", "Pipelines", "Worker", "weir-bids",
                 "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-                crypto, grdb,
+                "weir-store-notifications", crypto, grdb,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -149,7 +153,7 @@ let package = Package(
         .testTarget(
             name: "StreamsTests",
             dependencies: [
-                "Simulation",
+                "AppStoreSigning", "Simulation",
                 "Attestation", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
                 yams,
             ],

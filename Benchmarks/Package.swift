@@ -12,6 +12,7 @@ let package = Package(
         .executableTarget(
             name: "weir-benchmarks",
             dependencies: [
+                .product(name: "AppStoreSigning", package: "weir"),
                 .product(name: "WeirLibraries", package: "weir"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

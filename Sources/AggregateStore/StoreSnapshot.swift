@@ -119,6 +119,9 @@ public struct StoreSnapshot {
     public func rememberedIDs(of partition: PartitionState) throws -> [String] {
         let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")
         if tables.contains("postback_ids") { return try postbackIDs(of: partition.partition) }
+        if tables.contains("notification_ids") {
+            return try notificationIDs(of: partition.partition)
+        }
         let blocks = try Row.fetchAll(
             db, sql: "SELECT entries FROM dedupe WHERE partition = ? ORDER BY first_offset",
             arguments: [partition.partition]
@@ -156,6 +159,21 @@ public struct StoreSnapshot {
                   || coalesce(interaction, '-') || ' ' || coalesce(published, '-') || ' '
                   || hex(coalesce(country, ''))
                 FROM postback_ids WHERE partition = ? ORDER BY id
+                """,
+            arguments: [partition])
+    }
+
+    /// Ids of notifications, and behind them what is known of refunds.
+    private func notificationIDs(of partition: Int32) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT hex(id) FROM notification_ids WHERE partition = ?1
+                UNION ALL
+                SELECT 'refunds ' || transaction_id || ' ' || cancellations || ' '
+                  || early_reversals
+                FROM refunds WHERE partition = ?1
+                ORDER BY 1
                 """,
             arguments: [partition])
     }

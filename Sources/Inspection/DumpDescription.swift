@@ -42,6 +42,9 @@ public struct DumpDescription: Sendable {
         + ImpressionsFold.tables.map { aggregate($0, of: [ImpressionsFold.streamName]) }
         + OverlayClicksFold.tables.map { aggregate($0, of: [OverlayClicksFold.streamName]) }
         + PostbacksFold.tables.map { aggregate($0, of: [PostbacksFold.streamName]) }
+        + StoreNotificationsFold.tables.map {
+            aggregate($0, of: [StoreNotificationsFold.streamName])
+        }
         + [aggregate(OutcomeKey.table, of: StoreSet.streams)]
         + RefusalKind.allCases.map(refusals))
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

@@ -14,7 +14,7 @@ public final class StoreSet {
     /// The streams that have stores, in bytewise order.
     public static let streams = [
         BidsFold.streamName, ImpressionsFold.streamName, OverlayClicksFold.streamName,
-        PostbacksFold.streamName,
+        PostbacksFold.streamName, StoreNotificationsFold.streamName,
     ]
 
     /// Opens what stores there are; there may be none.

@@ -19,7 +19,8 @@ enum ConfigurationFile {
         }
     }
 
-    private static func text(of file: String) throws(ConfigurationError) -> String {
+    /// The text of a file that is UTF-8 and not too large.
+    static func text(of file: String) throws(ConfigurationError) -> String {
         func unreadable(_ words: String) -> ConfigurationError {
             ConfigurationError(kind: .unreadable, file: file, words: words)
         }

@@ -104,6 +104,10 @@ struct ConfigurationNode {
         if case .mapping = node { true } else { false }
     }
 
+    var isList: Bool {
+        if case .sequence = node { true } else { false }
+    }
+
     /// The text of a scalar as it is written; nil when it is a list or mapping, or nothing.
     var scalarText: String? {
         guard case .scalar(let scalar) = node else { return nil }

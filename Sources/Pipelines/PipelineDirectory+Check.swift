@@ -23,12 +23,15 @@ extension PipelineDirectory {
                 return nil
             }
         }
-        if streams.contains(.bids) || exists(.bids) { _ = note(bidsPipeline) }
-        if streams.contains(.impressions) || exists(.impressions) { _ = note(impressionsPipeline) }
-        if streams.contains(.overlayClicks) || exists(.overlayClicks) {
+        if streams.contains(.bids) || has(.bids) { _ = note(bidsPipeline) }
+        if streams.contains(.impressions) || has(.impressions) { _ = note(impressionsPipeline) }
+        if streams.contains(.overlayClicks) || has(.overlayClicks) {
             _ = note(overlayClicksPipeline)
         }
-        if streams.contains(.postbacks) || exists(.postbacks) { _ = note(postbacksPipeline) }
+        if streams.contains(.postbacks) || has(.postbacks) { _ = note(postbacksPipeline) }
+        if streams.contains(.storeNotifications) || has(.storeNotifications) {
+            _ = note(storeNotificationsPipeline)
+        }
         _ = note(catalog)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {

@@ -38,6 +38,12 @@ public struct PipelineDirectory: Sendable {
         return try postbacksPipeline()
     }
 
+    /// The settings of `weir-store-notifications`.
+    public func storeNotifications() throws(ConfigurationError) -> StoreNotificationsPipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try storeNotificationsPipeline()
+    }
+
     /// The catalog; an empty one when there is no `catalog.yaml`.
     public func catalog() throws(ConfigurationError) -> Catalog {
         guard try names().contains(Self.catalogName) else { return Catalog() }
@@ -101,6 +107,11 @@ extension PipelineDirectory {
         try PostbacksPipeline(ConfigurationFile.read(required(.postbacks)))
     }
 
+    func storeNotificationsPipeline() throws(ConfigurationError) -> StoreNotificationsPipeline {
+        try StoreNotificationsPipeline(
+            ConfigurationFile.read(required(.storeNotifications)), directory: path)
+    }
+
     /// A fault for each file at the top whose name nothing reads.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
         let known = PipelineStream.allCases.map(\.fileName) + [Self.catalogName]
@@ -140,13 +151,14 @@ extension PipelineDirectory {
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    func exists(_ stream: PipelineStream) -> Bool {
+    /// Whether a stream has a file here.
+    public func has(_ stream: PipelineStream) -> Bool {
         FileManager.default.fileExists(atPath: "\(path)/\(stream.fileName)")
     }
 
     private func required(_ stream: PipelineStream) throws(ConfigurationError) -> String {
         let file = "\(path)/\(stream.fileName)"
-        guard exists(stream) else {
+        guard has(stream) else {
             throw ConfigurationError(
                 kind: .missingFile,
                 file: file,

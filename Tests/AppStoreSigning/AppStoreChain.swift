@@ -54,6 +54,9 @@ public struct AppStoreChain: Sendable {
         rootPEM = try root.serializeAsPEM().pemString
     }
 
+    /// The leaf's key, that which signatures are verified with.
+    public var leafPublicKey: P256.Signing.PublicKey { leafKey.publicKey }
+
     /// The certificates as a header carries them.
     public var x5c: [String] { certificates.map(Self.base64) }
 

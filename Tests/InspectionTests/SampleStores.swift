@@ -91,6 +91,28 @@ final class SampleStores {
         try queue.vacuum(into: StoreSet.path(of: other, in: directory(name)))
     }
 
+    /// Folds records into `store-notifications.sqlite`; trusts `com.example.puzzle` with "secret".
+    func foldNotifications(
+        _ records: [Record], into name: String = "data", atOnce: Int = 100
+    ) throws {
+        let store = try AggregateStore(
+            path: StoreSet.path(of: "store-notifications", in: directory(name)),
+            fold: StoreNotificationsFold.self, topic: "store-notifications", logIdentity: "log")
+        let trust = StoreNotificationTrust(
+            apps: [
+                .init(
+                    bundleID: "com.example.puzzle", appAppleID: nil,
+                    sharedSecrets: [Array("secret".utf8)])
+            ],
+            environments: [.production], verifier: AppStoreVerifier(roots: []))
+        guard let decoder = StoreNotificationDecoder(trust: trust, maxRecordBytes: 1_048_576)
+        else { throw CocoaError(.featureUnsupported) }
+        let fold = StoreNotificationsFold(
+            topic: "store-notifications", decoders: [decoder],
+            memory: try StoredNotifications(store: store))
+        try run(fold, store, records, atOnce, "{}", window: nil)
+    }
+
     /// Changes a store behind its back.
     func change(_ sql: String, stream: String, in name: String = "data") throws {
         let queue = try DatabaseQueue(path: StoreSet.path(of: stream, in: directory(name)))

@@ -20,12 +20,13 @@ struct ShippedFilesTests {
     func defaults() throws {
         let empty = try TemporaryPipelines([
             "bids.yaml": "", "impressions.yaml": "", "overlay-clicks.yaml": "",
-            "postbacks.yaml": "",
+            "postbacks.yaml": "", "store-notifications.yaml": "",
         ])
         #expect(try directory.bids() == empty.read { try $0.bids() })
         #expect(try directory.impressions() == empty.read { try $0.impressions() })
         #expect(try directory.overlayClicks() == empty.read { try $0.overlayClicks() })
         #expect(try directory.postbacks() == empty.read { try $0.postbacks() })
+        #expect(try directory.storeNotifications() == empty.read { try $0.storeNotifications() })
     }
 
     @Test("the catalog names networks, apps and campaigns, each campaign by its last two digits")

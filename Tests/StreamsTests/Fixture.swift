@@ -12,8 +12,10 @@ struct FixtureError: Error, CustomStringConvertible {
 /// A file of `Tests/Fixtures`: records, and the rows that they give.
 ///
 /// A record has `value` (JSON), `text` (any text, sent word for word) or neither (a tombstone), and may
-/// have `type`, `via`, `headers`, `partition` and `time`. `sign` names who signs a postback, which
-/// happens when the fixture is read; `header` and `claims` are those of a JWS. Rows leave out what is
+/// have `key`, `type`, `via`, `headers`, `partition` and `time`. `sign` names who signs a postback, which
+/// happens when the fixture is read; `header` and `claims` are those of a JWS. `payload` is that of a
+/// notification of version 2: it and the objects in its `signed…` members are signed with a chain of the
+/// tests' own, by `chain` "stranger" with one that nobody trusts. Rows leave out what is
 /// empty, 0 or false, and the hour 2026-11-21T05:00:00Z, which records without a `time` fall into.
 struct Fixture: CustomTestStringConvertible {
     let stream: String
@@ -45,7 +47,11 @@ struct Fixture: CustomTestStringConvertible {
 
     private static func record(_ document: Document) throws -> TestRecord {
         var record: TestRecord
-        if let claims = document["claims"] {
+        if let payload = document["payload"] {
+            let signer: Notifications.Signer =
+                document["chain"]?.string == "stranger" ? .stranger : .apple
+            record = TestRecord(try Notifications.body(payload, by: signer))
+        } else if let claims = document["claims"] {
             record = TestRecord(
                 try SignedPostback.adAttributionKit(
                     claims, unsigned: document["value"] ?? [:], header: document["header"],
@@ -62,6 +68,7 @@ struct Fixture: CustomTestStringConvertible {
         for header in document["headers"]?.members ?? [] {
             record.headers.append(.init(header.name, header.value.string ?? ""))
         }
+        if let key = document["key"]?.string { record = record.keyed(key) }
         if let partition = document["partition"]?.integer { record.partition = Int32(partition) }
         if let time = document["time"]?.string {
             guard let timestamp = UTC.milliseconds(text: time) else {

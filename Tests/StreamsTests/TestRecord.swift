@@ -8,6 +8,7 @@ struct TestRecord {
     var offset: Int64?
     /// Milliseconds since 1970.
     var timestamp: Int64 = TestRecord.halfPastFive
+    var key: [UInt8]?
     var headers: [OutgoingRecord.Header] = []
     var value: [UInt8]?
 
@@ -31,6 +32,12 @@ struct TestRecord {
     func via(_ route: String) -> TestRecord {
         var record = self
         record.headers.append(.init("ce_via", route))
+        return record
+    }
+
+    func keyed(_ key: String) -> TestRecord {
+        var record = self
+        record.key = Array(key.utf8)
         return record
     }
 
@@ -73,8 +80,16 @@ extension RecordBatch {
         _ record: TestRecord, _ offset: Int64, _ headers: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer?
     ) {
-        append(
-            partition: record.partition, offset: offset, timestampMilliseconds: record.timestamp,
-            key: nil, headers: headers, value: value)
+        guard let key = record.key else {
+            append(
+                partition: record.partition, offset: offset,
+                timestampMilliseconds: record.timestamp, key: nil, headers: headers, value: value)
+            return
+        }
+        key.withUnsafeBytes { key in
+            append(
+                partition: record.partition, offset: offset,
+                timestampMilliseconds: record.timestamp, key: key, headers: headers, value: value)
+        }
     }
 }

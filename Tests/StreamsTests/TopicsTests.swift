@@ -5,7 +5,7 @@ import Testing
 import Yams
 
 /// A document of `topics/`.
-private struct Topic {
+struct Topic {
     let root: Node
 
     init(_ name: String) throws {

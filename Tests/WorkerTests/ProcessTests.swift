@@ -93,6 +93,20 @@ struct ProcessTests {
                 == place.contents("postbacks", data: "killed"))
     }
 
+    @Test("Store notifications: killed 20 times at random instants, the store is that of one run")
+    func killedNotifications() throws {
+        let place = try Workplace()
+        let samples = try SampleNotifications()
+        try samples.configure(place, batch: 5)
+        try place.publish("store-notifications", try samples.records(800, seed: 13))
+        try place.foldNotifications(data: "once")
+        try interrupt("weir-store-notifications", place)
+        try place.foldNotifications(data: "killed")
+        #expect(
+            try place.contents("store-notifications", data: "once")
+                == place.contents("store-notifications", data: "killed"))
+    }
+
     @Test(
         "SIGTERM and SIGINT end a worker with 0, what it folded committed",
         arguments: [SIGTERM, SIGINT])

@@ -77,6 +77,10 @@ final class Workplace {
         try PostbacksWorker.work(options(data: data), stop: StopSignal())
     }
 
+    func foldNotifications(data: String = "data") throws {
+        try StoreNotificationsWorker.work(options(data: data), stop: StopSignal())
+    }
+
     /// Everything in a store that follows from the log, as text: equal for equal stores.
     func contents(_ stream: String, data: String = "data") throws -> [String] {
         var configuration = Configuration()

@@ -2,12 +2,10 @@ import AggregateStore
 import ArgumentParser
 import Attestation
 import Crypto
-import Dispatch
 import EventLog
 import Foundation
 import JSONReader
 import Streams
-import Synchronization
 
 /// Decode, verification, dedupe, fold and commit of postbacks, beside bare P-256 verification of the same
 /// signatures on the same cores, in one run.
@@ -154,23 +152,8 @@ struct SamplePostbacks {
         }
     }
 
-    /// Verifies the signatures on so many threads, each with its own part and its own
-    /// copy of the key; says how many hold.
+    /// Verifies the signatures on so many threads; says how many hold.
     func verify(on cores: Int) throws -> Int {
-        let spki = key.publicKey.derRepresentation
-        let keys = try (0..<cores).map { _ in
-            try P256.Signing.PublicKey(derRepresentation: spki)
-        }
-        let share = (signatures.count + cores - 1) / cores
-        let parts = (0..<cores).map { Array(signatures.dropFirst($0 * share).prefix(share)) }
-        let sum = Mutex(0)
-        DispatchQueue.concurrentPerform(iterations: cores) { core in
-            let key = keys[core]
-            let count = parts[core].reduce(0) { count, entry in
-                key.isValidSignature(entry.0, for: entry.1) ? count + 1 : count
-            }
-            sum.withLock { $0 += count }
-        }
-        return sum.withLock { $0 }
+        try BareVerification(key: key.publicKey, signatures: signatures).validCount(on: cores)
     }
 }

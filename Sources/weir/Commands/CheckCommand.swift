@@ -28,6 +28,7 @@ struct CheckCommand: ParsableCommand {
             "impressions": try? directory.impressions().stream.topic,
             "overlay-clicks": try? directory.overlayClicks().stream.topic,
             "postbacks": try? directory.postbacks().stream.topic,
+            "store-notifications": try? directory.storeNotifications().stream.topic,
         ]
         for store in stores {
             store.run(log, topic: configured[store.stream] ?? nil, into: &report)

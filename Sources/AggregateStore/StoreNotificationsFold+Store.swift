@@ -1,0 +1,73 @@
+import GRDB
+import Streams
+
+extension StoreNotificationsFold: StoredFold {
+    /// The tables of `store-notifications.sqlite`.
+    public static var schema: String { StoreSchema.storeNotifications }
+
+    /// Reads the watermark; ids and refunds are looked up as they come.
+    public func restoreMemory(
+        of partition: PartitionState, from store: AggregateStore
+    ) throws(StoreError) {
+        restore(
+            partition: partition.partition,
+            watermarkMilliseconds: partition.watermarkMilliseconds)
+    }
+
+    /// Drops the watermark of a partition.
+    public func forgetMemory(of partition: Int32) {
+        forget(partition: partition)
+    }
+
+    /// Notifications have nothing for partners.
+    public var hasOutbox: Bool { false }
+
+    /// Number of notifications ever accepted.
+    public func rememberedIDs(atMost bound: Int) -> Int {
+        (memory as? StoredNotifications)?.count ?? 0
+    }
+
+    /// Writes the aggregates, the ids that the batch accepted, and the refunds that it changed.
+    public func write(to transaction: StoreTransaction) throws {
+        try transaction.add(notifications, symbols: effects.symbols)
+        try transaction.add(takenBack, symbols: effects.symbols)
+        try writeIDs(to: transaction)
+        try writeRefunds(to: transaction)
+    }
+
+    /// Gives the filter of ids more room when it has filled up.
+    public func noteCommitted() throws(StoreError) {
+        try (memory as? StoredNotifications)?.growIfNeeded()
+    }
+
+    /// In order of the ids, so that neighbours on disk are written together.
+    private func writeIDs(to transaction: StoreTransaction) throws {
+        let row = StatementRow(
+            try transaction.db.cachedStatement(sql: "INSERT INTO notification_ids VALUES (?, ?)"))
+        for (partition, ids) in admitted {
+            for id in ids.sorted() {
+                row.begin()
+                row.bind(Int64(partition))
+                row.bind(id)
+                try row.step()
+                (memory as? StoredNotifications)?.insert(id, partition: partition)
+            }
+        }
+    }
+
+    private func writeRefunds(to transaction: StoreTransaction) throws {
+        let row = StatementRow(
+            try transaction.db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO refunds VALUES (?, ?, ?, ?)"))
+        for (partition, histories) in refunds {
+            for (transactionID, history) in histories.sorted(by: { $0.key < $1.key }) {
+                row.begin()
+                row.bind(Int64(partition))
+                row.bind(transactionID)
+                row.bind(history.storedCancellations)
+                row.bind(history.earlyReversals)
+                try row.step()
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import GRDB
+import Streams
+
+/// The ids of a table that are remembered for ever, on disk behind a small filter: a new id is told by
+/// the filter alone.
+final class StoredIDs {
+    private let store: AggregateStore
+    /// A table with the columns `partition` and `id`.
+    private let table: String
+    private var filter = IDFilter(capacity: 0)
+
+    /// Reads the ids of a store's table.
+    init(store: AggregateStore, table: String) throws(StoreError) {
+        self.store = store
+        self.table = table
+        try fillFilter()
+    }
+
+    /// False for an id that is certainly not in the table.
+    func mayContain(_ id: RecordID, partition: Int32) -> Bool {
+        filter.mayContain(id, partition: partition)
+    }
+
+    /// Number of ids that were stored, as far as the filter can tell them apart.
+    var count: Int { filter.count }
+
+    /// Takes note of an id that is being stored.
+    func insert(_ id: RecordID, partition: Int32) {
+        filter.insert(id, partition: partition)
+    }
+
+    /// Makes the filter larger when it has become too full to tell. Not to be called within a commit.
+    func growIfNeeded() throws(StoreError) {
+        if filter.isFull { try fillFilter() }
+    }
+
+    private func fillFilter() throws(StoreError) {
+        filter = try store.read { db in
+            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+            var filter = IDFilter(capacity: count * 2)
+            let rows = try Row.fetchCursor(db, sql: "SELECT partition, id FROM \(table)")
+            while let row = try rows.next() {
+                let bytes: Data = row[1]
+                filter.insert(RecordID(bytes: bytes), partition: row[0])
+            }
+            return filter
+        }
+    }
+}

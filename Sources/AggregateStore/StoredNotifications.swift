@@ -1,0 +1,76 @@
+import GRDB
+import Streams
+
+/// Every notification ever accepted, and the refunds of every transaction.
+public final class StoredNotifications: StoreNotificationMemory {
+    private let store: AggregateStore
+    private let ids: StoredIDs
+
+    /// Reads the ids of a store.
+    public init(store: AggregateStore) throws(StoreError) {
+        self.store = store
+        ids = try StoredIDs(store: store, table: "notification_ids")
+    }
+
+    /// Whether an id was accepted and stored.
+    public func contains(_ id: RecordID, partition: Int32) throws -> Bool {
+        guard ids.mayContain(id, partition: partition) else { return false }
+        return try store.queue.unsafeReentrantRead { db in
+            try Int.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT 1 FROM notification_ids WHERE partition = ? AND id = ?"),
+                arguments: [partition, id.bytes]) != nil
+        }
+    }
+
+    /// The stored history of a transaction's refunds.
+    public func refunds(
+        ofTransaction transactionID: Int64, partition: Int32
+    ) throws -> RefundHistory {
+        try store.queue.unsafeReentrantRead { db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT cancellations, early_reversals FROM refunds
+                        WHERE partition = ? AND transaction_id = ?
+                        """),
+                arguments: [partition, transactionID]
+            ).map { row in RefundHistory(stored: row[0], earlyReversals: row[1]) }
+                ?? RefundHistory()
+        }
+    }
+
+    /// Number of ids that were stored, as far as the filter can tell them apart.
+    public var count: Int { ids.count }
+
+    /// Takes note of an id that is being stored.
+    func insert(_ id: RecordID, partition: Int32) {
+        ids.insert(id, partition: partition)
+    }
+
+    /// Makes the filter larger when it has become too full to tell. Not to be called within a commit.
+    func growIfNeeded() throws(StoreError) {
+        try ids.growIfNeeded()
+    }
+}
+
+extension RefundHistory {
+    /// Reads what `storedCancellations` wrote.
+    init(stored: String, earlyReversals: Int64) {
+        let cancellations = stored.split(separator: ",").map { part in
+            let sides = part.split(separator: "=", omittingEmptySubsequences: false)
+            return Cancellation(
+                dateMilliseconds: sides.first.flatMap { Int64($0) },
+                openMicros: sides.dropFirst().first.flatMap { Int64($0) })
+        }
+        self.init(cancellations: cancellations, earlyReversals: earlyReversals)
+    }
+
+    /// The cancellations as `date=micros`, joined by commas; what is absent is left empty.
+    var storedCancellations: String {
+        cancellations.map { cancellation in
+            let date = cancellation.dateMilliseconds.map { "\($0)" } ?? ""
+            return date + "=" + (cancellation.openMicros.map { "\($0)" } ?? "")
+        }.joined(separator: ",")
+    }
+}

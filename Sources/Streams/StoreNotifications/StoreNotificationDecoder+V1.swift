@@ -1,0 +1,123 @@
+import JSONReader
+
+/// Apple's "App Store Server Notifications V1": `responseBodyV1`, in the shapes of all its years.
+extension StoreNotificationDecoder {
+    /// Verifies and decodes a body of version 1.
+    func notificationV1(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationEvent {
+        let (bundleID, environment) = try verifiedV1(value)
+        let type = faults.requiredID(value, "notification_type")
+        let statusChange = faults.optionalIdentifier(value, "auto_renew_status_change_date_ms")
+        let namedLine = faults.optionalIdentifier(value, "original_transaction_id")
+        let transactions = transactionsV1(of: value).filter { transaction in
+            namedLine == nil || transaction.originalTransactionID == namedLine
+        }
+        let isCancellation = ["REFUND", "CANCEL", "REVOKE"].contains { type.equals($0) }
+        let isStatusChange = type.equals("DID_CHANGE_RENEWAL_STATUS")
+        let decisive =
+            isCancellation
+            ? transactions.firstNewest(by: \.cancellationMilliseconds)
+            : transactions.firstNewest(by: \.purchaseMilliseconds) ?? transactions.first
+        let instant =
+            isCancellation
+            ? decisive?.cancellationMilliseconds
+            : isStatusChange ? statusChange : decisive?.purchaseMilliseconds
+        let line = namedLine ?? decisive?.originalTransactionID
+
+        idBuilder.begin()
+        idBuilder.add("appstore.notification.v1")
+        idBuilder.add(type)
+        idBuilder.add(bundleID)
+        addToID(line)
+        addToID(decisive?.transactionID)
+        addToID(instant)
+        let effect: StoreNotificationEvent.Effect =
+            isCancellation && !type.equals("REVOKE")
+            ? .cancellations(
+                cancellations(among: transactions.filter { $0.originalTransactionID == line }))
+            : countV1(type, value, decisive)
+        return StoreNotificationEvent(
+            id: idBuilder.finish(), environment: environment, bundleID: keep(bundleID),
+            effect: effect)
+    }
+
+    /// The bundle, whose secret the body knows, and the environment.
+    private func verifiedV1(
+        _ value: JSONValue
+    ) throws(NotificationRefusal) -> (UnsafeRawBufferPointer, AppStoreEnvironment?) {
+        // Bodies of 2019 name their bundle within the transaction only.
+        let holders = [
+            value, value.member("latest_receipt_info"), value.member("latest_expired_receipt_info"),
+        ]
+        let named = holders.lazy.compactMap { $0?.member("bid") }.first
+        guard let bundleID = named?.string, let app = trust.app(bundleID) else {
+            throw .untrusted("bid", "is none of the configured bundles")
+        }
+        guard let password = value.member("password")?.string else {
+            throw .untrusted("password", "is missing")
+        }
+        guard app.accepts(password: password) else {
+            throw .untrusted("password", "is no shared secret of the bundle")
+        }
+        let environment =
+            value.member("environment") ?? value.member("unified_receipt")?.member("environment")
+        return (bundleID, try allowed(environment))
+    }
+
+    /// The environment that a body of version 1 or a receipt names; nil when it names none.
+    func allowed(
+        _ environment: JSONValue?
+    ) throws(NotificationRefusal) -> AppStoreEnvironment? {
+        guard let text = faults.text(environment, "environment") else { return nil }
+        guard let known = AppStoreEnvironment(ofVersion1: text) else {
+            faults.note(.outOfRange, "environment", "is no environment of the App Store")
+            return nil
+        }
+        guard trust.environments.contains(known) else {
+            throw .untrusted("environment", "is none that the pipeline allows")
+        }
+        return known
+    }
+
+    /// The transactions that a body lists: those of the unified receipt, else those of the withdrawn
+    /// members, which are one object each.
+    private func transactionsV1(of value: JSONValue) -> [ListedTransaction] {
+        let unified = faults.optionalObject(value, "unified_receipt")
+        let listed = unified.map { listedTransactions($0, "latest_receipt_info") } ?? []
+        if !listed.isEmpty { return listed }
+        return listedTransactions(value, "latest_receipt_info")
+            + listedTransactions(value, "latest_expired_receipt_info")
+    }
+
+    private func countV1(
+        _ type: UnsafeRawBufferPointer, _ value: JSONValue, _ transaction: ListedTransaction?
+    ) -> StoreNotificationEvent.Effect {
+        let columns = transaction.map { self.columns(of: $0) } ?? .init()
+        let isTrial = transaction.map { flag($0.value, "is_trial_period") == true } ?? false
+        let isOn =
+            type.equals("DID_CHANGE_RENEWAL_STATUS") ? flag(value, "auto_renew_status") : nil
+        let measure = Self.measure(ofVersion1: type, isOn: isOn)
+        return .count(
+            columns, measure, measure == .initialBuys && isTrial ? .trials : nil, grossPrice: 0)
+    }
+
+    private static func measure(
+        ofVersion1 type: UnsafeRawBufferPointer, isOn: Bool?
+    ) -> StoreNotificationsKey.Measure {
+        if let isOn { return isOn ? .autoRenewOn : .autoRenewOff }
+        return measuresV1.first { type.equals($0.type) }?.measure ?? .other
+    }
+
+    private static let measuresV1: [(type: StaticString, measure: StoreNotificationsKey.Measure)] =
+        [
+            ("INITIAL_BUY", .initialBuys),
+            ("DID_RENEW", .renewals),
+            ("INTERACTIVE_RENEWAL", .renewals),
+            ("DID_RECOVER", .recoveries),
+            ("RENEWAL", .recoveries),
+            ("DID_FAIL_TO_RENEW", .renewalFailures),
+            ("DID_CHANGE_RENEWAL_PREF", .preferenceChanges),
+            ("REVOKE", .familyRevocations),
+            ("CONSUMPTION_REQUEST", .consumptionRequests),
+            ("PRICE_INCREASE_CONSENT", .priceIncreasesPending),
+        ]
+}

@@ -1,0 +1,118 @@
+import Attestation
+import EventLog
+import JSONReader
+
+/// Verifies and decodes notifications of both versions, and receipts, a chunk of records at a time.
+///
+/// What a record is trusted by comes before everything else in it: nothing of an untrusted record is
+/// judged.
+///
+/// `@unchecked Sendable`: a decoder is used by one thread at a time, that which `NotificationDecoders`
+/// has lent it to.
+public final class StoreNotificationDecoder: @unchecked Sendable {
+    let trust: StoreNotificationTrust
+    private let maxRecordBytes: Int
+    private let valueParser: JSONParser
+    /// Payloads within payloads are read while those around them are still in use.
+    let payloadParser: JSONParser
+    let transactionParser: JSONParser
+    let renewalParser: JSONParser
+
+    /// The texts of the chunk's events.
+    private(set) var bytes: [UInt8] = []
+    var faults = FieldFaults()
+    var idBuilder = RecordIDBuilder()
+
+    /// A decoder that trusts so and refuses longer values; nil when there is no memory for it.
+    public init?(trust: StoreNotificationTrust, maxRecordBytes: Int) {
+        guard let value = JSONParser(), let payload = JSONParser(), let transaction = JSONParser(),
+            let renewal = JSONParser()
+        else { return nil }
+        self.trust = trust
+        self.maxRecordBytes = maxRecordBytes
+        valueParser = value
+        payloadParser = payload
+        transactionParser = transaction
+        renewalParser = renewal
+    }
+
+    /// Decodes some records of a batch.
+    func decode(_ batch: RecordBatch, _ range: Range<Int>) -> NotificationChunk {
+        bytes = []
+        var items: [NotificationChunk.Item] = []
+        items.reserveCapacity(range.count)
+        for index in range {
+            let record = batch[index]
+            let envelope = Envelope<StoreNotificationsEventType>(record)
+            var item = NotificationChunk.Item(
+                countedType: envelope.countedType, event: .failure(.rejected(.overflow)))
+            do throws(NotificationRefusal) {
+                item.event = .success(try event(record, envelope))
+            } catch {
+                item.event = .failure(error)
+            }
+            items.append(item)
+        }
+        return NotificationChunk(bytes: bytes, items: items)
+    }
+
+    private func event(
+        _ record: RecordView, _ envelope: Envelope<StoreNotificationsEventType>
+    ) throws(NotificationRefusal) -> StoreNotificationEvent {
+        faults = FieldFaults()
+        let value: JSONValue
+        do {
+            value = try envelope.value(
+                of: record, parser: valueParser, maxRecordBytes: maxRecordBytes)
+        } catch {
+            throw .rejected(error)
+        }
+        let event =
+            switch envelope.type ?? .byDefault {
+            case .notificationV2: try notificationV2(value)
+            case .notificationV1: try notificationV1(value)
+            case .receipt: try receipt(value, of: record)
+            }
+        if let rejection = faults.rejection { throw .rejected(rejection) }
+        return event
+    }
+
+    /// Keeps a text for the event.
+    func keep(_ text: UnsafeRawBufferPointer?) -> Range<Int> {
+        let start = bytes.count
+        if let text { bytes.append(contentsOf: text) }
+        return start..<bytes.count
+    }
+
+    /// Keeps the name of an offer: its kind, a colon and its id.
+    func keepOffer(_ kind: StaticString, _ id: UnsafeRawBufferPointer?) -> Range<Int> {
+        let start = bytes.count
+        bytes.append(
+            contentsOf: UnsafeRawBufferPointer(
+                start: kind.utf8Start, count: kind.utf8CodeUnitCount))
+        bytes.append(UInt8(ascii: ":"))
+        if let id { bytes.append(contentsOf: id) }
+        return start..<bytes.count
+    }
+
+    /// Keeps a fixed text.
+    func keep(_ text: StaticString) -> Range<Int> {
+        keep(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Adds a number that may be absent to the id.
+    func addToID(_ number: Int64?) {
+        if let number { idBuilder.add(number) } else { idBuilder.add("") }
+    }
+}
+
+extension FieldFaults {
+    /// The member that identifies something and is a number; nil for anything else. Notes nothing, for
+    /// what is looked at before the record is trusted.
+    static func identifier(_ value: JSONValue?) -> Int64? {
+        guard let value else { return nil }
+        if case .exact(let number)? = value.number?.asInteger { return number }
+        if let text = value.string, case .number(let number) = Digits(text) { return number }
+        return nil
+    }
+}

@@ -1,0 +1,57 @@
+import Attestation
+
+/// Whose notifications are counted: bundles, environments, roots.
+public struct StoreNotificationTrust: Sendable {
+    /// An app of the App Store.
+    public struct App: Sendable {
+        /// The bundle id.
+        public var bundleID: String
+        /// The App Store id that production has to name; nil when it is not asked for.
+        public var appAppleID: Int64?
+        /// The secrets that bodies of version 1 may carry; none may be empty.
+        public var sharedSecrets: [[UInt8]]
+
+        /// Takes what configuration says.
+        public init(bundleID: String, appAppleID: Int64?, sharedSecrets: [[UInt8]]) {
+            self.bundleID = bundleID
+            self.appAppleID = appAppleID
+            self.sharedSecrets = sharedSecrets
+        }
+
+        /// Whether a password is one of the secrets. The time it takes tells nothing of them but their
+        /// lengths: each byte of each is looked at.
+        func accepts(password: UnsafeRawBufferPointer) -> Bool {
+            var isAccepted = false
+            for secret in sharedSecrets {
+                var difference = password.count ^ secret.count
+                for index in secret.indices {
+                    let byte = index < password.count ? password[index] : 0
+                    difference |= Int(byte ^ secret[index])
+                }
+                let isEqual = difference == 0
+                isAccepted = isAccepted || isEqual
+            }
+            return isAccepted
+        }
+    }
+
+    /// The environments whose notifications count.
+    public let environments: Set<AppStoreEnvironment>
+    let verifier: AppStoreVerifier
+    /// By the bytes of the bundle id.
+    private let apps: [[UInt8]: App]
+
+    /// Trusts these apps in these environments; JWSs as the verifier says. Of two apps with one bundle
+    /// id the first counts.
+    public init(
+        apps: [App], environments: Set<AppStoreEnvironment>, verifier: AppStoreVerifier
+    ) {
+        self.apps = Dictionary(
+            apps.map { (Array($0.bundleID.utf8), $0) }, uniquingKeysWith: { first, _ in first })
+        self.environments = environments
+        self.verifier = verifier
+    }
+
+    /// The app of a bundle id; nil for one that is not configured.
+    func app(_ bundleID: UnsafeRawBufferPointer) -> App? { apps[Array(bundleID)] }
+}

@@ -1,0 +1,233 @@
+import Dispatch
+import EventLog
+
+/// Folds the topic `store-notifications`.
+public final class StoreNotificationsFold: StreamFold {
+    /// Name of the stream.
+    public static let streamName = "store-notifications"
+    /// The stream's aggregates.
+    public static let tables = [StoreNotificationsKey.table]
+
+    private let decoders: NotificationDecoders
+    private let threadCount: Int
+    private let queue = DispatchQueue(label: "weir.notifications", attributes: .concurrent)
+    /// What the store knows of notifications.
+    public let memory: any StoreNotificationMemory
+    private var prepared: PreparedNotifications?
+    private var watermarks: [Int32: Int64] = [:]
+
+    /// What the batch did.
+    public internal(set) var effects: FoldEffects
+    /// What the batch adds to `store-notifications`.
+    public private(set) var notifications = DeltaTable<StoreNotificationsKey>()
+    /// What reversals take from the sums of `store-notifications`. It is stored after what the batch
+    /// adds: a sum that would overflow before a reversal overflows in whatever batches they come.
+    public private(set) var takenBack = DeltaTable<StoreNotificationsKey>()
+    /// The ids that the batch accepted.
+    public private(set) var admitted: [Int32: Set<RecordID>] = [:]
+    /// The refunds of transactions that the batch changed, by transaction id.
+    public private(set) var refunds: [Int32: [Int64: RefundHistory]] = [:]
+    /// True once an amount alone does not fit 64 bits.
+    private var hasAmountOverflowed = false
+
+    /// Makes a fold that verifies on as many threads as there are decoders, which are its own from now
+    /// on and of which there has to be one; `memory` is what the store knows.
+    public init(
+        topic: String, decoders: [StoreNotificationDecoder], memory: any StoreNotificationMemory
+    ) {
+        self.decoders = NotificationDecoders(decoders)
+        threadCount = decoders.count
+        self.memory = memory
+        effects = FoldEffects(topic: topic)
+    }
+
+    /// True when a sum of the batch alone no longer fits 64 bits.
+    public var hasOverflowed: Bool {
+        notifications.hasOverflowed || takenBack.hasOverflowed || hasAmountOverflowed
+    }
+
+    /// Gives a partition its watermark, as it was stored.
+    public func restore(partition: Int32, watermarkMilliseconds: Int64) {
+        watermarks[partition] = watermarkMilliseconds
+    }
+
+    /// Drops what is known of a partition that is no longer folded here.
+    public func forget(partition: Int32) {
+        watermarks[partition] = nil
+    }
+
+    /// Has a batch verified and decoded on other threads.
+    public func prepare(_ batch: RecordBatch) -> PreparedNotifications {
+        PreparedNotifications(
+            batch, decoders: decoders, threadCount: threadCount, queue: queue)
+    }
+
+    /// Begins to fold a batch; waits for its verification.
+    public func begin(_ prepared: PreparedNotifications) {
+        prepared.wait()
+        self.prepared = prepared
+    }
+
+    /// Folds one record of the batch.
+    public func fold(_ index: Int) throws {
+        guard let prepared else { return }
+        let (item, bytes) = prepared.item(index)
+        let hour = advance(prepared.batch[index])
+        let partition = prepared.batch.position(index).partition
+        func count(_ outcome: Outcome) {
+            effects.count(outcome, partition: partition, hour: hour, type: item.countedType)
+        }
+        switch item.event {
+        case .failure(let refusal):
+            refuse(index, refusal.cause)
+            count(refusal.outcome)
+        case .success(let event):
+            let isKnown =
+                try admitted[partition]?.contains(event.id) == true
+                || memory.contains(event.id, partition: partition)
+            guard !isKnown else { return count(.duplicates) }
+            admitted[partition, default: []].insert(event.id)
+            count(.accepted)
+            try add(event, partition: partition, hour: hour, bytes)
+        }
+    }
+
+    /// Takes back the last record: its sums overflow.
+    public func rejectOverflow(_ index: Int) {
+        guard let prepared else { return }
+        clear()
+        let hour = advance(prepared.batch[index])
+        refuse(index, .rejected(.overflow))
+        effects.count(
+            .rejected, partition: prepared.batch.position(index).partition, hour: hour,
+            type: prepared.item(index).item.countedType)
+    }
+
+    /// Clears what the batch did.
+    public func clear() {
+        let keepsSymbols = effects.removeAll()
+        notifications.removeAll(keepingRows: keepsSymbols)
+        takenBack.removeAll(keepingRows: keepsSymbols)
+        admitted.removeAll(keepingCapacity: true)
+        refunds.removeAll(keepingCapacity: true)
+        hasAmountOverflowed = false
+    }
+
+    private func advance(_ record: RecordView) -> Hour {
+        let timestamp = max(record.timestampMilliseconds, 0)
+        let watermark = max(watermarks[record.partition] ?? 0, timestamp)
+        watermarks[record.partition] = watermark
+        effects.advance(record, watermarkMilliseconds: watermark)
+        return Hour(containing: timestamp)
+    }
+
+    private func refuse(_ index: Int, _ cause: RefusedRecord.Cause) {
+        guard let prepared else { return }
+        let envelope = Envelope<StoreNotificationsEventType>(prepared.batch[index])
+        effects.refuse(RefusedRecord(index: index, type: envelope.statedType, cause: cause))
+    }
+}
+
+// MARK: What an event adds
+
+extension StoreNotificationsFold {
+    private typealias Event = StoreNotificationEvent
+
+    private func add(
+        _ event: StoreNotificationEvent, partition: Int32, hour: Hour, _ bytes: [UInt8]
+    ) throws {
+        func key(_ columns: Event.Columns) -> StoreNotificationsKey {
+            self.key(event, columns, partition: partition, hour: hour, bytes)
+        }
+        switch event.effect {
+        case .count(let columns, let measure, let secondMeasure, let grossPrice):
+            let row = notifications.row(key(columns))
+            notifications.add(1, to: measure.rawValue, row: row)
+            if let secondMeasure { notifications.add(1, to: secondMeasure.rawValue, row: row) }
+            let micros = micros(Int128(grossPrice) * Self.microsInThousandth)
+            notifications.add(micros, to: Event.Measure.grossMicros.rawValue, row: row)
+        case .refund(let columns, let measure, let refund):
+            try add(refund, measure, to: key(columns))
+        case .reversal(let columns, let measure, let transactionID):
+            let key = key(columns)
+            notifications.add(1, to: measure.rawValue, row: notifications.row(key))
+            guard let transactionID else { return }
+            var history = try history(of: transactionID, partition)
+            let micros = history.reverse()
+            refunds[partition, default: [:]][transactionID] = history
+            guard micros != 0 else { return }
+            takenBack.add(
+                -micros, to: Event.Measure.refundedMicros.rawValue, row: takenBack.row(key))
+        case .cancellations(let cancellations):
+            for cancellation in cancellations {
+                try add(cancellation, to: key(cancellation.columns))
+            }
+        }
+    }
+
+    private func add(
+        _ refund: Event.Refund, _ measure: Event.Measure, to key: StoreNotificationsKey
+    ) throws {
+        // Fractions of a micro are cut off.
+        var micros = micros(
+            Int128(refund.price) * Self.microsInThousandth * Int128(refund.percentage) / 100_000)
+        if let transactionID = refund.transactionID {
+            var history = try history(of: transactionID, key.partition)
+            guard !history.counts(refund.revocationDate) else { return }
+            micros = history.refund(dateMilliseconds: refund.revocationDate, micros: micros)
+            refunds[key.partition, default: [:]][transactionID] = history
+        }
+        let row = notifications.row(key)
+        notifications.add(1, to: measure.rawValue, row: row)
+        notifications.add(micros, to: Event.Measure.refundedMicros.rawValue, row: row)
+    }
+
+    private func add(
+        _ cancellation: Event.Cancellation, to key: StoreNotificationsKey
+    ) throws {
+        var history = try history(of: cancellation.transactionID, key.partition)
+        guard !history.counts(cancellation.dateMilliseconds) else { return }
+        if cancellation.isUpgraded {
+            history.upgrade(dateMilliseconds: cancellation.dateMilliseconds)
+        } else {
+            // Version 1 knows no prices.
+            _ = history.refund(dateMilliseconds: cancellation.dateMilliseconds, micros: 0)
+        }
+        refunds[key.partition, default: [:]][cancellation.transactionID] = history
+        let measure: Event.Measure = cancellation.isUpgraded ? .upgradeCancellations : .refunds
+        notifications.add(1, to: measure.rawValue, row: notifications.row(key))
+    }
+
+    private func history(of transactionID: Int64, _ partition: Int32) throws -> RefundHistory {
+        try refunds[partition]?[transactionID]
+            ?? memory.refunds(ofTransaction: transactionID, partition: partition)
+    }
+
+    /// A price counts in thousandths of the unit, whatever the currency.
+    private static var microsInThousandth: Int128 { 1000 }
+
+    private func micros(_ exact: Int128) -> Int64 {
+        guard let micros = Int64(exactly: exact) else {
+            hasAmountOverflowed = true
+            return 0
+        }
+        return micros
+    }
+
+    private func key(
+        _ event: StoreNotificationEvent, _ columns: Event.Columns, partition: Int32, hour: Hour,
+        _ bytes: [UInt8]
+    ) -> StoreNotificationsKey {
+        bytes.withUnsafeBytes { bytes in
+            func symbol(_ range: Range<Int>) -> Symbol {
+                effects.symbols.intern(UnsafeRawBufferPointer(rebasing: bytes[range]))
+            }
+            return StoreNotificationsKey(
+                partition: partition, hour: hour,
+                environment: event.environment.map { effects.symbols.intern($0.name) } ?? .empty,
+                bundleID: symbol(event.bundleID), productID: symbol(columns.productID),
+                storefront: symbol(columns.storefront), currency: symbol(columns.currency),
+                offer: symbol(columns.offer))
+        }
+    }
+}

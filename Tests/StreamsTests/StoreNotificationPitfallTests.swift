@@ -1,0 +1,485 @@
+import Streams
+import Testing
+
+@Suite("Pitfalls of version 1")
+struct NotificationV1PitfallTests {
+    private func measures(_ records: [TestRecord]) throws -> [String: Int64] {
+        let result = try foldNotifications(records)
+        #expect(result.refused == [])
+        return result.measures
+    }
+
+    @Test("PROD and Production are one environment")
+    func environmentNames() throws {
+        let records = ["PROD", "Production", "Sandbox"].enumerated().map { number, name in
+            Notifications.v1(
+                "DID_RENEW",
+                [Notifications.listed.with(["transaction_id": .raw("\(number)")])],
+                with: ["environment": .string(name)])
+        }
+        let result = try foldNotifications(records)
+        #expect(result.count("renewals", where: ["environment": "Production"]) == 2)
+        #expect(result.count("renewals", where: ["environment": "Sandbox"]) == 1)
+        let unknown = Notifications.v1("DID_RENEW", with: ["environment": "Prod"])
+        #expect(try foldNotifications([unknown]).reasons == ["out_of_range"])
+        let absent = Notifications.v1("DID_RENEW", with: ["environment": nil])
+        #expect(
+            try foldNotifications([absent]).count(
+                "renewals", where: ["environment": "Production"]) == 1)
+    }
+
+    @Test("bodies of 2019 name their bundle within the withdrawn object, which is no array")
+    func bodiesOf2019() throws {
+        for member in ["latest_receipt_info", "latest_expired_receipt_info"] {
+            let body: Document = [
+                "notification_type": "INTERACTIVE_RENEWAL", "environment": "PROD",
+                "password": .string(Notifications.secret),
+                member: Notifications.listed.with([
+                    "bid": .string(Notifications.bundle), "bvrs": "3",
+                    "expires_date": "1795843200000",
+                    "expires_date_formatted": "2026-11-28 05:20:00 Etc/GMT",
+                ]),
+            ]
+            let result = try foldNotifications([
+                TestRecord(body, type: "appstore.notification.v1")
+            ])
+            #expect(
+                result.count(
+                    "renewals", where: ["product_id": "monthly", "bundle_id": "com.example.puzzle"])
+                    == 1)
+        }
+    }
+
+    @Test("auto_renew_status is a word, not 0 or 1, and without it the switch counts as other")
+    func autoRenewStatus() throws {
+        func count(_ status: Document?) throws -> [String: Int64] {
+            try measures([
+                Notifications.v1(
+                    "DID_CHANGE_RENEWAL_STATUS", with: ["auto_renew_status": status])
+            ])
+        }
+        #expect(try count("true") == ["auto_renew_on": 1])
+        #expect(try count("false") == ["auto_renew_off": 1])
+        #expect(try count("0") == ["auto_renew_off": 1])
+        #expect(try count(true) == ["auto_renew_on": 1])
+        #expect(try count(0) == ["auto_renew_off": 1])
+        #expect(try count(nil) == ["other": 1])
+        let word = Notifications.v1(
+            "DID_CHANGE_RENEWAL_STATUS", with: ["auto_renew_status": "maybe"])
+        #expect(try foldNotifications([word]).reasons == ["out_of_range"])
+    }
+
+    @Test(
+        "original_transaction_id is a number at the top and a string elsewhere: both mean the same")
+    func numbersAndStrings() throws {
+        let strings = Notifications.cancelled("30", at: 7)
+        let numbers: Document = [
+            "transaction_id": 30, "original_transaction_id": 10, "product_id": "monthly",
+            "purchase_date_ms": 1_795_238_400_000, "cancellation_date_ms": 7,
+        ]
+        let records = [
+            Notifications.v1("REFUND", [strings]), Notifications.v1("REFUND", [numbers]),
+            Notifications.v1("REFUND", [strings], with: ["original_transaction_id": "10"]),
+        ]
+        let result = try foldNotifications(records)
+        #expect(result.outcome(.duplicates) == 2)
+        #expect(result.measures == ["refunds": 1])
+    }
+
+    @Test("expiration_intent may be a number or a string, and status the word OK")
+    func loosePrimitives() throws {
+        let record = Notifications.v1(
+            "DID_FAIL_TO_RENEW",
+            with: [
+                "expiration_intent": 2, "unified_receipt.status": "OK",
+                "unified_receipt.pending_renewal_info": [["expiration_intent": "2"]],
+            ])
+        #expect(try measures([record]) == ["renewal_failures": 1])
+    }
+
+    @Test("unified_receipt may be absent, or hold only environment and latest_receipt")
+    func partialReceipt() throws {
+        for receipt: Document? in [nil, .null, ["environment": "Production"], [:]] {
+            let body = Notifications.v1("DID_RECOVER", with: ["unified_receipt": receipt])
+            let result = try foldNotifications([body])
+            #expect(result.rows("store-notifications").count == 1)
+            #expect(result.count("recoveries", where: ["bundle_id": "com.example.puzzle"]) == 1)
+        }
+    }
+
+    @Test("version 1 has no price, currency or storefront")
+    func noPrices() throws {
+        let row = try foldNotifications([
+            Notifications.v1("INITIAL_BUY", with: ["price": 9990, "currency": "USD"])
+        ]).rows("store-notifications")
+        #expect(
+            row == [
+                [
+                    "environment": "Production", "bundle_id": "com.example.puzzle",
+                    "product_id": "monthly", "initial_buys": 1,
+                ]
+            ])
+    }
+
+    @Test("CANCEL alone is no refund: is_upgraded of the cancelled transaction tells the two apart")
+    func cancelOfUpgrade() throws {
+        let upgraded = Notifications.cancelled("30", at: 1, with: ["is_upgraded": "true"])
+        #expect(
+            try measures([Notifications.v1("CANCEL", [upgraded])]) == ["upgrade_cancellations": 1])
+        let refunded = Notifications.cancelled("30", at: 1, with: ["is_upgraded": "false"])
+        #expect(try measures([Notifications.v1("CANCEL", [refunded])]) == ["refunds": 1])
+    }
+
+    @Test("one customer act, several notifications: a support refund is subtracted once")
+    func oneAct() throws {
+        let cancelled = [Notifications.cancelled("30", at: 1)]
+        let records = [
+            Notifications.v1("CANCEL", cancelled),
+            Notifications.v1(
+                "DID_CHANGE_RENEWAL_STATUS", cancelled,
+                with: [
+                    "auto_renew_status": "false", "auto_renew_status_change_date_ms": "1",
+                ]),
+        ]
+        #expect(try measures(records) == ["refunds": 1, "auto_renew_off": 1])
+    }
+
+    @Test("the array is history: old refunds in later bodies of any type change no number")
+    func historyRepeats() throws {
+        let first = Notifications.cancelled("30", at: 1)
+        let second = Notifications.cancelled("31", at: 2)
+        let records = [
+            Notifications.v1("REFUND", [first]), Notifications.v1("DID_RENEW", [first]),
+            Notifications.v1("REFUND", [second, first]),
+            Notifications.v1("CANCEL", [first, second]),
+            Notifications.v1("REFUND", [first, second], with: ["unified_receipt.status": "OK"]),
+        ]
+        let result = try foldNotifications(records)
+        #expect(result.measures == ["refunds": 2, "renewals": 1])
+        #expect(result.outcome(.accepted) == 4)
+        let replayed = try foldNotifications(records + records.reversed() + records)
+        #expect(replayed.measures == result.measures)
+        #expect(replayed.rows("store-notifications") == result.rows("store-notifications"))
+    }
+
+    @Test("a body has no id: it is its type, bundle, line, transaction and instant")
+    func syntheticID() throws {
+        let base = Notifications.v1("DID_RENEW")
+        func isAnother(_ record: TestRecord) throws -> Bool {
+            try foldNotifications([base, record]).outcome(.accepted) == 2
+        }
+        // What changes from one attempt to the next is no part of it.
+        #expect(
+            try !isAnother(
+                Notifications.v1(
+                    "DID_RENEW",
+                    with: ["unified_receipt.latest_receipt": "MIIV", "bvrs": "9"])))
+        let older = Notifications.listed.with([
+            "transaction_id": "29", "purchase_date_ms": "1795000000000",
+        ])
+        #expect(try !isAnother(Notifications.v1("DID_RENEW", [older, Notifications.listed])))
+        // A purchase of another line is not the newest of this one.
+        let foreign = Notifications.listed.with([
+            "original_transaction_id": "99", "purchase_date_ms": "1799000000000",
+        ])
+        #expect(try !isAnother(Notifications.v1("DID_RENEW", [foreign, Notifications.listed])))
+        #expect(try isAnother(Notifications.v1("INTERACTIVE_RENEWAL")))
+        for (member, value) in [
+            ("transaction_id", "31"), ("purchase_date_ms", "1795238400001"),
+        ] {
+            let listed = Notifications.listed.with([member: .string(value)])
+            #expect(try isAnother(Notifications.v1("DID_RENEW", [listed])), "\(member)")
+        }
+        let line = Notifications.listed.with(["original_transaction_id": "11"])
+        #expect(
+            try isAnother(
+                Notifications.v1("DID_RENEW", [line], with: ["original_transaction_id": "11"])))
+    }
+
+    @Test("ties go to the first in the list")
+    func ties() throws {
+        let first = Notifications.listed.with(["product_id": "first"])
+        let second = Notifications.listed.with(["product_id": "second", "transaction_id": "31"])
+        let result = try foldNotifications([Notifications.v1("DID_RENEW", [first, second])])
+        #expect(result.count("renewals", where: ["product_id": "first"]) == 1)
+    }
+
+    @Test("the row of a status change is that of the newest purchase, its instant the change's")
+    func statusChange() throws {
+        let older = Notifications.listed.with([
+            "product_id": "weekly", "transaction_id": "29", "purchase_date_ms": "1",
+            "cancellation_date_ms": "9",
+        ])
+        func change(_ instant: String) -> TestRecord {
+            Notifications.v1(
+                "DID_CHANGE_RENEWAL_STATUS", [older, Notifications.listed],
+                with: [
+                    "auto_renew_status": "true",
+                    "auto_renew_status_change_date_ms": .string(instant),
+                ])
+        }
+        let result = try foldNotifications([change("5"), change("5"), change("6")])
+        #expect(result.count("auto_renew_on", where: ["product_id": "monthly"]) == 2)
+        #expect(result.outcome(.duplicates) == 1)
+    }
+
+    @Test("REVOKE counts in the row of the newest cancelled transaction")
+    func revoke() throws {
+        let records = [
+            Notifications.v1(
+                "REVOKE",
+                [
+                    Notifications.listed,
+                    Notifications.cancelled("29", at: 3, with: ["product_id": "old"]),
+                    Notifications.cancelled("28", at: 4, with: ["product_id": "family"]),
+                ])
+        ]
+        let result = try foldNotifications(records)
+        #expect(result.count("family_revocations", where: ["product_id": "family"]) == 1)
+        #expect(result.measures == ["family_revocations": 1])
+    }
+
+    @Test("web_order_line_item_id and expires_date are absent for one-time products")
+    func oneTimeProducts() throws {
+        let bare: Document = [
+            "transaction_id": "5", "original_transaction_id": "5", "product_id": "coins",
+            "cancellation_date_ms": "8",
+        ]
+        let result = try foldNotifications([
+            Notifications.v1("REFUND", [bare], with: ["original_transaction_id": 5])
+        ])
+        #expect(result.count("refunds", where: ["product_id": "coins"]) == 1)
+    }
+
+    @Test("offers of version 1 have names of their own")
+    func offers() throws {
+        let cases: [(KeyValuePairs<String, Document?>, Field)] = [
+            (["is_trial_period": "true"], "introductory"),
+            (["is_in_intro_offer_period": "true"], "introductory"),
+            (["promotional_offer_id": "p", "is_trial_period": "true"], "promotional:p"),
+            (["offer_code_ref_name": "c"], "code:c"),
+        ]
+        for (changes, offer) in cases {
+            let listed = Notifications.listed.with(changes)
+            let result = try foldNotifications([Notifications.v1("INITIAL_BUY", [listed])])
+            #expect(result.count("initial_buys", where: ["offer": offer]) == 1)
+            let isTrial = changes.contains { $0.key == "is_trial_period" }
+            #expect(result.count("trials") == (isTrial ? 1 : 0))
+        }
+    }
+
+    @Test("an unknown type counts as other; a missing one, ids beyond 64 bits and no words reject")
+    func faults() throws {
+        #expect(try measures([Notifications.v1("SOMETHING_NEW")]) == ["other": 1])
+        func reason(_ changes: KeyValuePairs<String, Document?>) throws -> [String] {
+            try foldNotifications([Notifications.v1("DID_RENEW", with: changes)]).reasons
+        }
+        #expect(try reason(["notification_type": nil]) == ["missing_field"])
+        #expect(try reason(["notification_type": 5]) == ["wrong_type"])
+        #expect(
+            try reason(["original_transaction_id": .raw("9223372036854775808")])
+                == ["out_of_range"])
+        #expect(try reason(["unified_receipt": "x"]) == ["wrong_type"])
+        #expect(try reason(["unified_receipt.latest_receipt_info": 5]) == ["wrong_type"])
+        let flag = "unified_receipt.latest_receipt_info.0.is_trial_period"
+        #expect(try reason([flag: "yes"]) == ["out_of_range"])
+        let nameless = Notifications.cancelled("1", at: 2, with: ["transaction_id": nil])
+        #expect(
+            try foldNotifications([Notifications.v1("REFUND", [nameless])]).reasons
+                == ["missing_field"])
+    }
+}
+
+@Suite("Pitfalls of version 2")
+struct NotificationV2PitfallTests {
+    private func measures(
+        _ type: String, _ subtype: String? = nil,
+        with changes: KeyValuePairs<String, Document?> = [:]
+    ) throws -> [String: Int64] {
+        let result = try foldNotifications([
+            try Notifications.v2(type, subtype, with: changes)
+        ])
+        #expect(result.refused == [])
+        return result.measures
+    }
+
+    @Test("an unknown type or subtype is counted as other, not rejected")
+    func unknownTypes() throws {
+        let types =
+            [
+                ("METADATA_UPDATE", nil), ("RENEWAL_EXTENSION", "SUMMARY"), ("PRICE_CHANGE", nil),
+                ("EXTERNAL_PURCHASE_TOKEN", "CREATED"), ("EXPIRED", "SOMETHING"), ("REVOKE", "X"),
+                ("PRICE_INCREASE", nil), ("DID_CHANGE_RENEWAL_STATUS", nil), ("did_renew", nil),
+            ] as [(String, String?)]
+        for (type, subtype) in types {
+            #expect(try measures(type, subtype) == ["other": 1], "\(type)")
+        }
+    }
+
+    @Test("a missing or unexpected subtype counts as other, its gross still by type")
+    func grossByType() throws {
+        let price: Int64 = 9_990_000
+        #expect(try measures("SUBSCRIBED") == ["other": 1, "gross_micros": price])
+        #expect(try measures("DID_RENEW", "NEW") == ["other": 1, "gross_micros": price])
+        #expect(try measures("ONE_TIME_CHARGE", "NEW") == ["other": 1, "gross_micros": price])
+        #expect(try measures("REFUND", "NEW") == ["other": 1, "refunded_micros": price])
+        #expect(try measures("DID_CHANGE_RENEWAL_PREF", "NEW") == ["other": 1])
+        #expect(try measures("SUBSCRIBED", "") == ["other": 1, "gross_micros": price])
+    }
+
+    @Test("EXPIRED without a subtype is an expiration of another kind")
+    func expired() throws {
+        #expect(try measures("EXPIRED") == ["expirations_other": 1])
+        #expect(try measures("EXPIRED", "PRODUCT_NOT_FOR_SALE") == ["expirations_other": 1])
+    }
+
+    @Test("a retry has the same notificationUUID, and is a duplicate whatever else it says")
+    func retries() throws {
+        let result = try foldNotifications([
+            try Notifications.v2("DID_RENEW", uuid: "a"),
+            try Notifications.v2("EXPIRED", uuid: "a", with: ["signedDate": 1_795_238_499_000]),
+            try Notifications.v2("DID_RENEW", uuid: "b"),
+        ])
+        #expect(result.outcome(.duplicates) == 1)
+        #expect(result.count("renewals") == 2)
+    }
+
+    @Test("price is in thousandths of the unit for every currency, and absent for family members")
+    func prices() throws {
+        let info = "data.signedTransactionInfo"
+        #expect(
+            try measures(
+                "DID_RENEW", with: ["\(info).price": 300_000, "\(info).currency": "JPY"])
+                == ["renewals": 1, "gross_micros": 300_000_000])
+        #expect(
+            try measures(
+                "DID_RENEW",
+                with: ["\(info).price": nil, "\(info).inAppOwnershipType": "FAMILY_SHARED"])
+                == ["renewals": 1])
+        let half = try Notifications.v2("DID_RENEW", with: ["\(info).price": 0.5])
+        #expect(try foldNotifications([half]).reasons == ["wrong_type"])
+    }
+
+    @Test("only a free trial is a trial")
+    func trials() throws {
+        let info = "data.signedTransactionInfo"
+        for (discount, trials) in [("FREE_TRIAL", 1), ("PAY_AS_YOU_GO", 0)] as [(String, Int64)] {
+            let result = try foldNotifications([
+                try Notifications.v2(
+                    "SUBSCRIBED", "INITIAL_BUY",
+                    with: [
+                        "\(info).offerType": 1, "\(info).price": 0,
+                        "\(info).offerDiscountType": .string(discount),
+                    ])
+            ])
+            #expect(result.count("trials", where: ["offer": "introductory"]) == trials)
+            #expect(result.count("initial_buys", where: ["offer": "introductory"]) == 1)
+        }
+        #expect(
+            try measures(
+                "SUBSCRIBED", "RESUBSCRIBE", with: ["\(info).offerDiscountType": "FREE_TRIAL"])
+                == ["resubscribes": 1, "gross_micros": 9_990_000])
+    }
+
+    @Test("offers of version 2 carry their kind and id")
+    func offers() throws {
+        let info = "data.signedTransactionInfo"
+        let kinds: [(Int64, Field)] = [
+            (1, "introductory"), (2, "promotional:o"), (3, "code:o"), (4, "win_back:o"), (9, ""),
+        ]
+        for (kind, offer) in kinds {
+            let result = try foldNotifications([
+                try Notifications.v2(
+                    "DID_RENEW",
+                    with: [
+                        "\(info).offerType": .raw("\(kind)"), "\(info).offerIdentifier": "o",
+                    ])
+            ])
+            let row = result.rows("store-notifications").first
+            #expect(row?["offer"] ?? "" == offer)
+        }
+    }
+
+    @Test("identity lies in data, summary, appData or externalPurchaseToken")
+    func identities() throws {
+        let holder: Document = [
+            "bundleId": .string(Notifications.bundle), "environment": "Sandbox",
+            "appAppleId": 525_463_029,
+        ]
+        func environment(_ name: String, _ value: Document) throws -> Field? {
+            let result = try foldNotifications([
+                try Notifications.v2("NEW_TYPE", with: ["data": nil, "\(name)": value])
+            ])
+            #expect(result.count("other", where: ["bundle_id": "com.example.puzzle"]) == 1)
+            return result.rows("store-notifications").first?["environment"]
+        }
+        #expect(try environment("summary", holder) == "Sandbox")
+        #expect(try environment("appData", holder) == "Sandbox")
+        let token = holder.with(["environment": nil])
+        #expect(
+            try environment(
+                "externalPurchaseToken", token.with(["externalPurchaseId": "SANDBOX_1"]))
+                == "Sandbox")
+        #expect(
+            try environment("externalPurchaseToken", token.with(["externalPurchaseId": "1"]))
+                == "Production")
+        let product = try foldNotifications([
+            try Notifications.v2(
+                "RENEWAL_EXTENSION", "SUMMARY",
+                with: ["data": nil, "summary": holder.with(["productId": "monthly"])])
+        ])
+        #expect(product.count("other", where: ["product_id": "monthly"]) == 1)
+    }
+
+    @Test("an app transaction is judged at its creation, for it has no signedDate; nothing else is")
+    func appTransaction() throws {
+        func result(_ created: Int64) throws -> FoldResult {
+            try foldNotifications([
+                try Notifications.v2(
+                    "RESCIND_CONSENT",
+                    with: [
+                        "data": nil,
+                        "appData": [
+                            "bundleId": .string(Notifications.bundle), "environment": "Sandbox",
+                            "signedAppTransactionInfo": [
+                                "bundleId": .string(Notifications.bundle),
+                                "receiptCreationDate": .raw("\(created)"),
+                            ],
+                        ],
+                    ])
+            ])
+        }
+        #expect(try result(1_795_238_412_000).measures == ["other": 1])
+        #expect(try result(1_600_000_000_000).outcome(.untrusted) == 1)
+        let other = try Notifications.v2(
+            "TEST", with: ["signedDate": nil, "receiptCreationDate": 1_795_238_412_000])
+        #expect(try foldNotifications([other]).outcome(.untrusted) == 1)
+    }
+
+    @Test("without a transaction the product is that of the renewal")
+    func renewalOnly() throws {
+        let result = try foldNotifications([
+            try Notifications.v2("EXPIRED", "VOLUNTARY", with: ["data.signedTransactionInfo": nil])
+        ])
+        #expect(result.count("expirations_voluntary", where: ["product_id": "monthly"]) == 1)
+    }
+
+    @Test("a missing id or type, and members of other types, reject what is trusted")
+    func faults() throws {
+        let cases: [(String, Document?, String)] = [
+            ("notificationUUID", nil, "missing_field"), ("notificationUUID", "", "missing_field"),
+            ("notificationUUID", 5, "wrong_type"), ("notificationType", .null, "missing_field"),
+            ("subtype", 5, "wrong_type"),
+            ("data.signedTransactionInfo.productId", 5, "wrong_type"),
+            ("data.signedTransactionInfo.price", "9990", "wrong_type"),
+            (
+                "data.signedTransactionInfo.transactionId", .raw("9223372036854775808"),
+                "out_of_range"
+            ),
+        ]
+        for (path, value, reason) in cases {
+            let record = try Notifications.v2("DID_RENEW", with: [path: value])
+            #expect(try foldNotifications([record]).reasons == [reason], "\(path)")
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import EventLog
+import Foundation
+import Testing
+import Worker
+
+@Suite("weir-store-notifications")
+struct StoreNotificationsWorkerTests {
+    private let stream = "store-notifications"
+
+    private func makePlace(batch: Int = 100) throws -> (Workplace, SampleNotifications) {
+        let place = try Workplace()
+        let samples = try SampleNotifications()
+        try samples.configure(place, batch: batch)
+        return (place, samples)
+    }
+
+    @Test("The store is the same for batches of 1, 7 and 10,000 records, and outcomes add up")
+    func batchSizeChangesNothing() throws {
+        let (place, samples) = try makePlace()
+        try place.publish(stream, try samples.records(200, seed: 11))
+        var contents: [[String]] = []
+        for size in [1, 7, 10_000] {
+            try samples.configure(place, batch: size)
+            try place.foldNotifications(data: "data-\(size)")
+            contents.append(try place.contents(stream, data: "data-\(size)"))
+        }
+        #expect(contents[0] == contents[1])
+        #expect(contents[1] == contents[2])
+        #expect(contents[0].contains { $0.hasPrefix("refunds ") })
+        #expect(contents[0].contains { $0.hasPrefix("notification_ids ") })
+        let outcomes = try place.integer(
+            "SELECT sum(accepted + duplicates + conflicts + untrusted + rejected) FROM outcomes",
+            stream: stream, data: "data-7")
+        #expect(outcomes == 200)
+        for kind in ["untrusted", "duplicates", "rejected", "accepted"] {
+            let count = try place.integer(
+                "SELECT sum(\(kind)) FROM outcomes", stream: stream, data: "data-7")
+            #expect(count ?? 0 > 0, "\(kind)")
+        }
+    }
+
+    @Test("Ids, refunds and early reversals are remembered across runs")
+    func remembersAcrossRuns() throws {
+        let (place, samples) = try makePlace()
+        let records = try samples.records(120, seed: 12)
+        try place.publish(stream, records)
+        try place.foldNotifications()
+        let (other, _) = try makePlace()
+        try samples.configure(other)
+        for part in stride(from: 0, to: 120, by: 12) {
+            try other.publish(stream, Array(records[part..<part + 12]))
+            try other.foldNotifications()
+        }
+        #expect(
+            try place.contents(stream).filter { !$0.hasPrefix("store ") }
+                == other.contents(stream).filter { !$0.hasPrefix("store ") })
+    }
+
+    @Test("A history of version 1 that is published again changes no number")
+    func replayedHistory() throws {
+        let (place, samples) = try makePlace()
+        let records = (0..<40).map { number in
+            SampleNotifications.record(
+                samples.v1("CANCEL", transaction: number % 9, date: number % 4),
+                type: SampleNotifications.typeV1)
+        }
+        try place.publish(stream, records)
+        try place.foldNotifications()
+        let sums = "SELECT sum(refunds) FROM store_notifications"
+        let before = try place.integer(sums, stream: stream)
+        #expect(before == 40)
+        try place.publish(stream, records.reversed() + records)
+        try place.foldNotifications()
+        #expect(try place.integer(sums, stream: stream) == before)
+    }
+
+    @Test("A record whose sum would overflow is rejected alone, and leaves no memory behind")
+    func overflowTakesBackMemory() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        func record(
+            _ type: String, _ uuid: String, _ transaction: Int, _ price: Int64 = 0
+        ) throws -> OutgoingRecord {
+            SampleNotifications.record(
+                try samples.v2(type, uuid: uuid, transaction: transaction, price: price))
+        }
+        try place.publish(
+            stream,
+            [
+                try record("TEST", "z", 9), try record("REFUND", "a", 1, most),
+                try record("REFUND", "b", 2, most), try record("REFUND_REVERSED", "c", 1),
+                // As if it had never been: neither its id nor its refund is remembered.
+                try record("REFUND", "b", 2, most), try record("REFUND", "d", 3, most + 1),
+                try record("REFUND_REVERSED", "e", 3), try record("REFUND", "d", 3, 5),
+            ])
+        var contents: [[String]] = []
+        for size in [1, 2, 3, 1000] {
+            try samples.configure(place, batch: size)
+            let data = "data-\(size)"
+            try place.foldNotifications(data: data)
+            func integer(_ sql: String) throws -> Int64? {
+                try place.integer(sql, stream: stream, data: data)
+            }
+            #expect(try integer("SELECT count(*) FROM refused WHERE reason = 'overflow'") == 2)
+            #expect(
+                try integer("SELECT sum(refunded_micros) FROM store_notifications")
+                    == most * 1000)
+            #expect(try integer("SELECT sum(refunds) FROM store_notifications") == 3)
+            contents.append(try place.contents(stream, data: data))
+        }
+        #expect(Set(contents).count == 1)
+    }
+
+    @Test("Untrusted records are kept with their bytes, and not published as dead letters")
+    func untrusted() throws {
+        let (place, samples) = try makePlace()
+        let forged = try samples.v2("REFUND", uuid: "a", transaction: 1, forged: true)
+        try place.publish(
+            stream, [SampleNotifications.record(forged), SampleNotifications.record("{}")])
+        try place.foldNotifications()
+        let kept = "SELECT count(*) FROM refused WHERE reason = 'untrusted' AND value IS NOT NULL"
+        #expect(try place.integer(kept, stream: stream) == 1)
+        #expect(try place.integer("SELECT count(*) FROM refunds", stream: stream) == 0)
+        #expect(try place.integer("SELECT count(*) FROM notification_ids", stream: stream) == 0)
+        #expect(try place.records("store-notifications.dlq").map(\.value) == ["{}"])
+    }
+
+    @Test("Another secret is another epoch, and no epoch holds a secret")
+    func secretsAreNotStored() throws {
+        let (place, samples) = try makePlace()
+        func publish(_ transaction: Int, secret: String) throws {
+            try place.publish(
+                stream,
+                [
+                    SampleNotifications.record(
+                        samples.v1("CANCEL", transaction: transaction, secret: secret),
+                        type: SampleNotifications.typeV1)
+                ])
+        }
+        try publish(1, secret: SampleNotifications.secret)
+        try place.foldNotifications()
+        try samples.configure(place, secret: "changed")
+        try publish(3, secret: "changed")
+        try publish(5, secret: SampleNotifications.secret)
+        try place.foldNotifications()
+        #expect(
+            try place.integer("SELECT count(*) FROM epochs WHERE partition = 0", stream: stream)
+                == 2)
+        let shown = try place.integer(
+            """
+            SELECT count(*) FROM epochs WHERE configuration LIKE '%\(SampleNotifications.secret)%'
+              OR configuration LIKE '%changed%'
+            """, stream: stream)
+        #expect(shown == 0)
+        #expect(try place.integer("SELECT sum(untrusted) FROM outcomes", stream: stream) == 1)
+        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: stream) == 2)
+    }
+
+    @Test("A file that holds no root certificate stops the worker at its line")
+    func badRoot() throws {
+        let (place, samples) = try makePlace()
+        try place.publish(stream, [SampleNotifications.record("{}")])
+        try place.write("roots/test.pem", "no certificate")
+        let error = #expect(throws: (any Error).self) { try place.foldNotifications() }
+        #expect("\(try #require(error))".contains("store-notifications.yaml:3: roots[0]: holds no"))
+        _ = samples
+    }
+}
