@@ -1,6 +1,7 @@
 import AppStoreSigning
 import Attestation
 import Foundation
+import Pipelines
 import Testing
 
 @testable import weir
@@ -171,6 +172,26 @@ struct NotificationVerificationTests {
                 == .valid)
         #expect(
             try verdict(body(#""password":"s3cret","#), trust(apps: nil)) == .unverifiable)
+    }
+
+    @Test("the configuration says which roots, apps and environments count")
+    func configuration() throws {
+        let place = try TemporaryPlace()
+        try place.write(chain.rootPEM, to: "pipelines/root.pem")
+        try place.write(
+            """
+            topic: store-notifications
+            roots: [root.pem]
+            environments: [Sandbox]
+            apps: [{bundle_id: com.a, app_apple_id: 1, shared_secrets: [s3cret]}]
+            """, to: "pipelines/store-notifications.yaml")
+        let directory = PipelineDirectory("\(place.path)/pipelines")
+        let found = try judgements(
+            verify(notification(), NotificationTrust(configured: directory)))
+        #expect(found.map(\.verdict) == [.valid, .valid, .valid])
+        #expect(found.allSatisfy { $0.note == nil })
+        let empty = try NotificationTrust(configured: PipelineDirectory(place.path))
+        #expect(try judgements(verify(notification(), empty)).map(\.verdict).first == .invalid)
     }
 
     @Test("JWSs on lines of their own are documents of their own")

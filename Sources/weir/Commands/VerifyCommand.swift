@@ -79,7 +79,7 @@ struct VerifyCommand: ParsableCommand {
         return try DocumentVerifier(
             trustedKeys: TrustedKeys(configured: directory.postbacks().trustedKeys),
             adKeys: adKeys, catalogKeys: AdSigningKeys.keys(of: directory.catalog()),
-            isRelayed: via == .relay)
+            notifications: NotificationTrust(configured: directory), isRelayed: via == .relay)
     }
 
     private static func applesKeys() throws -> TrustedKeys {
