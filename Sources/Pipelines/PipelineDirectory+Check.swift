@@ -2,18 +2,16 @@ extension PipelineDirectory {
     /// Everything that is wrong, at most one fault a file: files that nothing reads, then the
     /// streams, the catalog, the conversion models and the partners.
     ///
-    /// The files of `streams` must be there; the file of another is read only when it is.
-    public func check(
-        requiring streams: Set<PipelineStream> = [.bids, .impressions, .overlayClicks, .postbacks]
-    ) -> [ConfigurationError] {
+    /// The file of a stream is read when it is there: a worker says itself at its start that its own is not.
+    public func check() -> [ConfigurationError] {
         do {
-            return try unknownFiles() + faults(requiring: streams)
+            return try unknownFiles() + faults()
         } catch {
             return [error]
         }
     }
 
-    private func faults(requiring streams: Set<PipelineStream>) -> [ConfigurationError] {
+    private func faults() -> [ConfigurationError] {
         var faults: [ConfigurationError] = []
         func note<Value>(_ read: () throws(ConfigurationError) -> Value) -> Value? {
             do {
@@ -23,15 +21,11 @@ extension PipelineDirectory {
                 return nil
             }
         }
-        if streams.contains(.bids) || has(.bids) { _ = note(bidsPipeline) }
-        if streams.contains(.impressions) || has(.impressions) { _ = note(impressionsPipeline) }
-        if streams.contains(.overlayClicks) || has(.overlayClicks) {
-            _ = note(overlayClicksPipeline)
-        }
-        if streams.contains(.postbacks) || has(.postbacks) { _ = note(postbacksPipeline) }
-        if streams.contains(.storeNotifications) || has(.storeNotifications) {
-            _ = note(storeNotificationsPipeline)
-        }
+        if has(.bids) { _ = note(bidsPipeline) }
+        if has(.impressions) { _ = note(impressionsPipeline) }
+        if has(.overlayClicks) { _ = note(overlayClicksPipeline) }
+        if has(.postbacks) { _ = note(postbacksPipeline) }
+        if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
         _ = note(catalog)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {

@@ -9,19 +9,25 @@ extension CheckReport {
         for fault in faults { note(wrong: fault.description) }
         guard faults.isEmpty else { return }
         do throws(ConfigurationError) {
-            _ = try TrustedKeys(configured: directory.postbacks().trustedKeys)
+            if directory.has(.postbacks) {
+                _ = try TrustedKeys(configured: directory.postbacks().trustedKeys)
+            }
             if directory.has(.storeNotifications) {
                 _ = try [AppStoreRoot](configured: directory.storeNotifications().roots)
             }
             let catalog = try directory.catalog()
             _ = try AdSigningKeys.keys(of: catalog)
             let streams = PipelineStream.allCases.filter(directory.has).map(\.rawValue)
-                .joined(separator: ", ")
+            guard !streams.isEmpty else {
+                return note(
+                    wrong: "\(directory.path): no worker has its file here, such as bids.yaml")
+            }
             let models = try directory.conversionModels().count
             let partners = try directory.partners().count
             note(
-                right: "configuration \(directory.path): \(streams), \(models) conversion models, "
-                    + "\(partners) partners")
+                right:
+                    "configuration \(directory.path): \(streams.joined(separator: ", ")), \(models) conversion models, "
+                    + "\(models) conversion models, \(partners) partners")
             for collision in catalog.suffixCollisions { note(doubtful: collision.words) }
         } catch {
             note(wrong: error.description)
