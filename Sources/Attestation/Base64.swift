@@ -41,12 +41,26 @@ public enum Base64: Sendable {
         to bytes: UnsafeMutableRawBufferPointer,
         _ table: [UInt8]
     ) -> Bool {
-        var bits: UInt32 = 0
-        var bitCount = 0
         var seen: UInt8 = 0
         var next = 0
-        for digit in digits {
-            let value = table[Int(digit)]
+        // Indices, because an iterator of raw bytes costs a call a byte.
+        let quads = digits.count / 4
+        for quad in 0..<quads {
+            var bits: UInt32 = 0
+            for place in 0..<4 {
+                let value = table[Int(digits[quad * 4 + place])]
+                seen |= value
+                bits = bits << 6 | UInt32(value & 0x3F)
+            }
+            bytes[next] = UInt8(truncatingIfNeeded: bits >> 16)
+            bytes[next + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+            bytes[next + 2] = UInt8(truncatingIfNeeded: bits)
+            next += 3
+        }
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for place in quads * 4..<digits.count {
+            let value = table[Int(digits[place])]
             seen |= value
             bits = bits << 6 | UInt32(value & 0x3F)
             bitCount += 6

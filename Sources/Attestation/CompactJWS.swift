@@ -41,8 +41,9 @@ public struct CompactJWS: Sendable, Equatable {
         signature: UnsafeRawBufferPointer
     )? {
         let dot = UInt8(ascii: ".")
-        guard let first = text.firstIndex(of: dot),
-            let second = text[(first + 1)...].firstIndex(of: dot)
+        // Indices, because an iterator of raw bytes costs a call a byte.
+        guard let first = (0..<text.count).first(where: { text[$0] == dot }),
+            let second = (first + 1..<text.count).first(where: { text[$0] == dot })
         else { return nil }
         // A third dot is refused with the signature, whose alphabet lacks it.
         return (

@@ -41,6 +41,20 @@ struct FieldFaults {
         return text
     }
 
+    /// The symbol of a name that may be absent, and that may be written as a whole number; empty when it
+    /// is absent.
+    mutating func name(
+        _ value: JSONValue?, _ field: StaticString, _ symbols: inout SymbolTable
+    ) -> Symbol {
+        guard let value else { return .empty }
+        if let text = value.string { return symbols.intern(text) }
+        guard let number = value.number else {
+            note(.wrongType, field, "is neither a string nor a number")
+            return .empty
+        }
+        return integer(number, field).map { symbols.intern(decimal: $0) } ?? .empty
+    }
+
     /// A text id that has to be there; an empty one is a missing one.
     @inline(__always)
     mutating func requiredID(

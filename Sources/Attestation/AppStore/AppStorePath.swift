@@ -4,4 +4,9 @@ struct AppStorePath: Hashable, Sendable {
     let leaf: [UInt8]
     /// Who issued the leaf.
     let intermediate: [UInt8]
+
+    /// The leaf tells paths apart, and its bytes are hashed at once: an array hashes them one by one.
+    func hash(into hasher: inout Hasher) {
+        leaf.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
 }

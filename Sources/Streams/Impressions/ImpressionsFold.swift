@@ -12,6 +12,8 @@ public final class ImpressionsFold: WindowedFold {
     private var idBuilder = RecordIDBuilder()
     private var recommendations = RecommendationsDecoder()
     private var listings = ListingsDecoder()
+    /// The positions that the record being folded has named.
+    private var positions: Set<Int64> = []
 
     /// What the batch adds to `impressions`.
     public private(set) var impressions = DeltaTable<ImpressionsKey>()
@@ -113,13 +115,15 @@ extension ImpressionsFold {
         }
     }
 
-    /// Each listing has an id of its own; the record is a duplicate when none was new.
+    /// Each listing has an id of its own, and counts once a record; the record is a duplicate when none
+    /// was new.
     private func count(
         _ seen: ImpressionsEvent.Listings, requestID: UnsafeRawBufferPointer, at place: RecordPlace
     ) -> Bool {
         var viewed: Int64 = 0
         var stale: Int64 = 0
-        for listing in seen.listings {
+        positions.removeAll(keepingCapacity: true)
+        for listing in seen.listings where positions.insert(listing.position).inserted {
             idBuilder.begin()
             idBuilder.add(ImpressionsEventType.listingsViewed.name)
             idBuilder.add(requestID)

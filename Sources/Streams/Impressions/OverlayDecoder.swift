@@ -9,7 +9,7 @@ enum OverlayDecoder {
         var faults = FieldFaults()
         let members = value.members(["impression_id", "zone_id", "by", "error", "campaign", "test"])
         let impressionID = faults.requiredID(members[0], "impression_id")
-        let zone = faults.text(members[1], "zone_id")
+        let zone = faults.name(members[1], "zone_id", &symbols)
         let fate: ImpressionsEvent.Ad.Fate
         switch kind {
         case .overlayDismissed:
@@ -22,7 +22,7 @@ enum OverlayDecoder {
         }
         let ad = ImpressionsEvent.Ad(
             place: AdPlace(
-                format: .skOverlay, placement: zone.map { symbols.intern($0) } ?? .empty,
+                format: .skOverlay, placement: zone,
                 campaign: CampaignKey(members[4], symbols: &symbols, faults: &faults)),
             fate: fate, isTest: faults.boolean(members[5], "test") ?? false)
         if let rejection = faults.rejection { throw rejection }

@@ -20,12 +20,12 @@ enum OverlayClickDecoder {
         let impressionID = faults.requiredID(members[0], "impression_id")
         let clickID = faults.text(members[1], "click_id")
         let initiator = faults.requiredWord(members[2], "initiated_by", of: ["user", "automatic"])
-        let zone = faults.text(members[3], "zone_id")
+        let zone = faults.name(members[3], "zone_id", &symbols)
         let isTest = faults.boolean(members[5], "test") ?? false
         let judged = judgement(value, isAutomatic: initiator == 1, &faults)
         let click = OverlayClicksEvent(
             place: AdPlace(
-                format: .skOverlay, placement: zone.map { symbols.intern($0) } ?? .empty,
+                format: .skOverlay, placement: zone,
                 campaign: CampaignKey(members[4], symbols: &symbols, faults: &faults)),
             judgement: isTest ? .test : judged)
         if let rejection = faults.rejection { throw rejection }

@@ -10,9 +10,10 @@ struct DemoCommand: ParsableCommand {
         commandName: "demo",
         abstract: "Runs the whole pipeline on sample records and shows what came of it.",
         discussion: """
-            Publishes a day of auctions and postbacks (those that verify were signed by Apple) to an \
-            embedded log, runs the workers with the configuration of --pipelines, and prints what they \
-            counted, what they refused and why, and what partners get.
+            Publishes a day of an app's advertising to an embedded log: auctions, impressions, clicks, \
+            postbacks (those that verify were signed by Apple) and notifications of the store. Runs the \
+            workers with the configuration of --pipelines, and prints the funnel, what was counted, \
+            what was refused and why, and what partners get.
             """)
 
     @Option(help: "Where to leave log and stores: an empty directory. Default: a temporary one.")
@@ -33,24 +34,26 @@ struct DemoCommand: ParsableCommand {
         for topic in try topics.directory.topics() {
             try log.createTopic(topic.name, partitionCount: topic.partitionCount)
         }
-        let auctions = DemoAuctions.records()
-        let postbacks = DemoPostbacks.records()
+        let published = DemoRecords.all()
         let writer = try log.writer()
-        try writer.append(auctions)
-        try writer.append(postbacks)
+        for (_, records) in published { try writer.append(records) }
         let options = WorkerOptions(
             log: address, data: directory, pipelines: pipelines.directory.path, untilEnd: true)
         try BidsWorker.work(options, stop: .ofProcess)
+        try ImpressionsWorker.work(options, stop: .ofProcess)
+        try OverlayClicksWorker.work(options, stop: .ofProcess)
         try PostbacksWorker.work(options, stop: .ofProcess)
+        try StoreNotificationsWorker.work(options, stop: .ofProcess)
 
         let output = BufferedOutput()
+        let counts = published.map { "\($0.records.count) of \($0.topic)" }
         try output.write(
             """
-            Weir's demo: \(auctions.count) records of bids and \(postbacks.count) of postbacks, published, \
-            verified, folded and stored.
+            Weir's demo: records published, verified, folded and stored: \
+            \(counts.joined(separator: ", ")).
 
             """)
-        try DemoReport(directory: directory, log: log).write(to: output)
+        try DemoReport(directory: directory, pipelines: pipelines.directory, log: log).write(to: output)
         try output.flush()
     }
 }

@@ -2,16 +2,26 @@ import EventLog
 
 /// A day of auctions and what followed, made by rule: the same in every run.
 enum DemoAuctions {
-    /// 2026-11-20T00:00:00Z.
-    private static let startMilliseconds: Int64 = 1_795_132_800_000
     private static let seats = ["acme-dsp", "bidder-7", "northwind"]
     private static let campaigns = ["5239", "5240"]
+    /// The network's signatures on the ads of the two campaigns, by the key that the catalog has.
+    private static let signedAds = [
+        """
+        "nonce":"473b1a16-b4ef-43ad-9591-fcf3aefa82a7","timestamp":"1795132800000","signature":"MEQCIBNteuAN6kX+TKW9W/sd2VKHL4/1t3BNBe25R20gsMsqAiBsmbO3bDsRnzlJFdN5UFrYTFAwE6ZhOKXIsDIxxLhGNA=="
+        """,
+        """
+        "nonce":"0b8d6a54-2a53-4f8e-9f0e-6f1c2f3f9a11","timestamp":"1795132800000","signature":"MEQCIAdtc+AKQqrtYJpGdaIgy5j58AFOxybE/Gc5jwe5VzDVAiBh7r5DqutQEXenf8/MicWKC9BFlkQy2YGpNMpiQKKmUA=="
+        """,
+    ]
+
+    /// The auctions that were won.
+    static var wins: [Int] { (0..<240).filter { $0 % 5 != 0 && $0 % 4 == 1 } }
 
     /// 240 auctions in a day, the notices of their winners, in-app offers, repeats and broken records.
     static func records() -> [OutgoingRecord] {
         var records: [OutgoingRecord] = []
         for number in 0..<240 {
-            let time = startMilliseconds + Int64(number) * 360_000
+            let time = milliseconds(of: number)
             let id = "auction-\(1000 + number)"
             let seat = seats[number % 3]
             let value = auction(id, number: number, seat: seat)
@@ -22,7 +32,7 @@ enum DemoAuctions {
             }
             guard number % 5 != 0 else { continue }
             records.append(notice(id, number: number, seat: seat, at: time + 200))
-            if number % 4 == 1 {
+            if wins.contains(number) {
                 records.append(
                     record(
                         id, "openrtb.billing",
@@ -35,34 +45,38 @@ enum DemoAuctions {
         return records + offers() + broken()
     }
 
+    /// When an auction was held, in milliseconds since 1970.
+    static func milliseconds(of number: Int) -> Int64 {
+        DemoRecords.dayMilliseconds + Int64(number) * 360_000
+    }
+
     private static func record(
         _ key: String, _ type: String, _ value: String?, at milliseconds: Int64
     ) -> OutgoingRecord {
-        OutgoingRecord(
-            topic: "bids", timestampMilliseconds: milliseconds, key: Array(key.utf8),
-            headers: [.init("ce_specversion", "1.0"), .init("ce_type", type)],
-            value: value.map { Array($0.utf8) })
+        DemoRecords.record("bids", key: key, type: type, value, at: milliseconds)
     }
 
     private static func price(_ number: Int) -> String {
         "\(1 + number % 7).\(10 + number % 83)"
     }
 
-    private static func campaign(_ number: Int) -> String {
+    /// The campaign of an auction's bid, as Weir's own events name it.
+    static func campaign(_ number: Int) -> String {
         """
-        {"ad_network_id":"su67r6k2v3.skadnetwork","source_identifier":"\(campaigns[number % 2])",\
+        {"ad_network_id":"com.example","source_identifier":"\(campaigns[number % 2])",\
         "app_id":525463029,"source_app_id":880047117}
         """
     }
 
-    /// Every fifth auction has no bid; every ninth bid names a network that the app does not list.
+    /// Every fifth auction has no bid; every ninth bid names a network that the app does not list, and every
+    /// sixteenth carries the signature of another ad.
     private static func auction(_ id: String, number: Int, seat: String) -> String {
-        let network = number % 9 == 4 ? "unlisted.skadnetwork" : "su67r6k2v3.skadnetwork"
+        let network = number % 9 == 4 ? "unlisted.skadnetwork" : "com.example"
+        let signed = signedAds[(number % 16 == 3 ? number + 1 : number) % 2]
         let bid = """
             {"id":"b1","impid":"1","price":\(price(number)),"bundle":"525463029","ext":{"skadn":{\
             "version":"4.0","network":"\(network)","sourceidentifier":"\(campaigns[number % 2])",\
-            "itunesitem":"525463029","sourceapp":"880047117","fidelities":[{"fidelity":0,"nonce":\
-            "473b1a16-b4ef-43ad-9591-fcf3aefa82a7","timestamp":"1795132800000","signature":"MEQC"}],\
+            "itunesitem":"525463029","sourceapp":"880047117","fidelities":[{"fidelity":1,\(signed)}],\
             "skoverlay":{"present":1,"delay":3}}}}
             """
         let response =
@@ -72,7 +86,7 @@ enum DemoAuctions {
         return """
             {"request":{"id":"\(id)","imp":[{"id":"1","instl":1,"displaymanager":"HyBid",\
             "displaymanagerver":"\(number % 2 == 0 ? "3.1.2" : "2.9.0")","ext":{"skadn":{"versions":\
-            ["3.0","4.0"],"sourceapp":"880047117","skadnetids":["su67r6k2v3.skadnetwork"],\
+            ["3.0","4.0"],"sourceapp":"880047117","skadnetids":["com.example"],\
             "skoverlay":["present","click","delay"]}}}],"app":{"bundle":"880047117"},"device":{"os":\
             "iOS","osv":"17.5"}}\(response)}
             """
@@ -81,7 +95,7 @@ enum DemoAuctions {
     private static func notice(
         _ id: String, number: Int, seat: String, at milliseconds: Int64
     ) -> OutgoingRecord {
-        let isWin = number % 4 == 1
+        let isWin = wins.contains(number)
         let reason = isWin ? "" : "\"loss_reason\":\(number % 9 == 4 ? 214 : 102),"
         return record(
             id, isWin ? "openrtb.win" : "openrtb.loss",
@@ -94,7 +108,7 @@ enum DemoAuctions {
     private static func offers() -> [OutgoingRecord] {
         (0..<12).flatMap { number in
             let id = "inapp-\(number)"
-            let time = startMilliseconds + Int64(number) * 7_200_000
+            let time = DemoRecords.dayMilliseconds + Int64(number) * 7_200_000
             let offer = record(
                 id, "inapp.bid",
                 """
@@ -110,7 +124,7 @@ enum DemoAuctions {
     }
 
     private static func broken() -> [OutgoingRecord] {
-        let time = startMilliseconds + 50_000_000
+        let time = DemoRecords.dayMilliseconds + 50_000_000
         return [
             record("broken-1", "openrtb.auction", "{\"request\":{\"id\":\"a\"},", at: time),
             record("broken-2", "openrtb.auction", "{\"request\":{\"imp\":[]}}", at: time),

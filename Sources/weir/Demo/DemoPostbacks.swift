@@ -117,9 +117,6 @@ enum DemoPostbacks {
 }
 
 extension DemoPostbacks {
-    /// 2026-11-20T06:00:00Z.
-    private static let startMilliseconds: Int64 = 1_795_154_400_000
-
     /// What Apple signed, then what a receiver on the open internet gets as well: a repeat from the
     /// developer's copy, another conversion value on a signed postback, a forged one, and nonsense.
     static func records() -> [OutgoingRecord] {
@@ -135,15 +132,10 @@ extension DemoPostbacks {
         let signed = signedByApple.map { (type: $0.type, via: "device", json: Optional($0.json)) }
         let others = extra.map { (type: "skadnetwork.postback", via: $0.0, json: $0.1) }
         return (signed + others).enumerated().map { number, sample in
-            OutgoingRecord(
-                topic: "postbacks",
-                timestampMilliseconds: startMilliseconds + Int64(number) * 600_000,
-                key: Array(key(of: sample.json).utf8),
-                headers: [
-                    .init("ce_specversion", "1.0"), .init("ce_type", sample.type),
-                    .init("ce_via", sample.via),
-                ],
-                value: sample.json.map { Array($0.utf8) })
+            DemoRecords.record(
+                "postbacks", key: key(of: sample.json), type: sample.type, sample.json,
+                at: DemoRecords.dayMilliseconds + 21_600_000 + Int64(number) * 600_000,
+                headers: [.init("ce_via", sample.via)])
         }
     }
 

@@ -30,7 +30,7 @@ struct PipelinesOptions: ParsableArguments {
 
     /// Whether postbacks of the verdict `development` are trusted.
     func trustsDevelopment() throws(ConfigurationError) -> Bool {
-        isConfigured ? try directory.postbacks().trustDevelopment : false
+        directory.has(.postbacks) ? try directory.postbacks().trustDevelopment : false
     }
 }
 
