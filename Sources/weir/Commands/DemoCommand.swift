@@ -53,7 +53,8 @@ struct DemoCommand: ParsableCommand {
             \(counts.joined(separator: ", ")).
 
             """)
-        try DemoReport(directory: directory, pipelines: pipelines.directory, log: log).write(to: output)
+        try DemoReport(directory: directory, pipelines: pipelines.directory, log: log).write(
+            to: output)
         try output.flush()
     }
 }

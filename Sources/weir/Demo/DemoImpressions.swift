@@ -15,7 +15,7 @@ enum DemoImpressions {
 
     /// The wins whose device had an SDK that shows overlays.
     static var overlays: [Overlay] {
-        DemoAuctions.wins.filter { $0 % 8 != 5 }.map { auction in
+        DemoAuctions.wins.filter { $0 % 16 != 14 }.map { auction in
             Overlay(
                 auction: auction,
                 presentedMilliseconds: DemoAuctions.milliseconds(of: auction) + 3_000)

@@ -341,6 +341,6 @@ extension DemoNotifications {
             signature: #"""
                 0Mp7qCC7TbLkfC5_yvrP5wLztD_L2ieKhxZfFdJ2sRpUXDmouVVqQIHA9ujKd9hxs_QFwuqVqPjJiXNlZb\#
                 5hhw
-                """#)
+                """#),
     ]
 }

@@ -41,7 +41,10 @@ struct DemoReport {
             """)
         for measures in [
             ["bids", "wins", "win_rate", "presented", "clicks", "ctr", "installs", "install_rate"],
-            ["cost_micros", "cpi", "revenue_min_micros", "revenue_max_micros", "roas_min", "roas_max"],
+            [
+                "cost_micros", "cpi", "revenue_min_micros", "revenue_max_micros", "roas_min",
+                "roas_max",
+            ],
             ["null_rate", "app_refunds", "app_refund_rate", "maturity"],
         ] {
             for line in funnel.table.table(of: columns + measures).lines {
