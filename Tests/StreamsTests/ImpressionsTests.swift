@@ -144,6 +144,19 @@ struct ImpressionsTests {
     @Test("a listing that comes twice in one record counts once")
     func listingTwice() throws {
         #expect(try sums([Outbrain.listings("0", 0, "0", "1")], "viewed") == [2])
+        // So late that its ids are dead as they come.
+        var late = Outbrain.listings("0", 0, request: "late")
+        late.timestamp -= 604_800_001
+        #expect(try sums([Outbrain.listings("0"), late], "viewed") == [2])
+    }
+
+    @Test("a zone may be a number: its digits are the placement")
+    func numberedZone() throws {
+        for (zone, placement) in [(#"7"#, "7"), ("7.0", "7"), ("-7", "-7"), (#""07""#, "07")] {
+            let event: Document = ["impression_id": "a", "zone_id": .raw(zone)]
+            let result = try foldImpressions([TestRecord(event, type: "skoverlay.presented")])
+            #expect(result.rows("impressions").map { $0["placement"] } == [.text(placement)])
+        }
     }
 
     @Test("listings of two requests are no record of ours: the collector splits them")
