@@ -49,8 +49,8 @@ struct DemoCommand: ParsableCommand {
         let counts = published.map { "\($0.records.count) of \($0.topic)" }
         try output.write(
             """
-            Weir's demo: records published, verified, folded and stored: \
-            \(counts.joined(separator: ", ")).
+            Weir's demo: records published, verified, folded and stored
+              \(counts.joined(separator: ", "))
 
             """)
         try DemoReport(directory: directory, pipelines: pipelines.directory, log: log).write(
