@@ -68,7 +68,7 @@ extension PostbacksFold: StoredFold {
         guard !outbox.isEmpty else { return }
         let insertion = try transaction.db.cachedStatement(
             sql: """
-                INSERT INTO outbox SELECT ?1, outbox_next, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+                INSERT INTO outbox SELECT ?1, outbox_next, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
                 FROM partitions WHERE partition = ?1
                 """)
         let counter = try transaction.db.cachedStatement(
@@ -83,6 +83,7 @@ extension PostbacksFold: StoredFold {
             row.bind(postback.originOffset)
             row.bind(postback.adNetworkID)
             row.bind(postback.campaign)
+            row.bind(postback.hasSourceIdentifier ? 1 : 0)
             row.bind(postback.appID)
             row.bind(postback.sourceAppID)
             row.bind(postback.document)

@@ -117,6 +117,7 @@ extension StoreSchema {
               origin_offset INTEGER NOT NULL, -- of the postback
               ad_network_id TEXT NOT NULL,
               campaign TEXT NOT NULL,
+              has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
               app_id INTEGER NOT NULL,
               source_app_id INTEGER NOT NULL,
               document TEXT NOT NULL, -- JSON, without the campaign's names

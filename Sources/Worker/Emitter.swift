@@ -116,7 +116,8 @@ final class Emitter {
     /// The campaign's ids with the names that the catalog has for them today.
     private func campaign(of postback: PartnerPostback) -> String {
         let match = catalog.campaign(
-            network: postback.adNetworkID, app: postback.appID, campaign: postback.campaign)
+            network: postback.adNetworkID, app: postback.appID, campaign: postback.campaign,
+            as: postback.hasSourceIdentifier ? .sourceIdentifier : .campaignID)
         var known: CatalogCampaign?
         if case .known(let campaign) = match { known = campaign }
         var text = JSONText()

@@ -58,7 +58,7 @@ struct DigestTests {
             ("UPDATE epochs SET configuration = '{\"a\":1}'", "bids"),
             ("UPDATE postback_ids SET conversion_value = 3", "postbacks"),
             (
-                "INSERT INTO outbox VALUES (0, 0, 'acme', 'id', 1, 0, 'net', '', 1, 2, '{}')",
+                "INSERT INTO outbox VALUES (0, 0, 'acme', 'id', 1, 0, 'net', '', 0, 1, 2, '{}')",
                 "postbacks"
             ),
         ] {

@@ -74,6 +74,8 @@ struct PostbacksWorkerTests {
             apps: {525463029: Sample App}
             campaigns:
               - {name: Spring, network: su67r6k2v3.skadnetwork, app: 525463029, campaign_id: 42}
+              # No postback with a campaign id means this one.
+              - {name: Autumn, network: su67r6k2v3.skadnetwork, app: 525463029, source_identifier: "1042"}
 
             """)
         try place.publish(

@@ -16,6 +16,8 @@ public struct PartnerPostback: Sendable {
     public var adNetworkID: String
     /// The source identifier or campaign id.
     public var campaign: String
+    /// Whether it is a source identifier.
+    public var hasSourceIdentifier: Bool
     /// The advertised app.
     public var appID: Int64
     /// The publisher's app; 0 when unknown.
@@ -26,7 +28,8 @@ public struct PartnerPostback: Sendable {
     /// Takes the parts.
     public init(
         partner: String, id: String, revision: Int64, partition: Int32, originOffset: Int64,
-        adNetworkID: String, campaign: String, appID: Int64, sourceAppID: Int64, document: String
+        adNetworkID: String, campaign: String, hasSourceIdentifier: Bool, appID: Int64,
+        sourceAppID: Int64, document: String
     ) {
         self.partner = partner
         self.id = id
@@ -35,6 +38,7 @@ public struct PartnerPostback: Sendable {
         self.originOffset = originOffset
         self.adNetworkID = adNetworkID
         self.campaign = campaign
+        self.hasSourceIdentifier = hasSourceIdentifier
         self.appID = appID
         self.sourceAppID = sourceAppID
         self.document = document

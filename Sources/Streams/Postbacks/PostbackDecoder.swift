@@ -138,6 +138,7 @@ extension PostbackDecoder {
             event.campaign = .number(campaignID)
         } else {
             event.campaign = sourceIdentifier(value, isRequired: layout != nil)
+            event.hasSourceIdentifier = true
             claims.sourceIdentifier = value.member("source-identifier")?.string
             if case .number(let number) = event.campaign {
                 claims.sourceIdentifier = text(of: number)
@@ -211,6 +212,7 @@ extension PostbackDecoder {
         event.appID = appID(claims, "advertised-item-identifier")
         event.sourceAppID = faults.optionalIdentifier(claims, "publisher-item-identifier")
         event.campaign = sourceIdentifier(claims, isRequired: true)
+        event.hasSourceIdentifier = true
         event.sequenceIndex = Int(sequenceIndex(claims) ?? 0)
         event.didWin = faults.optionalBoolean(claims, "did-win") ?? false
         guard let type = faults.optionalText(claims, "conversion-type") else { return }

@@ -46,6 +46,8 @@ struct PostbackEvent {
     /// As it was sent, in its own case.
     var transaction: Range<Int> = 0..<0
     var campaign = Campaign.none
+    /// Whether that is a source identifier, and not a campaign id.
+    var hasSourceIdentifier = false
     /// The advertised app.
     var appID: Int64 = 0
     /// The publisher's app; nil when absent.

@@ -36,7 +36,8 @@ extension PostbacksFold {
                     partner: partner.name, id: id, revision: revision,
                     partition: place.partition, originOffset: place.offset,
                     adNetworkID: network, campaign: campaignText(event, prepared),
-                    appID: event.appID, sourceAppID: event.sourceAppID ?? 0,
+                    hasSourceIdentifier: event.hasSourceIdentifier, appID: event.appID,
+                    sourceAppID: event.sourceAppID ?? 0,
                     document: document.text(
                         id: id, revision: revision, partner: partner.name, envelope: envelope,
                         claims: claims)))
