@@ -67,6 +67,14 @@ final class StatementRow {
         }
     }
 
+    /// Copies the bytes.
+    func bind(copyOf blob: [UInt8]) {
+        _ = blob.withUnsafeBytes { bytes in
+            sqlite3_bind_blob(
+                handle, next(), bytes.baseAddress, Int32(bytes.count), Self.copied)
+        }
+    }
+
     /// Null when there is no number.
     func bind(optional integer: Int64?) {
         if let integer { bind(integer) } else { bindNull() }

@@ -61,13 +61,23 @@ extension StoreNotificationsFold: StoredFold {
                 sql: "INSERT OR REPLACE INTO refunds VALUES (?, ?, ?, ?)"))
         for (partition, histories) in refunds {
             for (transactionID, history) in histories.sorted(by: { $0.key < $1.key }) {
-                row.begin()
-                row.bind(Int64(partition))
-                row.bind(transactionID)
-                row.bind(history.storedCancellations)
-                row.bind(history.earlyReversals)
-                try row.step()
+                try write(history, of: transactionID, partition: partition, to: row)
             }
         }
+    }
+
+    private func write(
+        _ history: RefundHistory, of transactionID: TransactionID, partition: Int32,
+        to row: StatementRow
+    ) throws {
+        row.begin()
+        row.bind(Int64(partition))
+        switch transactionID {
+        case .number(let number): row.bind(number)
+        case .text(let text): row.bind(copyOf: text)
+        }
+        row.bind(history.storedCancellations)
+        row.bind(history.earlyReversals)
+        try row.step()
     }
 }

@@ -6,7 +6,7 @@ extension StoreSchema {
               row INTEGER PRIMARY KEY,
               partition INTEGER NOT NULL,
               hour TEXT NOT NULL, -- of the record's timestamp, UTC
-              environment TEXT NOT NULL, -- 'Production', 'Sandbox', or '' when unknown
+              environment TEXT NOT NULL, -- 'Production', 'Sandbox', and where they are allowed 'Xcode', 'LocalTesting'
               bundle_id TEXT NOT NULL,
               product_id TEXT NOT NULL,
               storefront TEXT NOT NULL, -- country, three letters; '' in version 1
@@ -64,7 +64,7 @@ extension StoreSchema {
             CREATE TABLE refunds (
               -- What was counted of the cancellations of a transaction, so that none counts twice.
               partition INTEGER NOT NULL,
-              transaction_id INTEGER NOT NULL,
+              transaction_id ANY NOT NULL, -- a number, or the bytes of a text that is none
               cancellations TEXT NOT NULL, -- in order of folding: 'ms=micros', without micros once nothing can be taken back
               early_reversals INTEGER NOT NULL, -- reversals that came before their refund
               PRIMARY KEY (partition, transaction_id)

@@ -170,8 +170,9 @@ public struct StoreSnapshot {
             sql: """
                 SELECT hex(id) FROM notification_ids WHERE partition = ?1
                 UNION ALL
-                SELECT 'refunds ' || transaction_id || ' ' || cancellations || ' '
-                  || early_reversals
+                SELECT 'refunds '
+                  || iif(typeof(transaction_id) = 'blob', 'x' || hex(transaction_id), transaction_id)
+                  || ' ' || cancellations || ' ' || early_reversals
                 FROM refunds WHERE partition = ?1
                 ORDER BY 1
                 """,

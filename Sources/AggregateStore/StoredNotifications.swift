@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Streams
 
@@ -25,7 +26,7 @@ public final class StoredNotifications: StoreNotificationMemory {
 
     /// The stored history of a transaction's refunds.
     public func refunds(
-        ofTransaction transactionID: Int64, partition: Int32
+        ofTransaction transactionID: TransactionID, partition: Int32
     ) throws -> RefundHistory {
         try store.queue.unsafeReentrantRead { db in
             try Row.fetchOne(
@@ -34,7 +35,7 @@ public final class StoredNotifications: StoreNotificationMemory {
                         SELECT cancellations, early_reversals FROM refunds
                         WHERE partition = ? AND transaction_id = ?
                         """),
-                arguments: [partition, transactionID]
+                arguments: [partition, transactionID.stored]
             ).map { row in RefundHistory(stored: row[0], earlyReversals: row[1]) }
                 ?? RefundHistory()
         }
@@ -51,6 +52,16 @@ public final class StoredNotifications: StoreNotificationMemory {
     /// Makes the filter larger when it has become too full to tell. Not to be called within a commit.
     func growIfNeeded() throws(StoreError) {
         try ids.growIfNeeded()
+    }
+}
+
+extension TransactionID {
+    /// A number as such, a text as its bytes: GRDB would end it at a NUL.
+    fileprivate var stored: DatabaseValue {
+        switch self {
+        case .number(let number): number.databaseValue
+        case .text(let text): Data(text).databaseValue
+        }
     }
 }
 

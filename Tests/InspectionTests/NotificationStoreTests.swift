@@ -5,7 +5,7 @@ import Testing
 struct NotificationStoreTests {
     /// A cancellation of version 1.
     private func cancellation(
-        _ offset: Int64, transaction: Int64, date: Int64 = 1, password: String = "secret"
+        _ offset: Int64, transaction: String, date: Int64 = 1, password: String = "secret"
     ) -> SampleStores.Record {
         SampleStores.Record(
             offset: offset, type: "appstore.notification.v1",
@@ -21,8 +21,8 @@ struct NotificationStoreTests {
     func dumps() throws {
         let stores = SampleStores()
         try stores.foldNotifications([
-            cancellation(0, transaction: 5), cancellation(1, transaction: 6, password: "x"),
-            cancellation(2, transaction: 5, date: 2),
+            cancellation(0, transaction: "5"), cancellation(1, transaction: "6", password: "x"),
+            cancellation(2, transaction: "5", date: 2),
         ])
         let set = try stores.stores("data")
         var query = DumpQuery(name: "store-notifications")
@@ -41,7 +41,7 @@ struct NotificationStoreTests {
     @Test("the digest is that of the log, whatever the batches, and covers ids and refunds")
     func digest() throws {
         let stores = SampleStores()
-        let records = (0..<9).map { cancellation($0, transaction: $0 % 4, date: $0 % 2) }
+        let records = (0..<9).map { cancellation($0, transaction: "\($0 % 4)", date: $0 % 2) }
         for (name, size) in [("one", 1), ("four", 4), ("all", 100)] {
             try stores.foldNotifications(records, into: name, atOnce: size)
         }
@@ -57,5 +57,22 @@ struct NotificationStoreTests {
             try stores.change(change, stream: "store-notifications", in: "one")
             #expect(try stores.stores("one").digest() != before, "\(change)")
         }
+    }
+
+    @Test("ids of transactions that are no numbers are remembered whole, whatever is in them")
+    func textIDs() throws {
+        let stores = SampleStores()
+        let ids = ["a\\u0000b", "a\\u0000c", "a", "A", "-5", " 5", "5", "x61", "é"]
+        let records = (ids + ids).enumerated().map { offset, id in
+            cancellation(Int64(offset), transaction: id, date: 7)
+        }
+        for (name, size) in [("one", 1), ("all", 100)] {
+            try stores.foldNotifications(records, into: name, atOnce: size)
+            var query = DumpQuery(name: "store-notifications")
+            query.grouping = try .init("total")
+            let line = try #require(try stores.stores(name).lines(query).first)
+            #expect(line.contains(#""refunds":\#(ids.count),"#), "\(line)")
+        }
+        #expect(try stores.stores("one").digest() == stores.stores("all").digest())
     }
 }

@@ -21,11 +21,38 @@ struct NotificationV1PitfallTests {
         #expect(result.count("renewals", where: ["environment": "Production"]) == 2)
         #expect(result.count("renewals", where: ["environment": "Sandbox"]) == 1)
         let unknown = Notifications.v1("DID_RENEW", with: ["environment": "Prod"])
-        #expect(try foldNotifications([unknown]).reasons == ["out_of_range"])
+        #expect(try foldNotifications([unknown]).reasons == ["untrusted"])
         let absent = Notifications.v1("DID_RENEW", with: ["environment": nil])
         #expect(
             try foldNotifications([absent]).count(
                 "renewals", where: ["environment": "Production"]) == 1)
+        let nowhere: [KeyValuePairs<String, Document?>] = [
+            ["environment": nil, "unified_receipt.environment": nil], ["environment": ""],
+        ]
+        for changes in nowhere {
+            let record = Notifications.v1("DID_RENEW", with: changes)
+            #expect(try foldNotifications([record]).reasons == ["missing_field"])
+        }
+    }
+
+    @Test("an empty bundle id is a missing one: the withdrawn object's counts")
+    func emptyBundle() throws {
+        let record = Notifications.v1(
+            "DID_RENEW",
+            with: [
+                "bid": "", "latest_receipt_info": ["bid": .string(Notifications.bundle)],
+            ])
+        #expect(try measures([record]) == ["renewals": 1])
+    }
+
+    @Test("a date of a status change is judged only where it is read")
+    func foreignStatusChange() throws {
+        let changes: KeyValuePairs<String, Document?> = [
+            "auto_renew_status": "true", "auto_renew_status_change_date_ms": "soon",
+        ]
+        #expect(try measures([Notifications.v1("DID_RENEW", with: changes)]) == ["renewals": 1])
+        let change = Notifications.v1("DID_CHANGE_RENEWAL_STATUS", with: changes)
+        #expect(try foldNotifications([change]).reasons == ["wrong_type"])
     }
 
     @Test("bodies of 2019 name their bundle within the withdrawn object, which is no array")
@@ -218,9 +245,16 @@ struct NotificationV1PitfallTests {
                     "auto_renew_status_change_date_ms": .string(instant),
                 ])
         }
-        let result = try foldNotifications([change("5"), change("5"), change("6")])
+        // Between two attempts a purchase may have been made.
+        let newer = Notifications.listed.with([
+            "transaction_id": "31", "purchase_date_ms": "1799000000000",
+        ])
+        let retry = Notifications.v1(
+            "DID_CHANGE_RENEWAL_STATUS", [Notifications.listed, newer],
+            with: ["auto_renew_status": "true", "auto_renew_status_change_date_ms": "5"])
+        let result = try foldNotifications([change("5"), change("5"), change("6"), retry])
         #expect(result.count("auto_renew_on", where: ["product_id": "monthly"]) == 2)
-        #expect(result.outcome(.duplicates) == 1)
+        #expect(result.outcome(.duplicates) == 2)
     }
 
     @Test("REVOKE counts in the row of the newest cancelled transaction")

@@ -154,6 +154,7 @@ struct NotificationV2PitfallTests {
                             "bundleId": .string(Notifications.bundle), "environment": "Sandbox",
                             "signedAppTransactionInfo": [
                                 "bundleId": .string(Notifications.bundle),
+                                "receiptType": "Sandbox",
                                 "receiptCreationDate": .raw("\(created)"),
                             ],
                         ],
@@ -183,14 +184,28 @@ struct NotificationV2PitfallTests {
             ("subtype", 5, "wrong_type"),
             ("data.signedTransactionInfo.productId", 5, "wrong_type"),
             ("data.signedTransactionInfo.price", "9990", "wrong_type"),
-            (
-                "data.signedTransactionInfo.transactionId", .raw("9223372036854775808"),
-                "out_of_range"
-            ),
         ]
         for (path, value, reason) in cases {
             let record = try Notifications.v2("DID_RENEW", with: [path: value])
             #expect(try foldNotifications([record]).reasons == [reason], "\(path)")
         }
+    }
+
+    @Test("members of a transaction that a type does not count by are not judged")
+    func unreadMembers() throws {
+        let info = "data.signedTransactionInfo"
+        let changes: KeyValuePairs<String, Document?> = [
+            "\(info).transactionId": .raw("9223372036854775808"),
+            "\(info).revocationDate": "x", "\(info).revocationPercentage": -1,
+        ]
+        let renewal = try Notifications.v2("DID_RENEW", with: changes)
+        #expect(try foldNotifications([renewal]).measures["renewals"] == 1)
+        let refund = try Notifications.v2("REFUND", with: changes)
+        #expect(try foldNotifications([refund]).reasons == ["wrong_type"])
+        let price: KeyValuePairs<String, Document?> = ["\(info).price": -1]
+        let expired = try Notifications.v2("EXPIRED", "VOLUNTARY", with: price)
+        #expect(try foldNotifications([expired]).measures == ["expirations_voluntary": 1])
+        let reversed = try Notifications.v2("REFUND_REVERSED", with: price)
+        #expect(try foldNotifications([reversed]).measures == ["refund_reversals": 1])
     }
 }

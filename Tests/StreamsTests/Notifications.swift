@@ -156,13 +156,13 @@ enum Notifications {
 /// What a store would know of notifications.
 final class RememberedNotifications: StoreNotificationMemory {
     private var ids: [Int32: Set<RecordID>] = [:]
-    private(set) var refunds: [Int32: [Int64: RefundHistory]] = [:]
+    private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
 
     func contains(_ id: RecordID, partition: Int32) -> Bool {
         ids[partition]?.contains(id) ?? false
     }
 
-    func refunds(ofTransaction transactionID: Int64, partition: Int32) -> RefundHistory {
+    func refunds(ofTransaction transactionID: TransactionID, partition: Int32) -> RefundHistory {
         refunds[partition]?[transactionID] ?? RefundHistory()
     }
 

@@ -232,10 +232,57 @@ struct RefundTests {
         let both = try foldNotifications([receipt, other, receipt, other])
         #expect(both.measures == ["refunds": 3])
         #expect(both.outcome(.duplicates) == 2)
-        for key in ["", "x", "1000"] {
+        for key in ["x", "1000"] {
             let result = try foldNotifications([Notifications.receipt(key, listed)])
             #expect(result.outcome(.accepted) == 1)
             #expect(result.measures.isEmpty)
         }
+        // Without a key it has no id, and names no line.
+        for nameless in [receipt.keyed(nil), receipt.keyed("")] {
+            #expect(try foldNotifications([nameless]).reasons == ["missing_field"])
+        }
+    }
+
+    @Test("ids of transactions and lines may be other text than digits")
+    func textIDs() throws {
+        let line: KeyValuePairs<String, Document?> = ["original_transaction_id": "line a"]
+        let listed = [
+            Notifications.cancelled("a", at: 5, with: line),
+            Notifications.cancelled("b", at: 5, with: line), Notifications.cancelled("c", at: 5),
+        ]
+        let records = [
+            Notifications.v1("REFUND", listed, with: line), Notifications.receipt("line a", listed),
+            try refund("1", date: 5, transaction: "a"), try refund("2", date: 5, transaction: "A"),
+            try reversal("3", transaction: "A"),
+        ]
+        for batching in [Batching.together, .sizes([1])] {
+            let result = try foldNotifications(records, batching)
+            #expect(result.outcome(.accepted) == 5)
+            #expect(result.measures == ["refunds": 3, "refund_reversals": 1])
+        }
+    }
+
+    @Test("an unexpected subtype counts as other each time, its refund once")
+    func strangeSubtype() throws {
+        let records = [
+            try refund("1", with: ["subtype": "NEW"]), try refund("2", with: ["subtype": "NEW"]),
+            try refund("3"),
+        ]
+        for batching in [Batching.together, .sizes([1])] {
+            let result = try foldNotifications(records, batching)
+            #expect(result.measures == ["other": 2, "refunded_micros": 9_990_000])
+        }
+    }
+
+    @Test("a refund of any size fits where nothing of it is put")
+    func largeButReversed() throws {
+        let large: Int64 = .max
+        let counted = Notifications.v1("REFUND", [Notifications.cancelled("30", at: 1)])
+        let result = try foldNotifications([
+            counted, try refund("1", price: large), try reversal("2", transaction: "31"),
+            try refund("3", price: large, transaction: "31"),
+        ])
+        #expect(result.outcome(.accepted) == 4)
+        #expect(result.measures == ["refunds": 2, "refund_reversals": 1])
     }
 }

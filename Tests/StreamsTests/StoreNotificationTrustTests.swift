@@ -89,13 +89,27 @@ struct StoreNotificationTrustTests {
     func innerIdentity() throws {
         #expect(
             try v2(["data.signedTransactionInfo.bundleId": .string(Notifications.otherBundle)])
-                == "signedTransactionInfo: is of another bundle than the notification")
+                == "signedTransactionInfo: is not of the notification's bundle")
         #expect(
             try v2(["data.signedTransactionInfo.environment": "Sandbox"])
-                == "signedTransactionInfo: is of another environment than the notification")
+                == "signedTransactionInfo: is not of the notification's environment")
         #expect(
             try v2(["data.signedRenewalInfo.environment": "Sandbox"])
-                == "signedRenewalInfo: is of another environment than the notification")
+                == "signedRenewalInfo: is not of the notification's environment")
+        // One that names none is of none.
+        #expect(
+            try v2(["data.signedTransactionInfo.bundleId": nil])
+                == "signedTransactionInfo: is not of the notification's bundle")
+        for member in ["signedTransactionInfo", "signedRenewalInfo"] {
+            #expect(
+                try v2(["data.\(member).environment": nil])
+                    == "\(member): is not of the notification's environment")
+        }
+        // Renewals name no bundle; one that does names this one.
+        let other = Document.string(Notifications.otherBundle)
+        #expect(
+            try v2(["data.signedRenewalInfo.bundleId": other])
+                == "signedRenewalInfo: is not of the notification's bundle")
     }
 
     @Test("a bundle that is not configured is untrusted, and so is a payload that speaks of no app")
@@ -131,7 +145,7 @@ struct StoreNotificationTrustTests {
     }
 
     @Test(
-        "Xcode and LocalTesting are untrusted unless they are allowed, and verified even then",
+        "Xcode and LocalTesting are untrusted unless they are allowed, and then not verified",
         arguments: ["Xcode", "LocalTesting", "Nowhere"])
     func testEnvironments(_ name: String) throws {
         let changes: KeyValuePairs<String, Document?> = [
@@ -143,9 +157,47 @@ struct StoreNotificationTrustTests {
         #expect(try distrust(record) == "environment: is none that the pipeline allows")
         let all = Set(AppStoreEnvironment.allCases)
         #expect(try (distrust(record, environments: all) == nil) == (name != "Nowhere"))
-        let forged = try Notifications.body(
-            Notifications.payload("DID_RENEW", with: changes), by: .stranger)
-        #expect(try distrust(TestRecord(forged), environments: all) != nil)
+        let signed = TestRecord(
+            try Notifications.body(
+                Notifications.payload("DID_RENEW", with: changes), by: .stranger))
+        #expect(try (distrust(signed, environments: all) == nil) == (name != "Nowhere"))
+        #expect(try distrust(signed) == "signedPayload: \(AppStoreFault.untrustedRoot.words)")
+    }
+
+    @Test("what Xcode signs needs no certificate, but a bundle, and the environment all through")
+    func localSignatures() throws {
+        func jws(_ payload: Document, header: String = #"{"alg":"none"}"#) -> Document {
+            .string(
+                AppStoreChain.base64URL(header.utf8) + "."
+                    + AppStoreChain.base64URL(payload.text.utf8) + ".")
+        }
+        func record(
+            _ changes: KeyValuePairs<String, Document?> = [:], transaction: String = "Xcode",
+            header: String = #"{"alg":"none"}"#
+        ) -> TestRecord {
+            let inner = Notifications.transaction.with([
+                "environment": .string(transaction), "signedDate": nil,
+            ])
+            let payload = Notifications.payload("DID_RENEW").with([
+                "data.environment": "Xcode", "data.appAppleId": nil, "signedDate": nil,
+                "data.signedTransactionInfo": jws(inner), "data.signedRenewalInfo": nil,
+            ]).with(changes)
+            return TestRecord(["signedPayload": jws(payload, header: header)] as Document)
+        }
+        let allowed: Set<AppStoreEnvironment> = [.production, .xcode]
+        let result = try foldNotifications([record()], environments: allowed)
+        #expect(result.count("renewals", where: ["environment": "Xcode"]) == 1)
+        #expect(try distrust(record(), environments: [.production, .sandbox]) != nil)
+        let forged = [
+            record(["data.bundleId": "com.example.unknown"]),
+            record(["data.environment": "LocalTesting"]),
+            record(["data.environment": "Production"]),
+            record(transaction: "Production"), record(["data.signedTransactionInfo": "x"]),
+            record(header: "[]"),
+        ]
+        for record in forged {
+            #expect(try distrust(record, environments: allowed) != nil)
+        }
     }
 
     @Test("an environment that the pipeline does not list is untrusted in both versions")
@@ -215,16 +267,17 @@ struct StoreNotificationTrustTests {
 
     @Test("a body without signedPayload is rejected, and one that is no object or no JSON as well")
     func rejected() throws {
-        let records = ["{}", #"{"signedPayload":null}"#, #"{"signedPayload":""}"#]
-            .map { TestRecord($0) }
-        let result = try foldNotifications(
-            records + [TestRecord(#"{"signedPayload":5}"#), TestRecord("[]"), TestRecord("{")])
+        let bodies = ["{}", #"{"signedPayload":null}"#, #"{"signedPayload":5}"#, "[]", "{"]
+        let result = try foldNotifications(bodies.map { TestRecord($0) })
         #expect(
             result.reasons == [
-                "missing_field", "missing_field", "missing_field", "wrong_type", "wrong_type",
-                "malformed_json",
+                "missing_field", "missing_field", "wrong_type", "wrong_type", "malformed_json",
             ])
-        #expect(result.outcome(.rejected) == 6)
+        #expect(result.outcome(.rejected) == 5)
+        // An empty text is there, and is no JWS.
+        #expect(
+            try distrust(TestRecord(#"{"signedPayload":""}"#))
+                == "signedPayload: \(AppStoreFault.notAJWS.words)")
     }
 
     @Test("no detail of a refused record shows its password")

@@ -35,9 +35,9 @@ struct TestRecord {
         return record
     }
 
-    func keyed(_ key: String) -> TestRecord {
+    func keyed(_ key: String?) -> TestRecord {
         var record = self
-        record.key = Array(key.utf8)
+        record.key = key.map { Array($0.utf8) }
         return record
     }
 

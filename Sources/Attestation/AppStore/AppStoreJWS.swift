@@ -38,6 +38,19 @@ public struct AppStoreJWS: Sendable {
         signature = Array(arena[jws.signature])
     }
 
+    /// The payload of a JWS that nobody vouches for: nothing of it is verified.
+    ///
+    /// - Parameter text: three parts of base64url without padding.
+    /// - Returns: the decoded payload; nil unless there are three parts, the first a JSON object.
+    public static func unverifiedPayload(of text: UnsafeRawBufferPointer) -> [UInt8]? {
+        var arena: [UInt8] = []
+        guard let jws = CompactJWS(text, arena: &arena), let parser = JSONParser() else {
+            return nil
+        }
+        let header = arena[jws.header].withUnsafeBytes { try? parser.parse($0) }
+        return header?.isObject == true ? Array(arena[jws.payload]) : nil
+    }
+
     private static func path(header: UnsafeRawBufferPointer) throws(AppStoreFault) -> AppStorePath {
         guard let parser = JSONParser(), let header = try? parser.parse(header), header.isObject
         else { throw .malformedHeader }

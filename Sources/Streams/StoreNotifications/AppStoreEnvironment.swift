@@ -19,6 +19,9 @@ public enum AppStoreEnvironment: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it is on a developer's machine, which signs with a key of its own.
+    var isLocal: Bool { self == .xcode || self == .localTesting }
+
     /// The environment of a name; nil for an unknown one.
     init?(_ text: UnsafeRawBufferPointer) {
         guard let known = Self.allCases.first(where: { text.equals($0.name) }) else { return nil }

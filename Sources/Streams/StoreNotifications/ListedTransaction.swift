@@ -4,9 +4,9 @@ import JSONReader
 /// the document.
 struct ListedTransaction {
     let value: JSONValue
-    let transactionID: Int64?
+    let transactionID: TransactionID?
     /// The line of purchases that it belongs to.
-    let originalTransactionID: Int64?
+    let originalTransactionID: TransactionID?
     /// Milliseconds since 1970.
     let purchaseMilliseconds: Int64?
     /// Milliseconds since 1970; nil for one that was not cancelled.
@@ -38,8 +38,8 @@ extension StoreNotificationDecoder {
 
     private func listed(_ value: JSONValue) -> ListedTransaction {
         ListedTransaction(
-            value: value, transactionID: faults.optionalIdentifier(value, "transaction_id"),
-            originalTransactionID: faults.optionalIdentifier(value, "original_transaction_id"),
+            value: value, transactionID: transactionID(value, "transaction_id"),
+            originalTransactionID: transactionID(value, "original_transaction_id"),
             purchaseMilliseconds: faults.optionalIdentifier(value, "purchase_date_ms"),
             cancellationMilliseconds: faults.optionalIdentifier(value, "cancellation_date_ms"))
     }
@@ -52,7 +52,7 @@ extension StoreNotificationDecoder {
             guard let date = transaction.cancellationMilliseconds else { return nil }
             if transaction.transactionID == nil { _ = faults.missing("transaction_id") }
             return StoreNotificationEvent.Cancellation(
-                transactionID: transaction.transactionID ?? 0, dateMilliseconds: date,
+                transactionID: transaction.transactionID ?? .number(0), dateMilliseconds: date,
                 isUpgraded: flag(transaction.value, "is_upgraded") == true,
                 columns: columns(of: transaction))
         }

@@ -66,5 +66,7 @@ public protocol StoreNotificationMemory: AnyObject {
     /// Whether an id was accepted and stored.
     func contains(_ id: RecordID, partition: Int32) throws -> Bool
     /// The stored history of a transaction's refunds; an empty one when there is none.
-    func refunds(ofTransaction transactionID: Int64, partition: Int32) throws -> RefundHistory
+    func refunds(
+        ofTransaction transactionID: TransactionID, partition: Int32
+    ) throws -> RefundHistory
 }

@@ -10,13 +10,14 @@ extension StoreNotificationDecoder {
     ) throws(NotificationRefusal) -> StoreNotificationEvent {
         let receipt = value.member("receipt")
         // Receipts of single transactions say `bid`.
-        let named = receipt?.member("bundle_id") ?? receipt?.member("bid")
-        guard let bundleID = named?.string, trust.app(bundleID) != nil else {
+        let named = Self.firstText([receipt?.member("bundle_id"), receipt?.member("bid")])
+        guard let bundleID = named, trust.app(bundleID) != nil else {
             throw .untrusted("receipt.bundle_id", "is none of the configured bundles")
         }
         let environment = try allowed(value.member("environment"))
-        let line: Int64? =
-            if let key = record.key, case .number(let number) = Digits(key) { number } else { nil }
+        // Without a key it names no line, and has no id.
+        let key = record.key.flatMap { $0.isEmpty ? nil : $0 } ?? faults.missing("the record's key")
+        let line = TransactionID(key)
         let transactions =
             listedTransactions(value, "latest_receipt_info")
             + listedTransactions(value, "latest_expired_receipt_info")
@@ -24,14 +25,12 @@ extension StoreNotificationDecoder {
 
         idBuilder.begin()
         idBuilder.add("appstore.receipt")
-        if let key = record.key { idBuilder.add(key) }
+        idBuilder.add(key)
         if let bytes = record.value { idBuilder.add(bytes) }
         return StoreNotificationEvent(
             id: idBuilder.finish(), environment: environment, bundleID: keep(bundleID),
             effect: .cancellations(
                 cancellations(
-                    among: transactions.filter {
-                        line != nil && $0.originalTransactionID == line
-                    })))
+                    among: transactions.filter { $0.originalTransactionID == line })))
     }
 }

@@ -6,8 +6,7 @@ extension StoreNotificationDecoder {
     func notificationV1(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationEvent {
         let (bundleID, environment) = try verifiedV1(value)
         let type = faults.requiredID(value, "notification_type")
-        let statusChange = faults.optionalIdentifier(value, "auto_renew_status_change_date_ms")
-        let namedLine = faults.optionalIdentifier(value, "original_transaction_id")
+        let namedLine = transactionID(value, "original_transaction_id")
         let transactions = transactionsV1(of: value).filter { transaction in
             namedLine == nil || transaction.originalTransactionID == namedLine
         }
@@ -17,6 +16,9 @@ extension StoreNotificationDecoder {
             isCancellation
             ? transactions.firstNewest(by: \.cancellationMilliseconds)
             : transactions.firstNewest(by: \.purchaseMilliseconds) ?? transactions.first
+        let statusChange =
+            isStatusChange
+            ? faults.optionalIdentifier(value, "auto_renew_status_change_date_ms") : nil
         let instant =
             isCancellation
             ? decisive?.cancellationMilliseconds
@@ -28,7 +30,8 @@ extension StoreNotificationDecoder {
         idBuilder.add(type)
         idBuilder.add(bundleID)
         addToID(line)
-        addToID(decisive?.transactionID)
+        // The switch of a line at an instant is one, whatever was bought before a retry.
+        addToID(statusChange == nil ? decisive?.transactionID : nil)
         addToID(instant)
         let effect: StoreNotificationEvent.Effect =
             isCancellation && !type.equals("REVOKE")
@@ -43,13 +46,13 @@ extension StoreNotificationDecoder {
     /// The bundle, whose secret the body knows, and the environment.
     private func verifiedV1(
         _ value: JSONValue
-    ) throws(NotificationRefusal) -> (UnsafeRawBufferPointer, AppStoreEnvironment?) {
+    ) throws(NotificationRefusal) -> (UnsafeRawBufferPointer, AppStoreEnvironment) {
         // Bodies of 2019 name their bundle within the transaction only.
-        let holders = [
-            value, value.member("latest_receipt_info"), value.member("latest_expired_receipt_info"),
-        ]
-        let named = holders.lazy.compactMap { $0?.member("bid") }.first
-        guard let bundleID = named?.string, let app = trust.app(bundleID) else {
+        let named = Self.firstText([
+            value.member("bid"), value.member("latest_receipt_info")?.member("bid"),
+            value.member("latest_expired_receipt_info")?.member("bid"),
+        ])
+        guard let bundleID = named, let app = trust.app(bundleID) else {
             throw .untrusted("bid", "is none of the configured bundles")
         }
         guard let password = value.member("password")?.string else {
@@ -63,16 +66,15 @@ extension StoreNotificationDecoder {
         return (bundleID, try allowed(environment))
     }
 
-    /// The environment that a body of version 1 or a receipt names; nil when it names none.
+    /// The environment that a body of version 1 or a receipt names; any for a body that names none,
+    /// which is refused.
     func allowed(
         _ environment: JSONValue?
-    ) throws(NotificationRefusal) -> AppStoreEnvironment? {
-        guard let text = faults.text(environment, "environment") else { return nil }
-        guard let known = AppStoreEnvironment(ofVersion1: text) else {
-            faults.note(.outOfRange, "environment", "is no environment of the App Store")
-            return nil
-        }
-        guard trust.environments.contains(known) else {
+    ) throws(NotificationRefusal) -> AppStoreEnvironment {
+        let text = faults.requiredID(environment, "environment")
+        guard !text.isEmpty else { return .production }
+        guard let known = AppStoreEnvironment(ofVersion1: text), trust.environments.contains(known)
+        else {
             throw .untrusted("environment", "is none that the pipeline allows")
         }
         return known

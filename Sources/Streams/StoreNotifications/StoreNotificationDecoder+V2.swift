@@ -12,18 +12,18 @@ extension StoreNotificationDecoder {
 
     /// Verifies and decodes a body of version 2.
     func notificationV2(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationEvent {
-        let text = faults.requiredID(value, "signedPayload")
+        let member = value.member("signedPayload")
+        if member == nil { _ = faults.missing("signedPayload") }
+        let text = faults.text(member, "signedPayload")
         if let rejection = faults.rejection { throw .rejected(rejection) }
-        let payload = try verified(text, "signedPayload", by: payloadParser)
+        let payload = try outer(text ?? UnsafeRawBufferPointer(start: nil, count: 0))
         let identity = try identity(of: payload)
         let data = payload.member("data")
-        let transaction = try inner(data, "signedTransactionInfo", transactionParser, identity)
-        let renewal = try inner(data, "signedRenewalInfo", renewalParser, identity)
-        if payload.member("data") == nil, let appData = payload.member("appData") {
-            // An app transaction has no signedDate: Apple's libraries judge it at its creation.
+        let transaction = try inner(data, .transaction, transactionParser, identity)
+        let renewal = try inner(data, .renewal, renewalParser, identity)
+        if payload.member("data") == nil {
             _ = try inner(
-                appData, "signedAppTransactionInfo", transactionParser, identity,
-                signedAt: "receiptCreationDate")
+                payload.member("appData"), .appTransaction, transactionParser, identity)
         }
 
         let uuid = faults.requiredID(payload, "notificationUUID")
@@ -32,13 +32,35 @@ extension StoreNotificationDecoder {
         idBuilder.begin()
         idBuilder.add("appstore.notification.v2")
         idBuilder.add(uuid)
-        let holder = transaction ?? renewal ?? payload.member("summary")
+        let holder = transaction ?? renewal ?? (data == nil ? payload.member("summary") : nil)
         return StoreNotificationEvent(
             id: idBuilder.finish(), environment: identity.environment,
             bundleID: keep(identity.bundleID),
             effect: effect(
                 type: type, subtype: subtype, transaction,
                 product: holder.flatMap { faults.optionalText($0, "productId") }))
+    }
+
+    /// The payload of the notification's JWS; where it says that it comes from an environment whose
+    /// signatures nobody can verify, and the pipeline allows that, whoever signed it.
+    private func outer(
+        _ text: UnsafeRawBufferPointer
+    ) throws(NotificationRefusal) -> JSONValue {
+        if trust.allowsUnverified, let payload = unverified(text, by: payloadParser),
+            let environment = Self.environment(of: payload), environment.isLocal,
+            trust.environments.contains(environment)
+        {
+            return payload
+        }
+        return try verified(text, "signedPayload", by: payloadParser)
+    }
+
+    /// The payload of a JWS that nobody vouches for; nil when the text is none.
+    private func unverified(_ text: UnsafeRawBufferPointer, by parser: JSONParser) -> JSONValue? {
+        guard let bytes = AppStoreJWS.unverifiedPayload(of: text),
+            let payload = bytes.withUnsafeBytes({ try? parser.parse($0) }), payload.isObject
+        else { return nil }
+        return payload
     }
 
     /// The payload of a JWS that holds at the instant at which its member `signedAt` says that it was
@@ -69,19 +91,13 @@ extension StoreNotificationDecoder {
     }
 
     private func identity(of payload: JSONValue) throws(NotificationRefusal) -> Identity {
-        let token = payload.member("externalPurchaseToken")
-        guard
-            let holder = payload.member("data") ?? payload.member("summary") ?? token
-                ?? payload.member("appData")
-        else { throw .untrusted("signedPayload", "its payload speaks of no app") }
+        guard let holder = Self.holder(of: payload) else {
+            throw .untrusted("signedPayload", "its payload speaks of no app")
+        }
         guard let bundleID = holder.member("bundleId")?.string, let app = trust.app(bundleID) else {
             throw .untrusted("bundleId", "is none of the configured bundles")
         }
-        let isToken = payload.member("data") == nil && payload.member("summary") == nil
-        let environment =
-            isToken && token != nil
-            ? Self.environment(ofToken: holder)
-            : holder.member("environment")?.string.flatMap { AppStoreEnvironment($0) }
+        let environment = Self.environment(of: payload)
         guard let environment, trust.environments.contains(environment) else {
             throw .untrusted("environment", "is none that the pipeline allows")
         }
@@ -93,6 +109,22 @@ extension StoreNotificationDecoder {
         return Identity(bundleID: bundleID, environment: environment)
     }
 
+    /// The member that says of which app a payload speaks.
+    private static func holder(of payload: JSONValue) -> JSONValue? {
+        payload.member("data") ?? payload.member("summary")
+            ?? payload.member("externalPurchaseToken") ?? payload.member("appData")
+    }
+
+    private static func environment(of payload: JSONValue) -> AppStoreEnvironment? {
+        if payload.member("data") == nil, payload.member("summary") == nil,
+            let token = payload.member("externalPurchaseToken")
+        {
+            return environment(ofToken: token)
+        }
+        return holder(of: payload)?.member("environment")?.string
+            .flatMap { AppStoreEnvironment($0) }
+    }
+
     private static func environment(ofToken token: JSONValue) -> AppStoreEnvironment {
         let id = token.member("externalPurchaseId")?.string
         let isSandbox = id.map { $0.prefix(7).elementsEqual("SANDBOX".utf8) } ?? false
@@ -101,24 +133,28 @@ extension StoreNotificationDecoder {
 
     /// A JWS within the payload; nil when there is none.
     private func inner(
-        _ holder: JSONValue?, _ member: StaticString, _ parser: JSONParser, _ identity: Identity,
-        signedAt: StaticString = "signedDate"
+        _ holder: JSONValue?, _ kind: InnerJWS, _ parser: JSONParser, _ identity: Identity
     ) throws(NotificationRefusal) -> JSONValue? {
+        let member = kind.member
         guard let value = holder?.member(member) else { return nil }
         guard let text = value.string else {
             throw .untrusted(member, AppStoreFault.notAJWS.words)
         }
-        let payload = try verified(text, member, by: parser, signedAt: signedAt)
-        if let bundleID = payload.member("bundleId"),
-            bundleID.string?.equals(identity.bundleID) != true
-        {
-            throw .untrusted(member, "is of another bundle than the notification")
+        let payload: JSONValue
+        if identity.environment.isLocal {
+            guard let read = unverified(text, by: parser) else {
+                throw .untrusted(member, AppStoreFault.notAJWS.words)
+            }
+            payload = read
+        } else {
+            payload = try verified(text, member, by: parser, signedAt: kind.signedAt)
         }
-        if let environment = payload.member("environment"),
-            environment.string?.equals(identity.environment.name) != true
-        {
-            throw .untrusted(member, "is of another environment than the notification")
-        }
+        let bundleID = payload.member("bundleId")
+        guard bundleID?.string?.equals(identity.bundleID) ?? (bundleID == nil && !kind.namesBundle)
+        else { throw .untrusted(member, "is not of the notification's bundle") }
+        guard
+            payload.member(kind.environment)?.string?.equals(identity.environment.name) == true
+        else { throw .untrusted(member, "is not of the notification's environment") }
         return payload
     }
 }
@@ -140,19 +176,18 @@ extension StoreNotificationDecoder {
         columns.storefront = keep(faults.optionalText(transaction, "storefront"))
         columns.currency = keep(faults.optionalText(transaction, "currency"))
         columns.offer = offer(of: transaction)
-        let transactionID = faults.optionalIdentifier(transaction, "transactionId")
-        let price = price(of: transaction)
-        let refund = refund(of: transaction, transactionID, price)
         let discount = faults.optionalText(transaction, "offerDiscountType")
         switch rule.money {
-        case .refunded: return .refund(columns, rule.measure, refund)
-        case .reversed: return .reversal(columns, rule.measure, transactionID: transactionID)
+        case .refunded: return .refund(columns, rule.measure, refund(of: transaction))
+        case .reversed:
+            return .reversal(
+                columns, rule.measure, transactionID: transactionID(transaction, "transactionId"))
         case .gross, .none:
             let isTrial =
                 rule.measure == .initialBuys && discount?.equals("FREE_TRIAL") == true
             return .count(
                 columns, rule.measure, isTrial ? .trials : rule.secondMeasure,
-                grossPrice: rule.money == .gross ? price : 0)
+                grossPrice: rule.money == .gross ? price(of: transaction) : 0)
         }
     }
 
@@ -162,18 +197,16 @@ extension StoreNotificationDecoder {
         return price
     }
 
-    private func refund(
-        of transaction: JSONValue, _ transactionID: Int64?, _ price: Int64
-    ) -> StoreNotificationEvent.Refund {
+    private func refund(of transaction: JSONValue) -> StoreNotificationEvent.Refund {
         let whole: Int64 = 100_000
         let percentage = faults.optionalInteger(transaction, "revocationPercentage") ?? whole
         if !(0...whole).contains(percentage) {
             faults.note(.outOfRange, "revocationPercentage", "is not between 0 and 100000")
         }
         return StoreNotificationEvent.Refund(
-            transactionID: transactionID,
-            revocationDate: faults.optionalInteger(transaction, "revocationDate"), price: price,
-            percentage: percentage)
+            transactionID: transactionID(transaction, "transactionId"),
+            revocationDate: faults.optionalInteger(transaction, "revocationDate"),
+            price: price(of: transaction), percentage: percentage)
     }
 
     private func offer(of transaction: JSONValue) -> Range<Int> {

@@ -100,6 +100,28 @@ public final class StoreNotificationDecoder: @unchecked Sendable {
         keep(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// An id of a transaction or a line; nil for an absent, an empty or a faulty one.
+    func transactionID(_ object: JSONValue, _ name: StaticString) -> TransactionID? {
+        if let text = object.member(name)?.string, !text.isEmpty, case .notDigits = Digits(text) {
+            return .text(Array(text))
+        }
+        return faults.optionalIdentifier(object, name).map { .number($0) }
+    }
+
+    /// The first text among the members that is there and not empty; nil when another value comes first.
+    static func firstText(_ members: [JSONValue?]) -> UnsafeRawBufferPointer? {
+        members.lazy.compactMap { $0 }.first { $0.string?.isEmpty != true }?.string
+    }
+
+    /// Adds an id that may be absent to the record's.
+    func addToID(_ transactionID: TransactionID?) {
+        switch transactionID {
+        case .number(let number)?: idBuilder.add(number)
+        case .text(let text)?: text.withUnsafeBytes { idBuilder.add($0) }
+        case nil: idBuilder.add("")
+        }
+    }
+
     /// Adds a number that may be absent to the id.
     func addToID(_ number: Int64?) {
         if let number { idBuilder.add(number) } else { idBuilder.add("") }

@@ -14,7 +14,7 @@ struct StoreNotificationEvent {
     /// A refund as version 2 tells it.
     struct Refund {
         /// Nil when it names no transaction.
-        var transactionID: Int64?
+        var transactionID: TransactionID?
         /// Milliseconds since 1970; nil when absent.
         var revocationDate: Int64?
         /// Thousandths of the currency's unit.
@@ -25,7 +25,7 @@ struct StoreNotificationEvent {
 
     /// A cancelled transaction as version 1 and receipts list it.
     struct Cancellation {
-        var transactionID: Int64
+        var transactionID: TransactionID
         /// Milliseconds since 1970.
         var dateMilliseconds: Int64
         /// Whether an upgrade ended it: nobody asked for money back.
@@ -37,17 +37,16 @@ struct StoreNotificationEvent {
     enum Effect {
         /// Counts in a measure, and perhaps in a second one; `grossPrice` in thousandths of the unit.
         case count(Columns, Measure, Measure?, grossPrice: Int64)
-        /// Counts in the measure, unless the refund was counted before.
+        /// Counts in the measure; in that of refunds unless the refund was counted before.
         case refund(Columns, Measure, Refund)
         /// Counts in the measure, and takes a refund of the transaction back.
-        case reversal(Columns, Measure, transactionID: Int64?)
+        case reversal(Columns, Measure, transactionID: TransactionID?)
         /// Counts each that was not counted before.
         case cancellations([Cancellation])
     }
 
     var id: RecordID
-    /// Nil when nothing says it.
-    var environment: AppStoreEnvironment?
+    var environment: AppStoreEnvironment
     var bundleID: Range<Int>
     var effect: Effect
 }

@@ -37,6 +37,8 @@ public struct StoreNotificationTrust: Sendable {
 
     /// The environments whose notifications count.
     public let environments: Set<AppStoreEnvironment>
+    /// Whether some of these send what nobody can verify.
+    let allowsUnverified: Bool
     let verifier: AppStoreVerifier
     /// By the bytes of the bundle id.
     private let apps: [[UInt8]: App]
@@ -49,6 +51,7 @@ public struct StoreNotificationTrust: Sendable {
         self.apps = Dictionary(
             apps.map { (Array($0.bundleID.utf8), $0) }, uniquingKeysWith: { first, _ in first })
         self.environments = environments
+        allowsUnverified = environments.contains { $0.isLocal }
         self.verifier = verifier
     }
 

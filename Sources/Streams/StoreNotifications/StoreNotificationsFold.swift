@@ -26,7 +26,7 @@ public final class StoreNotificationsFold: StreamFold {
     /// The ids that the batch accepted.
     public private(set) var admitted: [Int32: Set<RecordID>] = [:]
     /// The refunds of transactions that the batch changed, by transaction id.
-    public private(set) var refunds: [Int32: [Int64: RefundHistory]] = [:]
+    public private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
     /// True once an amount alone does not fit 64 bits.
     private var hasAmountOverflowed = false
 
@@ -169,13 +169,25 @@ extension StoreNotificationsFold {
         _ refund: Event.Refund, _ measure: Event.Measure, to key: StoreNotificationsKey
     ) throws {
         // Fractions of a micro are cut off.
-        var micros = micros(
-            Int128(refund.price) * Self.microsInThousandth * Int128(refund.percentage) / 100_000)
+        let exact =
+            Int128(refund.price) * Self.microsInThousandth * Int128(refund.percentage) / 100_000
+        let micros: Int64
         if let transactionID = refund.transactionID {
             var history = try history(of: transactionID, key.partition)
-            guard !history.counts(refund.revocationDate) else { return }
-            micros = history.refund(dateMilliseconds: refund.revocationDate, micros: micros)
+            guard !history.counts(refund.revocationDate) else {
+                // Of a repeated refund only a strange subtype is news.
+                if measure == .other {
+                    notifications.add(1, to: measure.rawValue, row: notifications.row(key))
+                }
+                return
+            }
+            // An amount that is added nowhere overflows nothing.
+            micros = history.refund(
+                dateMilliseconds: refund.revocationDate,
+                micros: history.earlyReversals > 0 ? 0 : self.micros(exact))
             refunds[key.partition, default: [:]][transactionID] = history
+        } else {
+            micros = self.micros(exact)
         }
         let row = notifications.row(key)
         notifications.add(1, to: measure.rawValue, row: row)
@@ -198,7 +210,9 @@ extension StoreNotificationsFold {
         notifications.add(1, to: measure.rawValue, row: notifications.row(key))
     }
 
-    private func history(of transactionID: Int64, _ partition: Int32) throws -> RefundHistory {
+    private func history(
+        of transactionID: TransactionID, _ partition: Int32
+    ) throws -> RefundHistory {
         try refunds[partition]?[transactionID]
             ?? memory.refunds(ofTransaction: transactionID, partition: partition)
     }
@@ -224,7 +238,7 @@ extension StoreNotificationsFold {
             }
             return StoreNotificationsKey(
                 partition: partition, hour: hour,
-                environment: event.environment.map { effects.symbols.intern($0.name) } ?? .empty,
+                environment: effects.symbols.intern(event.environment.name),
                 bundleID: symbol(event.bundleID), productID: symbol(columns.productID),
                 storefront: symbol(columns.storefront), currency: symbol(columns.currency),
                 offer: symbol(columns.offer))

@@ -43,7 +43,10 @@ struct NotificationReading {
         }
         let inner = outer.inner.map { part in
             var found = part.text.withUnsafeBytes { read($0, part: part.name) }
-            found.judgement.note = Self.note(on: found.identity, within: outer.identity)
+            if found.judgement.verdict == .valid {
+                found.judgement.note = Self.note(
+                    on: found.identity, of: part.name, within: outer.identity)
+            }
             return SignedDocument.Finding.judged(found.judgement)
         }
         return SignedDocument(
@@ -60,7 +63,7 @@ struct NotificationReading {
         let holders = [
             body, body.member("latest_receipt_info"), body.member("latest_expired_receipt_info"),
         ]
-        let bundleID = holders.lazy.compactMap { $0?.member("bid")?.string }.first
+        let bundleID = holders.lazy.compactMap { $0?.member("bid")?.string }.first { !$0.isEmpty }
         let judged = trust.judge(
             password: body.member("password")?.string.map(Array.init),
             bundleID: bundleID.map { String(decoding: $0, as: UTF8.self) })
@@ -114,13 +117,15 @@ struct NotificationReading {
     }
 
     private static func note(
-        on inner: NotificationIdentity, within outer: NotificationIdentity
+        on inner: NotificationIdentity, of member: String, within outer: NotificationIdentity
     ) -> String? {
-        if let bundleID = inner.bundleID, bundleID != outer.bundleID {
-            return "weir-store-notifications counts it as untrusted: another bundle's"
+        // Renewals name no bundle.
+        let needsBundle = inner.bundleID != nil || member != "signedRenewalInfo"
+        if needsBundle, inner.bundleID != outer.bundleID {
+            return "weir-store-notifications counts it as untrusted: not of this bundle"
         }
-        if let environment = inner.environment, environment != outer.environment {
-            return "weir-store-notifications counts it as untrusted: another environment's"
+        if inner.environment != outer.environment {
+            return "weir-store-notifications counts it as untrusted: not of this environment"
         }
         return nil
     }
@@ -138,7 +143,9 @@ extension NotificationReading.Read {
         let named = payload.member("data") ?? payload.member("summary") ?? token
         let holder = named ?? payload.member("appData") ?? payload
         identity.bundleID = Self.text(holder.member("bundleId"))
-        identity.environment = Self.text(holder.member("environment"))
+        // App transactions say receiptType.
+        identity.environment = Self.text(
+            holder.member("environment") ?? holder.member("receiptType"))
         if case .exact(let id)? = holder.member("appAppleId")?.number?.asInteger {
             identity.appAppleID = id
         }
