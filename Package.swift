@@ -52,6 +52,11 @@ let package = Package(
             dependencies: [grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")],
             swiftSettings: strict),
         .systemLibrary(
+            name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        .target(
+            name: "KafkaLog", dependencies: ["CRdKafka", "EventLog", logging],
+            swiftSettings: hot),
+        .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "Attestation",
@@ -76,7 +81,7 @@ let package = Package(
             name: "Worker",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "Pipelines", "Streams", arguments,
+                "KafkaLog", "Pipelines", "Streams", arguments,
                 logging,
             ],
             swiftSettings: strict),
@@ -98,7 +103,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "Pipelines", "Streams", "Worker", arguments, crypto, logging, yams,
+                "JSONReader", "KafkaLog", "Pipelines", "Streams", "Worker", arguments, crypto,
+                logging, yams,
             ],
             swiftSettings: strict),
         .target(

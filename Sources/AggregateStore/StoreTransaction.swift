@@ -72,7 +72,8 @@ public final class StoreTransaction {
     func advance(_ progress: PartitionProgress, from expected: Int64) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
-                UPDATE partitions SET next_offset = ?, watermark_ms = ?, records = records + ?
+                UPDATE partitions SET next_offset = ?, watermark_ms = ?, records = records + ?,
+                  last_record = ?
                 WHERE partition = ? AND next_offset = ?
                 """)
         let row = StatementRow(statement)
@@ -80,10 +81,18 @@ public final class StoreTransaction {
         row.bind(progress.nextOffset)
         row.bind(progress.watermarkMilliseconds)
         row.bind(progress.records)
+        row.bind(lastRecord(of: progress))
         row.bind(Int64(progress.partition))
         row.bind(expected)
         try row.step()
         return db.changesCount == 1
+    }
+
+    /// What the last record was that a partition is moved over.
+    private func lastRecord(of progress: PartitionProgress) -> String {
+        let last = (progress.partition, progress.nextOffset - 1)
+        let index = (0..<batch.count).reversed().first { batch.position($0) == last }
+        return index.map { batch[$0].fingerprint } ?? ""
     }
 
     private func hourText(_ hour: Hour) -> [UInt8] {

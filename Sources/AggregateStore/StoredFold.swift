@@ -40,4 +40,6 @@ public struct PartitionState: Equatable, Sendable {
     public var outboxNext: Int64
     /// Outbox rows below this sequence are published.
     public var outboxEmitted: Int64
+    /// What the last folded record was, as `RecordView.fingerprint` says it; empty when there was none.
+    public var lastRecord: String
 }

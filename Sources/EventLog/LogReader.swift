@@ -79,6 +79,9 @@ public protocol LogReader: AnyObject {
         waitMilliseconds: Int
     ) throws(LogError) -> LogReading
 
+    /// True when the last read met the end of every assigned partition.
+    var isCaughtUp: Bool { get }
+
     /// Everything of a partition below this offset was read or is no record, as Kafka's control records
     /// at its end; nil when the partition is not assigned.
     func position(partition: Int32) -> Int64?

@@ -13,6 +13,7 @@ public final class Worker<Fold: StoredFold> {
     private let emitter: Emitter
     private let settings: WorkerSettings
     private let configuration: FoldConfiguration
+    private let partitionCount: Int32
     private let stop: StopSignal
     private let logger: Logger
     private var progress: Progress
@@ -26,7 +27,11 @@ public final class Worker<Fold: StoredFold> {
     private var filling = 0
     /// Where the next record of each partition is expected in the log.
     private var readOffsets: [Int32: Int64] = [:]
+    /// The last folded records of partitions that were just taken: they are read again, and must still
+    /// be what they were.
+    private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
     private var lastOffsetCommit = ContinuousClock.now
+    private var lastCount = ContinuousClock.now
     private var hasUncommittedOffsets = false
 
     init(
@@ -40,6 +45,7 @@ public final class Worker<Fold: StoredFold> {
         self.emitter = emitter
         self.settings = settings
         self.configuration = configuration
+        partitionCount = settings.partitionCount
         self.stop = stop
         self.logger = logger
         progress = Progress(label: settings.name)
@@ -77,7 +83,7 @@ public final class Worker<Fold: StoredFold> {
         {
         case .assigned(let partitions):
             try foldPending()
-            for partition in partitions { try take(partition) }
+            try take(partitions)
             try emitter.emit(Set(partitions))
             try checkMemory()
         case .revoked(let partitions):
@@ -85,6 +91,8 @@ public final class Worker<Fold: StoredFold> {
             try commitOffsets()
             for partition in partitions { drop(partition) }
         case .records:
+            try checkLastFolded(in: batch)
+            guard !batch.isEmpty else { break }
             try checkContinuity(of: batch)
             let prepared = fold.prepare(batch)
             filling = 1 - filling
@@ -92,11 +100,12 @@ public final class Worker<Fold: StoredFold> {
             pending = (batch, prepared)
             if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
                 try foldPending()
-                rest(since: start)
+                if reader.isCaughtUp { rest(since: start) }
             }
         case .idle:
             try foldPending()
             if hasUncommittedOffsets { try commitOffsets() }
+            try checkPartitionCount()
             return !(settings.untilEnd && isAtEnd)
         }
         return !(settings.untilEnd && isAtEnd)
@@ -122,6 +131,7 @@ public final class Worker<Fold: StoredFold> {
         if emits { try emitter.emit(Set(partitions.map(\.partition))) }
         // What was published is told at once, so that a rebuild does not publish it again.
         if emits || lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
+        try checkPartitionCount()
         try checkMemory()
     }
 
@@ -172,13 +182,21 @@ public final class Worker<Fold: StoredFold> {
 
 extension Worker {
     /// Takes a partition on where its store stands; a new store begins at the oldest record.
-    private func take(_ partition: Int32) throws {
-        let place = TopicPartition(topic: reader.topic, partition: partition)
-        guard let bounds = try reader.bounds(of: [partition]).first else {
-            throw WorkerError.unknownPartition(partition, topic: reader.topic)
+    private func take(_ partitions: [Int32]) throws {
+        guard !partitions.isEmpty else { return }
+        if partitions.contains(where: { $0 >= partitionCount }) {
+            try checkPartitionCount(always: true)
         }
+        let committed = try reader.committedOffsets()
+        for bounds in try reader.bounds(of: partitions) {
+            try take(bounds, emitted: committed[bounds.partition] ?? 0)
+        }
+    }
+
+    private func take(_ bounds: PartitionBounds, emitted: Int64) throws {
+        let partition = bounds.partition
+        let place = TopicPartition(topic: reader.topic, partition: partition)
         var state = try store.partitionStates().first { $0.partition == partition }
-        let emitted = try reader.committedOffsets()[partition] ?? 0
         groupOffsets[partition] = emitted
         if state == nil {
             try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
@@ -204,13 +222,48 @@ extension Worker {
         nextOffsets[partition] = state.nextOffset
         readOffsets[partition] = state.nextOffset
         ends[partition] = bounds.endOffset
-        try reader.seek(partition: partition, to: state.nextOffset)
+        let last = state.nextOffset - 1
+        if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
+            lastFolded[partition] = (last, state.lastRecord)
+            try reader.seek(partition: partition, to: last)
+        } else {
+            try reader.seek(partition: partition, to: state.nextOffset)
+        }
         logger.info(
             "partition taken",
             metadata: [
                 "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
                 "end": "\(bounds.endOffset)",
             ])
+    }
+
+    /// A topic that was created anew, or a log that lost its end and was written on, has other records
+    /// where the folded ones were. The last folded one is read again to see that, and left out.
+    private func checkLastFolded(in batch: RecordBatch) throws {
+        var index = 0
+        while !lastFolded.isEmpty, index < batch.count {
+            let (partition, offset) = batch.position(index)
+            guard let last = lastFolded.removeValue(forKey: partition), last.offset == offset else {
+                index += 1
+                continue
+            }
+            guard batch[index].fingerprint == last.fingerprint else {
+                throw WorkerError.otherRecords(
+                    TopicPartition(topic: reader.topic, partition: partition), offset: offset,
+                    store: store.path)
+            }
+            batch.remove(at: index)
+        }
+    }
+
+    /// Now and then asks how many partitions the topic has: with more of them keys land elsewhere. A log
+    /// that does not answer now is asked again later.
+    private func checkPartitionCount(always: Bool = false) throws {
+        guard always || lastCount.duration(to: .now) > .seconds(30) else { return }
+        lastCount = .now
+        guard let now = try? reader.partitionCount(), now != partitionCount else { return }
+        throw WorkerError.partitionCountChanged(
+            topic: reader.topic, folded: partitionCount, now: now, store: store.path)
     }
 
     /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker.
@@ -250,6 +303,8 @@ extension Worker {
         fold.forgetMemory(of: partition)
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil
+        readOffsets[partition] = nil
+        lastFolded[partition] = nil
         ends[partition] = nil
     }
 }

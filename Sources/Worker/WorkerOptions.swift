@@ -6,8 +6,9 @@ import Foundation
 public struct WorkerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The event log: sqlite:PATH.",
-            discussion: "Default sqlite:<data>/log.sqlite. [WEIR_LOG]",
+            "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT].",
+            discussion:
+                "Default sqlite:<data>/log.sqlite. How to reach Kafka stands in kafka.yaml. [WEIR_LOG]",
             valueName: "address"))
     var log: String?
 
@@ -30,9 +31,21 @@ public struct WorkerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Own these partitions only, as 0,2-3, or all. Default all of the topic. [WEIR_PARTITIONS]",
+            "Own these partitions only, as 0,2-3, or all. Default all of the topic; on Kafka what the consumer group shares out, but for --until-end. [WEIR_PARTITIONS]",
             valueName: "list"))
     var partitions: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Name of this instance in the consumer group: with it the instance keeps its partitions over a restart. [WEIR_MEMBER]",
+            valueName: "name"))
+    var member: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Go on although the topic now has this many partitions, and had others when it was folded. [WEIR_ACCEPT_PARTITION_COUNT]",
+            valueName: "count"))
+    var acceptPartitionCount: Int32?
 
     /// Options that were not given.
     public init() {}
@@ -45,6 +58,8 @@ public struct WorkerOptions: ParsableArguments {
         self.untilEnd = untilEnd
         // Said, so that the environment is not asked.
         partitions = Self.allPartitions
+        member = nil
+        acceptPartitionCount = nil
     }
 
     /// Checks what can be checked without opening anything.
@@ -55,6 +70,7 @@ public struct WorkerOptions: ParsableArguments {
             throw ValidationError("\(error)")
         }
         _ = try assignment
+        _ = try acceptedPartitionCount
         _ = try stopsAtEnd
         if data == nil, dataDirectory.contains(":") {
             throw ValidationError(
@@ -87,12 +103,28 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
+    var memberName: String? { member ?? Self.environment("WEIR_MEMBER") }
+
+    var acceptedPartitionCount: Int32? {
+        get throws {
+            guard acceptPartitionCount == nil,
+                let text = Self.environment("WEIR_ACCEPT_PARTITION_COUNT")
+            else { return acceptPartitionCount }
+            guard let count = Int32(text) else {
+                throw ValidationError(
+                    "WEIR_ACCEPT_PARTITION_COUNT '\(text)' is not understood: write a number")
+            }
+            return count
+        }
+    }
+
     var assignment: LogAssignment {
         get throws {
-            guard let text = partitions ?? Self.environment("WEIR_PARTITIONS"),
-                text != Self.allPartitions
-            else { return .all }
-            return .partitions(try Self.partitions(text))
+            guard let text = partitions ?? Self.environment("WEIR_PARTITIONS") else {
+                if case .kafka = try address { return try stopsAtEnd ? .all : .shared }
+                return .all
+            }
+            return text == Self.allPartitions ? .all : .partitions(try Self.partitions(text))
         }
     }
 

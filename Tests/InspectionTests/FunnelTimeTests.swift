@@ -113,7 +113,7 @@ struct FunnelTimeTests {
         try stores.postbacks(
             postback(["version": "3.0"]), postback(["version": "3.0", "partition": 1]))
         try stores.sample.change(
-            "INSERT INTO partitions VALUES (1, 0, 1, 0, 1, 0, 0, 0, 0)", stream: "postbacks")
+            "INSERT INTO partitions VALUES (1, 0, 1, 0, 1, 0, 0, 0, 0, '')", stream: "postbacks")
         try stores.decoded(
             "conversion-values",
             postback([

@@ -19,7 +19,7 @@ struct CheckTests {
     ) throws {
         let store = try AggregateStore(
             path: "\(place.path)/bids.sqlite", fold: BidsFold.self, topic: "bids",
-            logIdentity: identity)
+            logIdentity: identity, partitionCount: 4)
         try store.beginPartition(0, at: nextOffset, emitFrom: 0)
     }
 

@@ -29,6 +29,7 @@ final class EmbeddedLogReader: LogReader {
     private var assignmentIsNew = false
     /// The assigned partition that the next read begins with.
     private var turn = 0
+    private(set) var isCaughtUp = false
 
     /// So many records, or bytes, of one partition are read before it is the next one's turn.
     private static let recordsPerTurn = 1024
@@ -188,6 +189,7 @@ final class EmbeddedLogReader: LogReader {
         do {
             try connection.inDatabase { db in
                 var partitionsWithoutMore = 0
+                isCaughtUp = false
                 while partitionsWithoutMore < assigned.count,
                     batch.count < maxRecords, batch.byteCount < maxBytes
                 {
@@ -202,6 +204,7 @@ final class EmbeddedLogReader: LogReader {
                     partitionsWithoutMore = found ? 0 : partitionsWithoutMore + 1
                     turn = (turn + 1) % assigned.count
                 }
+                isCaughtUp = partitionsWithoutMore == assigned.count
                 // Afterwards: while the topic is there, nothing of it has been swept away.
                 try requireSameTopic(db)
             }
