@@ -159,6 +159,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "OpsTests", dependencies: ["Pipelines", yams], swiftSettings: strict),
+        .testTarget(
             name: "PipelinesTests",
             dependencies: ["ConversionModels", "Pipelines", crypto],
             swiftSettings: strict),
