@@ -7,7 +7,7 @@ struct CommandsTests {
     private let options: Set = [
         "--log", "--data", "--pipelines", "--until-end", "--partitions", "--metrics", "--member",
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
-        "--limit", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
+        "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
         "--unmasked", "--help",
     ]
     private let variables: Set = [
@@ -84,8 +84,10 @@ struct CommandsTests {
             .map { String($0.1 ?? $0.2 ?? "") }.joined(separator: "\n")
     }
 
-    /// Words of other programs, after which services are called as the programs that run in them.
+    /// Words of other programs, after which services and groups are called as the programs that run in
+    /// them; an option of theirs takes a value. After `--` alone a command begins.
     private func isOfOthers(_ word: String) -> Bool {
-        ["up", "stop", "start", "restart", "logs", "statefulset"].contains(word)
+        (word.hasPrefix("--") && word != "--" && word != "--rm")
+            || ["up", "stop", "start", "restart", "logs", "statefulset"].contains(word)
     }
 }

@@ -43,7 +43,7 @@ struct ManifestsTests {
         #expect(ofContainers.count > 3 && ofStages.count == 2)
         for image in ofContainers + ofStages where image != "weir:local" {
             let version = image.split(separator: ":").dropFirst().joined()
-            #expect(version.contains { $0.isNumber } && version.contains("."), "\(image)")
+            #expect(version.filter(\.isNumber).count >= 3, "\(image)")
         }
     }
 
@@ -122,7 +122,7 @@ struct ManifestsTests {
             let count = try #require(topic.values(ofKey: "partitions").first?.int)
             #expect(owned[worker] == Array(0..<count), "\(worker)")
             let patch = try ops.text("ops/kubernetes/\(worker)/kustomization.yaml")
-            let replicas = try patch.firstMatch(of: /replicas: (\d+)/).flatMap { Int($0.1) } ?? 1
+            let replicas = patch.firstMatch(of: /replicas: (\d+)/).flatMap { Int($0.1) } ?? 1
             #expect(pods[worker] == replicas, "\(worker)")
         }
     }
@@ -132,7 +132,9 @@ struct ManifestsTests {
         let path = ops.root.appending(path: "ops/kubernetes/pipelines").path()
         let directory = PipelineDirectory(path)
         #expect(directory.check() == [])
-        #expect(PipelineStream.allCases.allSatisfy(directory.has))
+        for worker in workers {
+            #expect(ops.exists("ops/kubernetes/pipelines/\(worker).yaml"), "\(worker)")
+        }
         #expect(try directory.storeNotifications().roots.isEmpty)
         #expect(try directory.postbacks().trustDevelopment == false)
     }

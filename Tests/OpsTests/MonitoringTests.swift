@@ -76,7 +76,7 @@ struct MonitoringTests {
     /// The metrics of a query; those of a histogram by its name.
     private static func metrics(_ query: String) -> [String] {
         query.matches(of: /(?:weir|kafka|process)_[a-z_]+/).map { match in
-            match.output.replacing(/_(bucket|sum|count)$/, with: "")
+            String(match.output).replacing(/_(bucket|sum|count)$/, with: "")
         }
     }
 }
