@@ -165,6 +165,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "OpsTests", dependencies: ["Pipelines", yams], swiftSettings: strict),
+        .testTarget(
             name: "PipelinesTests",
             dependencies: ["ConversionModels", "Pipelines", crypto],
             swiftSettings: strict),
