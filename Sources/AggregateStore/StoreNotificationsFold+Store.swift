@@ -28,7 +28,12 @@ extension StoreNotificationsFold: StoredFold {
     }
 
     /// Writes the aggregates, the ids that the batch accepted, and the refunds that it changed.
+    ///
+    /// A sum may not have left 64 bits between two records of the batch either. What it was between
+    /// them lies between it and all that is taken back, and it and all that is added: where both of
+    /// these fit, everything did, and else the batch is folded record by record.
     public func write(to transaction: StoreTransaction) throws {
+        try transaction.requireRoom(for: takenBack, symbols: effects.symbols)
         try transaction.add(notifications, symbols: effects.symbols)
         try transaction.add(takenBack, symbols: effects.symbols)
         try writeIDs(to: transaction)
