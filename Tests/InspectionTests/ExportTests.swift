@@ -146,5 +146,7 @@ struct ExportTests {
         #expect(try count(later, nil) == 1)
         #expect(try count(nil, later) == 2)
         #expect(try count(later + 1, nil) == 0)
+        let none = try text(ExportQuery(profile: .singular, sinceMilliseconds: later + 1))
+        #expect(none.omissions == ExportOmissions(adAttributionKit: 0, otherTimes: 3))
     }
 }

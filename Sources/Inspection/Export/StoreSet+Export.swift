@@ -6,9 +6,15 @@ import Streams
 /// What an export of postbacks left out.
 public struct ExportOmissions: Equatable, Sendable {
     /// Postbacks of AdAttributionKit, which the profiles have no columns for.
-    public internal(set) var adAttributionKit = 0
+    public internal(set) var adAttributionKit: Int
     /// Postbacks that arrived at another time than was asked for.
-    public internal(set) var otherTimes = 0
+    public internal(set) var otherTimes: Int
+
+    /// Counts what was left out.
+    public init(adAttributionKit: Int = 0, otherTimes: Int = 0) {
+        self.adAttributionKit = adAttributionKit
+        self.otherTimes = otherTimes
+    }
 }
 
 /// What is asked of an export.

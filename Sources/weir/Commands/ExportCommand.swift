@@ -62,16 +62,29 @@ struct ExportCommand: ParsableCommand {
             try output.write(piece)
         }
         try output.flush()
-        if export.omissions.adAttributionKit > 0 {
-            Notice.write(
-                "\(export.omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
+        let words = notices(omissions: export.omissions, isEmpty: export.table.rows.isEmpty)
+        for notice in words { Notice.write(notice) }
+    }
+
+    /// What is to be said of the rows that are not there.
+    func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {
+        var notices: [String] = []
+        if omissions.adAttributionKit > 0 {
+            notices.append(
+                "\(omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
                     + "the profile has no columns for them")
         }
-        if export.table.rows.isEmpty {
-            Notice.write(
+        if omissions.otherTimes > 0 {
+            notices.append(
+                "\(omissions.otherTimes) postbacks are left out: they did not arrive in the time "
+                    + "that --since and --until ask for")
+        }
+        if isEmpty, notices.isEmpty {
+            notices.append(
                 "no postback was decoded for a partner: exports hold what partners of "
                     + "\(pipelines.directory.path)/partners got")
         }
+        return notices
     }
 
     /// The question that the options ask.
