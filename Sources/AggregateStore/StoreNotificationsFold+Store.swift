@@ -24,7 +24,7 @@ extension StoreNotificationsFold: StoredFold {
 
     /// Number of notifications ever accepted.
     public func rememberedIDs(atMost bound: Int) -> Int {
-        (memory as? StoredNotifications)?.count ?? 0
+        storedIDs?.count ?? 0
     }
 
     /// Writes the aggregates, the ids that the batch accepted, and the refunds that it changed.
@@ -40,10 +40,13 @@ extension StoreNotificationsFold: StoredFold {
         try writeRefunds(to: transaction)
     }
 
-    /// Gives the filter of ids more room when it has filled up.
-    public func noteCommitted() throws(StoreError) {
-        try (memory as? StoredNotifications)?.growIfNeeded()
+    /// Counts the ids, and gives their filter more room when it has filled up.
+    public func noteCommitted(newIDs: Int) throws(StoreError) {
+        try storedIDs?.noteStored(newIDs)
     }
+
+    /// Nil for a memory that no store keeps.
+    private var storedIDs: StoredIDs? { (memory as? StoredNotifications)?.ids }
 
     /// In order of the ids, so that neighbours on disk are written together.
     private func writeIDs(to transaction: StoreTransaction) throws {
@@ -55,7 +58,8 @@ extension StoreNotificationsFold: StoredFold {
                 row.bind(Int64(partition))
                 row.bind(id)
                 try row.step()
-                (memory as? StoredNotifications)?.insert(id, partition: partition)
+                storedIDs?.insert(id, partition: partition)
+                transaction.newIDs += 1
             }
         }
     }

@@ -7,6 +7,8 @@ import Streams
 /// One transaction of a store: what a batch changes.
 public final class StoreTransaction {
     let db: Database
+    /// Number of ids written that were not in the store before, where they are remembered forever.
+    var newIDs = 0
     private let batch: RecordBatch
     private let rowNumbers: RowNumbers
     private var hourTexts: [Hour: [UInt8]] = [:]

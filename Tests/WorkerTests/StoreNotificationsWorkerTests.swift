@@ -151,6 +151,23 @@ struct StoreNotificationsWorkerTests {
         )
     }
 
+    @Test("An id that is taken back because its sum overflows does not count for dedupe_max_ids")
+    func overflowCountsNoID() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        try place.publish(
+            stream,
+            try [("REFUND", 1), ("REFUND", 2), ("REFUND", 3), ("TEST", 4)].map {
+                SampleNotifications.record(
+                    try samples.v2($0.0, uuid: "\($0.1)", transaction: $0.1, price: most))
+            })
+        try samples.configure(place, batch: 2, more: "dedupe_max_ids: 3")
+        try place.foldNotifications()
+        #expect(try place.integer("SELECT count(*) FROM notification_ids", stream: stream) == 2)
+        try samples.configure(place, batch: 2, more: "dedupe_max_ids: 2")
+        #expect(throws: WorkerError.self) { try place.foldNotifications() }
+    }
+
     @Test("Untrusted records are kept with their bytes, and not published as dead letters")
     func untrusted() throws {
         let (place, samples) = try makePlace()
