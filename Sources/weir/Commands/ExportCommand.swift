@@ -20,21 +20,6 @@ struct ExportCommand: ParsableCommand {
         case postbacks
     }
 
-    /// How an export is written.
-    enum Format: String, CaseIterable {
-        /// RFC 4180.
-        case csv
-        /// An object a line.
-        case ndjson
-
-        var dumpFormat: DumpFormat {
-            switch self {
-            case .csv: .csv
-            case .ndjson: .ndjson
-            }
-        }
-    }
-
     @Argument(help: "What to export: postbacks.")
     var subject: Subject
     @Option(
@@ -54,15 +39,12 @@ struct ExportCommand: ParsableCommand {
     var format: String?
 
     func run() throws {
-        let format = try Environment().format(format, default: Format.csv)
-        let export = try StoreSet(directories: data.directories).export(
-            query(), catalog: pipelines.catalog())
+        let format = try Environment().format(format, default: ExportFormat.csv)
         let output = BufferedOutput()
-        try export.table.write(as: format.dumpFormat) { (piece) throws(CommandError) in
-            try output.write(piece)
-        }
+        let written = try StoreSet(directories: data.directories).export(
+            query(), catalog: pipelines.catalog(), as: format, to: output.write)
         try output.flush()
-        let words = notices(omissions: export.omissions, isEmpty: export.table.rows.isEmpty)
+        let words = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
         for notice in words { Notice.write(notice) }
     }
 
