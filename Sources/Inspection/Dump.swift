@@ -104,7 +104,7 @@ extension StoreView {
         }
     }
 
-    /// Refused records come with their bytes: so many of them are held at once.
+    /// So many refused records are held at once: there may be as many of them as records.
     private static let refusalsAtOnce = 500
 }
 
