@@ -146,21 +146,23 @@ public final class AggregateStore {
     ) throws(StoreError) -> Bool {
         var next = positions
         var hasOverflowed = false
+        var newIDs = 0
         do throws(StoreError) {
             guard !fold.hasOverflowed else { throw .overflow }
             try commit { db in
                 let transaction = StoreTransaction(
                     db, batch: batch, rowNumbers: self.rowNumbers)
                 try self.write(fold, to: transaction, positions: &next)
+                newIDs = transaction.newIDs
             }
         } catch .overflow {
             hasOverflowed = true
             next = positions
-            try refold(fold, batch: batch, positions: &next)
+            newIDs = try refold(fold, batch: batch, positions: &next)
         }
         positions = next
         fold.clear()
-        try fold.noteCommitted()
+        try fold.noteCommitted(newIDs: newIDs)
         return hasOverflowed
     }
 
@@ -180,9 +182,11 @@ public final class AggregateStore {
         }
     }
 
+    /// Folds a batch again, record by record; says how many ids are new.
     private func refold<Fold: StoredFold>(
         _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64]
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Int {
+        var newIDs = 0
         let partitions = Set(fold.effects.progress.map(\.partition))
         fold.clear()
         for state in try partitionStates() where partitions.contains(state.partition) {
@@ -199,7 +203,9 @@ public final class AggregateStore {
                 }
                 fold.clear()
             }
+            newIDs = transaction.newIDs
         }
+        return newIDs
     }
 
     /// Writes one record's effects unless a sum overflows; then nothing of them is written.
@@ -208,6 +214,7 @@ public final class AggregateStore {
     ) throws -> Bool {
         guard !fold.hasOverflowed else { return false }
         var next = positions
+        let newIDs = transaction.newIDs
         var isWritten = true
         try transaction.db.inSavepoint {
             do {
@@ -216,6 +223,7 @@ public final class AggregateStore {
             } catch StoreError.overflow {
                 isWritten = false
                 self.rowNumbers.removeAll()
+                transaction.newIDs = newIDs
                 return .rollback
             }
         }

@@ -7,6 +7,8 @@ import Streams
 /// One transaction of a store: what a batch changes.
 public final class StoreTransaction {
     let db: Database
+    /// Number of ids written that were not in the store before, where they are remembered forever.
+    var newIDs = 0
     private let batch: RecordBatch
     private let rowNumbers: RowNumbers
     private var hourTexts: [Hour: [UInt8]] = [:]
@@ -23,7 +25,25 @@ public final class StoreTransaction {
     /// then refuses to store. That is how an overflow is noticed.
     public func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
-        let numbers = rowNumbers.table(for: deltas)
+        try add(deltas, symbols: symbols, numbers: rowNumbers.table(for: deltas))
+    }
+
+    /// Throws `StoreError.overflow` unless the sums as they are stored could take these too, before
+    /// anything else is added to them. Nothing is changed.
+    public func requireRoom<Key: RowKey>(
+        for deltas: DeltaTable<Key>, symbols: SymbolTable
+    ) throws {
+        guard deltas.count > 0 else { return }
+        try db.inSavepoint {
+            // Of the rows that are taken back at once no number may be remembered.
+            try add(deltas, symbols: symbols, numbers: RowNumberTable(deltas.generation))
+            return .rollback
+        }
+    }
+
+    private func add<Key: RowKey>(
+        _ deltas: DeltaTable<Key>, symbols: SymbolTable, numbers: RowNumberTable
+    ) throws {
         let rows = try AggregateRows(Key.table, db)
         try deltas.forEachRow { row, key, measures in
             if let number = numbers[row] {

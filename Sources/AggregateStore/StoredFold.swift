@@ -16,8 +16,9 @@ public protocol StoredFold: StreamFold {
     func rememberedIDs(atMost bound: Int) -> Int
     /// Writes the stream's own aggregates and memory.
     func write(to transaction: StoreTransaction) throws
-    /// Called once what was written is committed, outside any transaction.
-    func noteCommitted() throws(StoreError)
+    /// Called once what was written is committed, so many ids never seen before among it; outside any
+    /// transaction.
+    func noteCommitted(newIDs: Int) throws(StoreError)
 }
 
 /// How far a partition is folded.

@@ -141,6 +141,22 @@ struct PostbacksWorkerTests {
         #expect(offsets[0] == 30)
     }
 
+    @Test("A better copy of a postback does not count twice for dedupe_max_ids")
+    func betterCopiesCountOnce() throws {
+        let place = try makePlace(batch: 1)
+        try place.publish(
+            "postbacks",
+            try (0..<6).map {
+                Samples.record(
+                    "postbacks", try Samples.postback("t\($0 / 2)", forged: $0 % 2 == 0),
+                    partition: 0)
+            })
+        try place.write(
+            "postbacks.yaml", "batch_records: 1\ndedupe_max_ids: 4\n" + Samples.trustedKeys)
+        try place.foldPostbacks()
+        #expect(try place.integer("SELECT count(*) FROM postback_ids", stream: "postbacks") == 3)
+    }
+
     @Test("What was not marked as published is published again with the same id: at least once")
     func emissionIsAtLeastOnce() throws {
         let place = try makePlace()
