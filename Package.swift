@@ -129,6 +129,13 @@ let package = Package(
             name: "EventLogTests",
             dependencies: ["EventLog", grdb],
             swiftSettings: strict),
+        .target(
+            name: "MockKafka", dependencies: ["CRdKafka"], path: "Tests/MockKafka",
+            swiftSettings: strict),
+        .testTarget(
+            name: "KafkaLogTests",
+            dependencies: ["CRdKafka", "EventLog", "KafkaLog", "MockKafka", logging],
+            swiftSettings: strict),
         .testTarget(
             name: "InspectionTests",
             dependencies: [

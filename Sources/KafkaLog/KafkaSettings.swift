@@ -108,7 +108,8 @@ extension KafkaSettings {
             ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
             ("auto.offset.reset", "error"), ("enable.partition.eof", "true"),
         ]
-        if let group { settings.append(("group.id", group)) }
+        // librdkafka reads nothing without the name of a group; one that only looks never joins it.
+        settings.append(("group.id", group ?? "weir"))
         if let group, let memberName {
             settings.append(("group.instance.id", "\(group)-\(memberName)"))
         }
