@@ -32,7 +32,7 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "Pipelines", "Streams",
+                "KafkaLog", "MockKafka", "Pipelines", "Streams", "Worker",
             ]),
     ],
     dependencies: [
