@@ -75,7 +75,7 @@ public final class StoreTransaction {
             row.bind(refusal.reason)
             row.bind(refusal.detail)
             row.bind(blob: record.key)
-            row.bind(blob: record.headers.encoded)
+            row.bind(copyOf: record.headers.encodedBytes())
             row.bind(blob: isTooLarge ? nil : record.value)
             if isTooLarge, let value = record.value {
                 row.bind(Self.sha256(value))

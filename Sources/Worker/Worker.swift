@@ -97,7 +97,7 @@ public final class Worker<Fold: StoredFold> {
         case .idle:
             try foldPending()
             if hasUncommittedOffsets { try commitOffsets() }
-            return !settings.untilEnd
+            return !(settings.untilEnd && isAtEnd)
         }
         return !(settings.untilEnd && isAtEnd)
     }
@@ -140,7 +140,7 @@ public final class Worker<Fold: StoredFold> {
             groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
         }
         guard !groupOffsets.isEmpty else { return }
-        try reader.commit(group: settings.group, offsets: groupOffsets)
+        try reader.commit(groupOffsets)
     }
 
     /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
@@ -152,7 +152,10 @@ public final class Worker<Fold: StoredFold> {
     }
 
     private var isAtEnd: Bool {
-        pending == nil && ends.allSatisfy { (nextOffsets[$0.key] ?? 0) >= $0.value }
+        pending == nil
+            && ends.allSatisfy { partition, end in
+                reader.position(partition: partition).map { $0 >= end } ?? true
+            }
     }
 
     private var behind: Int64? {
@@ -171,11 +174,11 @@ extension Worker {
     /// Takes a partition on where its store stands; a new store begins at the oldest record.
     private func take(_ partition: Int32) throws {
         let place = TopicPartition(topic: reader.topic, partition: partition)
-        guard let bounds = try reader.bounds().first(where: { $0.partition == partition }) else {
+        guard let bounds = try reader.bounds(of: [partition]).first else {
             throw WorkerError.unknownPartition(partition, topic: reader.topic)
         }
         var state = try store.partitionStates().first { $0.partition == partition }
-        let emitted = try reader.committedOffsets(group: settings.group)[partition] ?? 0
+        let emitted = try reader.committedOffsets()[partition] ?? 0
         groupOffsets[partition] = emitted
         if state == nil {
             try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
@@ -216,7 +219,7 @@ extension Worker {
             let (partition, offset) = batch.position(index)
             let expected = readOffsets.updateValue(offset + 1, forKey: partition) ?? offset
             guard offset > expected else { continue }
-            let bounds = try reader.bounds().first { $0.partition == partition }
+            let bounds = try reader.bounds(of: [partition]).first
             if let bounds, bounds.earliestOffset > expected {
                 throw WorkerError.logStartsLater(
                     TopicPartition(topic: reader.topic, partition: partition),

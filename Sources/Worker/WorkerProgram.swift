@@ -62,7 +62,7 @@ extension WorkerProgram {
         guard let log = try address.openEmbedded(mode: .existing) else {
             throw WorkerError.unsupportedLog(address.description)
         }
-        let reader = try log.reader(topic: stream.topic)
+        let reader = try log.reader(topic: stream.topic, group: programName)
         let bounds = try reader.bounds()
         if case .partitions(let wanted) = try options.assignment,
             let unknown = wanted.first(where: { number in

@@ -16,7 +16,4 @@ struct WorkerSettings {
     var commitIntervalMilliseconds: Int
     /// Most ids that may be remembered; nil for no bound.
     var dedupeMaxIDs: Int?
-
-    /// The consumer group.
-    var group: String { name }
 }

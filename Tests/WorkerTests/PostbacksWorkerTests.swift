@@ -136,8 +136,8 @@ struct PostbacksWorkerTests {
         try place.write("postbacks.yaml", "batch_records: 1\n" + Samples.trustedKeys)
         try place.foldPostbacks(data: "again")
         #expect(try place.records("partner-postbacks").count == 30)
-        let offsets = try place.openLog().reader(topic: "postbacks")
-            .committedOffsets(group: "weir-postbacks")
+        let offsets = try place.openLog().reader(topic: "postbacks", group: "weir-postbacks")
+            .committedOffsets()
         #expect(offsets[0] == 30)
     }
 
@@ -153,8 +153,8 @@ struct PostbacksWorkerTests {
         try place.execute(
             "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
         // As after a crash between the two: the group is told last.
-        try place.openLog().reader(topic: "postbacks")
-            .commit(group: "weir-postbacks", offsets: [0: 1])
+        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks")
+            .commit([0: 1])
         try place.foldPostbacks()
         let keys = try place.records("partner-postbacks").map { try #require($0.key) }
         #expect(keys.count == 3)
