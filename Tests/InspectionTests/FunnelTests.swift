@@ -89,7 +89,9 @@ struct FunnelTests {
             postback("39"), postback("45", ["version": "3.0"]), postback("39", ["version": "3.0"]))
         try stores.decoded(
             "decoded-events",
-            postback("45", ["currency": "USD", "revenue_max_micros": 5]),
+            postback(
+                "45",
+                ["currency": "USD", "revenue_max_micros": 5, "has_source_identifier": 0]),
             postback("40", ["currency": "USD", "revenue_max_micros": 7]))
         let rows = try stores.funnel().rows(
             "campaign", "name", "media_source", "bids", "postbacks", "revenue_max_micros")
@@ -101,15 +103,33 @@ struct FunnelTests {
             ])
     }
 
-    @Test("revenue of an identifier that is a campaign id too goes where its postbacks go")
+    @Test("installs and revenue of one hour and text go to the campaign of their kind of id")
     func decodedKind() throws {
         try stores.setCatalog(catalog)
-        try stores.postbacks(postback("39"))
-        try stores.decoded(
-            "decoded-events", postback("39", ["currency": "USD", "revenue_max_micros": 5]))
+        func revenue(_ campaign: String, _ micros: Int, isIdentifier: Int) throws {
+            try stores.decoded(
+                "decoded-events",
+                postback(
+                    campaign,
+                    [
+                        "currency": "USD", "revenue_max_micros": micros,
+                        "has_source_identifier": isIdentifier,
+                    ]))
+        }
+        // 45 is the campaign id of 5239, and no identifier ends with it. 39 can be both.
+        for campaign in ["45", "39"] {
+            try stores.postbacks(
+                postback(campaign), postback(campaign, ["version": "3.0", "postbacks": 2]))
+        }
+        try revenue("45", 1, isIdentifier: 1)
+        try revenue("45", 20, isIdentifier: 0)
+        try revenue("39", 300, isIdentifier: 1)
+        try revenue("39", 4000, isIdentifier: 0)
         #expect(
-            try stores.funnel().rows("campaign", "postbacks", "revenue_max_micros")
-                == [["5239", "1", "USD 0.000005"]])
+            try stores.funnel().rows("campaign", "name", "installs", "revenue_max_micros") == [
+                ["39", "low", "2", "USD 0.004"], ["45", "", "1", "USD 0.000001"],
+                ["5239", "launch", "3", "USD 0.00032"],
+            ])
     }
 
     @Test("an ambiguous identifier is reported with the number of candidates, never guessed")

@@ -61,7 +61,8 @@ struct FunnelFold {
     /// Lets `body` add to the group of a place, when it is asked for.
     mutating func add(_ place: Place, _ body: (inout FunnelSums) -> Void) {
         let named = names.named(
-            network: place.network, app: place.app, campaign: place.campaign, as: place.kind)
+            network: place.network, app: place.app, campaign: place.campaign,
+            as: CampaignIDKinds(place.kind))
         let values: [StoredValue] = [
             .text(place.day), .text(place.network), .integer(place.app), .text(named.campaign),
             .text(named.name), .text(named.mediaSource),

@@ -23,7 +23,7 @@ enum FunnelSource {
         name: "decoded-events",
         columns: campaign + [
             .init("source_app_id", .integer), .init("sequence_index", .integer),
-            .init("currency", .text),
+            .init("currency", .text), .init("has_source_identifier", .boolean),
         ],
         measures: ["revenue_min_micros", "revenue_max_micros"])
     static let storeNotifications = AggregateTable(
