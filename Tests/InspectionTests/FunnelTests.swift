@@ -73,7 +73,7 @@ struct FunnelTests {
                 "automatic_clicks":1,"installs":1,"redownloads":1,"reengagements":1,"postbacks":4,\
                 "null_values":1,"null_rate":0.250000,"revenue_min_micros":{"USD":9000003},\
                 "revenue_max_micros":{"USD":18000006},"cost_micros":{"USD":4500001},\
-                "win_rate":0.375000,"ctr":0.666667,"install_rate":0.500000,"cpi":4.500002,\
+                "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
                 "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_rate":0.125000,\
                 "maturity":0.000000}
                 """,

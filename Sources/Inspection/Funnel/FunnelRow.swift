@@ -55,7 +55,7 @@ struct FunnelRow {
             // A CPM price is that of a thousand impressions: fractions of a micro are cut off.
             .money(MoneyByCurrency(sums.billedPriceMicros.mapValues { $0 / 1000 })),
             Self.rate(sums[.wins], sums[.bids]),
-            Self.rate(sums[.clicks], sums[.presented]),
+            Self.rate(sums[.clicks], sums[.presented] + sums[.viewed]),
             Self.rate(sums[.installs], sums[.clicks]),
             costPerInstall,
             returnOnCost(sums.revenueMinMicros),
