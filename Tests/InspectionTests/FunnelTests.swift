@@ -34,7 +34,11 @@ struct FunnelTests {
                     "billed_price_micros": 4_500_001_500,
                 ]))
         try stores.store(
-            "impressions", postback("5239", ["presented": 3, "viewed": 2]))
+            "impressions",
+            postback("5239", ["format": "skoverlay", "presented": 2, "viewed": 0]),
+            postback("5239", ["format": "inapp", "presented": 1, "viewed": 0]),
+            postback("5239", ["format": "outbrain", "presented": 0, "viewed": 2]),
+            postback("5239", ["format": "skadn", "presented": 7, "viewed": 0]))
         try stores.store(
             "overlay-clicks", postback("5239", ["clicks": 2, "automatic_clicks": 1]))
         try stores.postbacks(
@@ -60,7 +64,8 @@ struct FunnelTests {
             try stores.funnel(by: "day,campaign").lines == [
                 """
                 {"day":"2026-11-21","campaign":"","bids":0,"overlay_requested":0,\
-                "overlay_eligible":0,"wins":0,"presented":0,"viewed":0,"clicks":0,\
+                "overlay_eligible":0,"wins":0,"presented":0,"viewed":0,"skadn_impressions":0,\
+                "clicks":0,\
                 "automatic_clicks":0,"installs":0,"redownloads":0,"reengagements":0,"postbacks":0,\
                 "null_values":0,"null_rate":null,"revenue_min_micros":{},"revenue_max_micros":{},\
                 "cost_micros":{},"win_rate":null,"ctr":null,"install_rate":null,"cpi":null,\
@@ -69,9 +74,9 @@ struct FunnelTests {
                 """,
                 """
                 {"day":"2026-11-21","campaign":"5239","bids":8,"overlay_requested":6,\
-                "overlay_eligible":5,"wins":3,"presented":3,"viewed":2,"clicks":2,\
-                "automatic_clicks":1,"installs":1,"redownloads":1,"reengagements":1,"postbacks":4,\
-                "null_values":1,"null_rate":0.250000,"revenue_min_micros":{"USD":9000003},\
+                "overlay_eligible":5,"wins":3,"presented":3,"viewed":2,"skadn_impressions":7,\
+                "clicks":2,"automatic_clicks":1,"installs":1,"redownloads":1,"reengagements":1,\
+                "postbacks":4,"null_values":1,"null_rate":0.250000,"revenue_min_micros":{"USD":9000003},\
                 "revenue_max_micros":{"USD":18000006},"cost_micros":{"USD":4500001},\
                 "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
                 "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_rate":0.125000,\

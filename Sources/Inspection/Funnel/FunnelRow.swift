@@ -26,7 +26,8 @@ struct FunnelRow {
         let names =
             [
                 "bids", "overlay_requested", "overlay_eligible", "wins", "presented", "viewed",
-                "clicks", "automatic_clicks", "installs", "redownloads", "reengagements",
+                "skadn_impressions", "clicks", "automatic_clicks", "installs", "redownloads",
+                "reengagements",
                 "postbacks", "null_values", "null_rate", "revenue_min_micros",
                 "revenue_max_micros", "cost_micros", "win_rate", "ctr", "install_rate", "cpi",
                 "roas_min", "roas_max", "app_refunds", "app_refund_rate",

@@ -10,7 +10,8 @@ enum FunnelSource {
             "billed_price_micros",
         ])
     static let impressions = AggregateTable(
-        name: "impressions", columns: campaign, measures: ["presented", "viewed"])
+        name: "impressions", columns: campaign + [.init("format", .text)],
+        measures: ["presented", "viewed"])
     static let overlayClicks = AggregateTable(
         name: "overlay-clicks", columns: campaign, measures: ["clicks", "automatic_clicks"])
     static let postbacks = AggregateTable(
