@@ -76,6 +76,35 @@ struct CheckTests {
         #expect(warnings.first?.contains("'239' is ambiguous: 'one', 'two' end with it") == true)
     }
 
+    @Test("campaigns that nothing can be of are warned of, and nothing is wrong")
+    func doubtfulCampaigns() throws {
+        let place = try TemporaryPlace()
+        let directory = "\(place.path)/pipelines"
+        try FileManager.default.copyItem(atPath: Repository.path("pipelines"), toPath: directory)
+        func warnings(_ sections: String) throws -> [String] {
+            try place.write(
+                sections + """
+                    campaigns:
+                      - {name: no id, network: net, app: 1}
+                      - {name: other network, network: nte, app: 1, campaign_id: 1}
+                      - {name: other app, network: net, app: 2, source_identifier: "0239"}
+                      - {name: offer, network: net, app: 1, offers: [introductory]}
+                    """, to: "pipelines/catalog.yaml")
+            var report = CheckReport()
+            report.check(PipelineDirectory(directory))
+            #expect(report.wrongCount == 0)
+            return report.text.split(separator: "\n").filter { $0.hasPrefix("warning: ") }.map {
+                $0.split(separator: ": ").dropFirst(2).joined(separator: ": ")
+            }
+        }
+        let named = try warnings("networks: {Net: N}\napps: {1: App}\n")
+        #expect(named.count == 3)
+        #expect(named[0].hasPrefix("campaign 'no id': names only what says no campaign"))
+        #expect(named[1].hasPrefix("campaign 'other network': its network nte is not under"))
+        #expect(named[2].hasPrefix("campaign 'other app': its app 2 is not under apps"))
+        #expect(try warnings("").count == 1)
+    }
+
     @Test("a store that goes on where the log does is right")
     func rightStore() throws {
         let place = try TemporaryPlace()
