@@ -277,6 +277,19 @@ struct StreamFileTests {
         #expect(!fault.contains("\n"))
     }
 
+    @Test("what is too deep or too many is said in words that are of the file")
+    func syntaxWords() throws {
+        let deep = String(repeating: "[", count: 2000) + String(repeating: "]", count: 2000)
+        #expect(
+            try bidsFault("topic: " + deep)
+                == "bids.yaml:1: not YAML: lists or mappings lie in one another too deep; mend it here"
+        )
+        #expect(
+            try bidsFault("topic: a\n---\ntopic: b\n")
+                == "bids.yaml:2: not YAML: a second document begins (---), and there may be one;"
+                + " mend it here")
+    }
+
     @Test("bytes that are not UTF-8 are refused")
     func notUTF8() throws {
         let pipelines = try TemporaryPipelines()
