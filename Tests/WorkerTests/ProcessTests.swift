@@ -9,7 +9,10 @@ import Testing
 private struct WorkerProcess {
     let process = Process()
 
-    init(_ name: String, place: Workplace, data: String, arguments: [String] = []) throws {
+    init(
+        _ name: String, place: Workplace, data: String, arguments: [String] = [],
+        errors: Pipe? = nil
+    ) throws {
         // Built beside the tests.
         let directory = Bundle.main.executableURL?.deletingLastPathComponent()
         let candidates =
@@ -25,7 +28,11 @@ private struct WorkerProcess {
                 "--log", place.logAddress.description, "--data", place.path + "/" + data,
                 "--pipelines", place.pipelines,
             ] + arguments
-        process.standardError = FileHandle.nullDevice
+        if let errors {
+            process.standardError = errors
+        } else {
+            process.standardError = FileHandle.nullDevice
+        }
         process.standardOutput = FileHandle.nullDevice
         try process.run()
     }
@@ -143,6 +150,22 @@ struct ProcessTests {
         try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
         #expect(try code(["--until-end"]) == 0)
         #expect(try code(["--help"]) == 0)
+    }
+
+    @Test("Bad usage is one line that names the program and its help")
+    func usageInOneLine() throws {
+        let place = try Workplace()
+        for arguments in [["--no-such-option"], ["--partitions", "x"]] {
+            let errors = Pipe()
+            let worker = try WorkerProcess(
+                "weir-bids", place: place, data: "data", arguments: arguments, errors: errors)
+            try worker.waitForExit(seconds: 20)
+            let text = String(
+                decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            #expect(text.hasPrefix("weir-bids: "), "\(text)")
+            #expect(text.hasSuffix(" (see weir-bids --help)\n"), "\(text)")
+            #expect(text.split(separator: "\n").count == 1, "\(text)")
+        }
     }
 
     /// Starts the worker again and again, and kills it a little later each time.
