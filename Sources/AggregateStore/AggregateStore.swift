@@ -129,12 +129,12 @@ public final class AggregateStore {
     /// When a sum would overflow, the batch is folded again record by record, so that the one record
     /// is rejected. On an error nothing of the batch is stored.
     ///
-    /// - Returns: whether a sum overflowed.
+    /// - Returns: what became of the batch's records.
     public func store<Fold: StoredFold>(
         _ fold: Fold, batch: RecordBatch
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> StoredBatch {
         var next = positions
-        var hasOverflowed = false
+        var stored = StoredBatch()
         do throws(StoreError) {
             guard !fold.hasOverflowed else { throw .overflow }
             try commit { db in
@@ -142,15 +142,16 @@ public final class AggregateStore {
                     db, batch: batch, rowNumbers: self.rowNumbers)
                 try self.write(fold, to: transaction, positions: &next)
             }
+            stored.add(fold.effects)
         } catch .overflow {
-            hasOverflowed = true
+            stored.hasOverflowed = true
             next = positions
-            try refold(fold, batch: batch, positions: &next)
+            try refold(fold, batch: batch, positions: &next, stored: &stored)
         }
         positions = next
         fold.clear()
         try fold.noteCommitted()
-        return hasOverflowed
+        return stored
     }
 
     private func write<Fold: StoredFold>(
@@ -170,7 +171,8 @@ public final class AggregateStore {
     }
 
     private func refold<Fold: StoredFold>(
-        _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64]
+        _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64],
+        stored: inout StoredBatch
     ) throws(StoreError) {
         let partitions = Set(fold.effects.progress.map(\.partition))
         fold.clear()
@@ -186,6 +188,7 @@ public final class AggregateStore {
                     fold.rejectOverflow(index)
                     try self.write(fold, to: transaction, positions: &positions)
                 }
+                stored.add(fold.effects)
                 fold.clear()
             }
         }

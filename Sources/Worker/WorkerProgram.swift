@@ -80,14 +80,19 @@ extension WorkerProgram {
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic, partitionCount: Int32(bounds.count),
             catalog: catalog)
+        let settings = WorkerSettings(
+            name: programName, assignment: try options.assignment,
+            untilEnd: try options.stopsAtEnd, batchRecords: stream.batchRecords,
+            commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
+            dedupeMaxIDs: stream.dedupeMaxIDs)
+        let logger = Logger(label: programName)
+        let monitor = try options.metricsAddress.map {
+            try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
+        }
+        defer { monitor?.stop() }
         let worker = Worker(
-            fold: fold, store: store, reader: reader, emitter: emitter,
-            settings: WorkerSettings(
-                name: programName, assignment: try options.assignment,
-                untilEnd: try options.stopsAtEnd, batchRecords: stream.batchRecords,
-                commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
-                dedupeMaxIDs: stream.dedupeMaxIDs),
-            configuration: configuration, stop: stop, logger: Logger(label: programName))
+            fold: fold, store: store, reader: reader, emitter: emitter, settings: settings,
+            configuration: configuration, stop: stop, logger: logger, metrics: monitor?.metrics)
         try worker.run()
     }
 
