@@ -8,13 +8,11 @@ import Streams
 /// What a worker's loop tells those who watch it. The loop calls it a batch and a turn at a time, never a
 /// record; docs/metrics.md says what each metric means.
 final class WorkerMetrics {
-    /// How often the log is asked where it ends.
-    private static let boundsInterval = Duration.seconds(5)
-
     private let topic: String
     private let group: String
     private let factory: any MetricsFactory
     private let health: Health
+    private let boundsInterval: Duration
     private let records: [Outcome: Counter]
     private let rejections: [RejectionReason: Counter]
     private let batchRecords: Recorder
@@ -27,11 +25,16 @@ final class WorkerMetrics {
     private var partitions: [Int32: PartitionMetrics] = [:]
     private var boundsAsked = ContinuousClock.now
 
-    init(topic: String, group: String, factory: any MetricsFactory, health: Health) {
+    /// Metrics of a worker that has no partition yet. The log is asked where it ends once in an interval.
+    init(
+        topic: String, group: String, factory: any MetricsFactory, health: Health,
+        boundsInterval: Duration = .seconds(5)
+    ) {
         self.topic = topic
         self.group = group
         self.factory = factory
         self.health = health
+        self.boundsInterval = boundsInterval
         let labels = [("topic", topic)]
         // A series that is there from the start, at 0, has a rate from its first record on.
         records = Dictionary(
@@ -64,7 +67,7 @@ final class WorkerMetrics {
     func turn(_ reader: any LogReader) {
         health.turn()
         let now = ContinuousClock.now
-        if !partitions.isEmpty, boundsAsked.duration(to: now) >= Self.boundsInterval {
+        if !partitions.isEmpty, boundsAsked.duration(to: now) >= boundsInterval {
             boundsAsked = now
             askBounds(reader)
         }

@@ -131,6 +131,41 @@ struct MetricsTests {
         #expect(try !place.records("partner-postbacks").isEmpty)
     }
 
+    @Test("Records that are rejected because a sum overflows are counted as rejected, once")
+    func overflow() throws {
+        let place = try Workplace()
+        func publish(_ auctions: [(id: String, price: String)]) throws {
+            try place.publish(
+                "bids",
+                auctions.map { auction in
+                    Samples.record(
+                        "bids", Samples.auction(auction.id, price: auction.price), partition: 0)
+                })
+        }
+        try publish([("first", "1")])
+        try place.foldBids()
+        try place.execute(
+            """
+            UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
+            WHERE row IN (SELECT row FROM bids WHERE seat = 'dsp-1')
+            """,
+            stream: "bids")
+        try publish([("a", "1.25"), ("b", "2"), ("c", "1.25"), ("a", "1.25"), ("d", "0.2")])
+        let served = try Served("weir-bids", place)
+        defer { served.worker.kill() }
+        let values = try served.values {
+            lag($0) == 0 && $0["weir_batch_records_sum{topic=\"bids\"}"] == 5
+        }
+        let outcomes = [
+            "accepted": 2, "duplicate": 1, "conflict": 0, "untrusted": 0, "rejected": 2,
+        ]
+        for (outcome, count) in outcomes {
+            let name = "weir_records_total{outcome=\"\(outcome)\",topic=\"bids\"}"
+            #expect(values[name] == Double(count), "\(outcome)")
+        }
+        #expect(values["weir_rejected_total{reason=\"overflow\",topic=\"bids\"}"] == 2)
+    }
+
     @Test("Health is told at /livez and /readyz; other paths are 404 and other methods 405")
     func paths() throws {
         let place = try Workplace()
