@@ -24,8 +24,8 @@ public final class MonitoringEndpoint {
         update: @escaping @Sendable () -> Void
     ) throws(MonitoringError) {
         var logger = logger
-        // What a worker logs is about its work.
-        logger.logLevel = .error
+        // What a worker logs is about its work; that a connection is cut at the end is no error.
+        logger.logLevel = .critical
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let bound = loop.makePromise(of: SocketAddress?.self)
@@ -79,7 +79,7 @@ public final class MonitoringEndpoint {
 
     private static func words(for error: any Error) -> String {
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
-        if case SocketAddressError.unknown = error { return "the host is not known" }
+        if error is SocketAddressError.UnknownHost { return "the host is not known" }
         return "\(error)".split(separator: "\n").joined(separator: " ")
     }
 }

@@ -191,6 +191,7 @@ struct MetricsTests {
         kill(served.worker.process.processIdentifier, SIGTERM)
         try served.worker.waitForExit(seconds: 20)
         #expect(served.worker.process.terminationStatus == 0)
+        #expect(!served.worker.logged.contains(" error "))
     }
 
     @Test("A port that is taken fails with one line that says what to do; no address is bad usage")
