@@ -57,6 +57,11 @@ let package = Package(
             dependencies: [grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")],
             swiftSettings: strict),
         .systemLibrary(
+            name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        .target(
+            name: "KafkaLog", dependencies: ["CRdKafka", "EventLog", logging],
+            swiftSettings: hot),
+        .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "Attestation",
@@ -90,7 +95,7 @@ let package = Package(
             name: "Worker",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "Monitoring", "Pipelines", "Streams", arguments, logging, metrics,
+                "KafkaLog", "Monitoring", "Pipelines", "Streams", arguments, logging, metrics,
             ],
             swiftSettings: strict),
         .target(
@@ -111,7 +116,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "Pipelines", "Streams", "Worker", arguments, crypto, logging, yams,
+                "JSONReader", "KafkaLog", "Pipelines", "Streams", "Worker", arguments, crypto,
+                logging, yams,
             ],
             swiftSettings: strict),
         .target(
@@ -135,6 +141,13 @@ let package = Package(
         .testTarget(
             name: "EventLogTests",
             dependencies: ["EventLog", grdb],
+            swiftSettings: strict),
+        .target(
+            name: "MockKafka", dependencies: ["CRdKafka"], path: "Tests/MockKafka",
+            swiftSettings: strict),
+        .testTarget(
+            name: "KafkaLogTests",
+            dependencies: ["CRdKafka", "EventLog", "KafkaLog", "MockKafka", logging],
             swiftSettings: strict),
         .testTarget(
             name: "InspectionTests",
@@ -175,6 +188,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
+        .testTarget(
+            name: "OpsTests", dependencies: ["Pipelines", yams], swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",
             dependencies: ["ConversionModels", "Pipelines", crypto],

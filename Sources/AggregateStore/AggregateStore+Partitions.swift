@@ -14,7 +14,7 @@ extension AggregateStore {
     ) throws(StoreError) {
         try commit { db in
             try db.execute(
-                sql: "INSERT INTO partitions VALUES (?, ?, ?, 0, 0, ?, ?, 0, 0)",
+                sql: "INSERT INTO partitions VALUES (?, ?, ?, 0, 0, ?, ?, 0, 0, '')",
                 arguments: [
                     partition, firstOffset, firstOffset, emitFrom, max(emitFrom, firstOffset),
                 ])

@@ -20,7 +20,8 @@ public final class AggregateStore {
 
     /// Opens the store of a fold's stream, and creates it when there is none.
     public init(
-        path: String, fold: (some StoredFold).Type, topic: String, logIdentity: String
+        path: String, fold: (some StoredFold).Type, topic: String, logIdentity: String,
+        partitionCount: Int32
     ) throws(StoreError) {
         self.path = path
         stream = fold.streamName
@@ -36,7 +37,7 @@ public final class AggregateStore {
             queue = try DatabaseQueue(path: path, configuration: Self.configuration)
             try Self.migrate(
                 queue, path: path, schema: fold.schema, stream: fold.streamName, topic: topic,
-                logIdentity: logIdentity)
+                logIdentity: logIdentity, partitionCount: partitionCount)
         } catch {
             throw StoreError(error, operation: "open", path: path)
         }
@@ -62,7 +63,7 @@ public final class AggregateStore {
 
     private static func migrate(
         _ queue: DatabaseQueue, path: String, schema: String, stream: String, topic: String,
-        logIdentity: String
+        logIdentity: String, partitionCount: Int32
     ) throws {
         try queue.inDatabase { db in
             // GRDB sets NORMAL when it turns to WAL; the store's promise needs FULL.
@@ -72,8 +73,8 @@ public final class AggregateStore {
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: schema)
                     try db.execute(
-                        sql: "INSERT INTO store VALUES (?, ?, ?)",
-                        arguments: [stream, topic, logIdentity])
+                        sql: "INSERT INTO store VALUES (?, ?, ?, ?)",
+                        arguments: [stream, topic, logIdentity, partitionCount])
                     try db.execute(
                         sql: """
                             PRAGMA application_id = \(StoreSchema.applicationID);
@@ -89,10 +90,20 @@ public final class AggregateStore {
         }
     }
 
-    /// The topic that the store folds, and what told it from others of its name when the store began.
-    public func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
-        let row = try read { try Row.fetchOne($0, sql: "SELECT topic, log_identity FROM store") }
-        return (row?["topic"] ?? "", row?["log_identity"] ?? "")
+    /// The topic that the store folds, what told it from others of its name when the store began, and
+    /// how many partitions it had.
+    public func origin() throws(StoreError) -> StoreOrigin {
+        let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
+        return StoreOrigin(
+            topic: row?["topic"] ?? "", logIdentity: row?["log_identity"] ?? "",
+            partitionCount: row?["partition_count"] ?? 0)
+    }
+
+    /// Goes on with another number of partitions.
+    public func setPartitionCount(_ count: Int32) throws(StoreError) {
+        try commit {
+            try $0.execute(sql: "UPDATE store SET partition_count = ?", arguments: [count])
+        }
     }
 
     /// Reads from the store.
@@ -135,22 +146,24 @@ public final class AggregateStore {
     ) throws(StoreError) -> StoredBatch {
         var next = positions
         var stored = StoredBatch()
+        var newIDs = 0
         do throws(StoreError) {
             guard !fold.hasOverflowed else { throw .overflow }
             try commit { db in
                 let transaction = StoreTransaction(
                     db, batch: batch, rowNumbers: self.rowNumbers)
                 try self.write(fold, to: transaction, positions: &next)
+                newIDs = transaction.newIDs
             }
             stored.add(fold.effects)
         } catch .overflow {
             stored.hasOverflowed = true
             next = positions
-            try refold(fold, batch: batch, positions: &next, stored: &stored)
+            newIDs = try refold(fold, batch: batch, positions: &next, stored: &stored)
         }
         positions = next
         fold.clear()
-        try fold.noteCommitted()
+        try fold.noteCommitted(newIDs: newIDs)
         return stored
     }
 
@@ -170,10 +183,12 @@ public final class AggregateStore {
         }
     }
 
+    /// Folds a batch again, record by record; says how many ids are new.
     private func refold<Fold: StoredFold>(
         _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64],
         stored: inout StoredBatch
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Int {
+        var newIDs = 0
         let partitions = Set(fold.effects.progress.map(\.partition))
         fold.clear()
         for state in try partitionStates() where partitions.contains(state.partition) {
@@ -191,7 +206,9 @@ public final class AggregateStore {
                 stored.add(fold.effects)
                 fold.clear()
             }
+            newIDs = transaction.newIDs
         }
+        return newIDs
     }
 
     /// Writes one record's effects unless a sum overflows; then nothing of them is written.
@@ -200,6 +217,7 @@ public final class AggregateStore {
     ) throws -> Bool {
         guard !fold.hasOverflowed else { return false }
         var next = positions
+        let newIDs = transaction.newIDs
         var isWritten = true
         try transaction.db.inSavepoint {
             do {
@@ -208,6 +226,7 @@ public final class AggregateStore {
             } catch StoreError.overflow {
                 isWritten = false
                 self.rowNumbers.removeAll()
+                transaction.newIDs = newIDs
                 return .rollback
             }
         }

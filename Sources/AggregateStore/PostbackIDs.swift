@@ -6,7 +6,8 @@ import Streams
 /// Every postback ever accepted.
 public final class PostbackIDs: PostbackMemory {
     private let store: AggregateStore
-    private let ids: StoredIDs
+    /// What is stored.
+    let ids: StoredIDs
 
     /// Reads the ids of a store.
     public init(store: AggregateStore) throws(StoreError) {
@@ -27,19 +28,6 @@ public final class PostbackIDs: PostbackMemory {
                 arguments: [partition, id.bytes]
             ).map(KnownPostback.init)
         }
-    }
-
-    /// Number of ids that were stored, as far as the filter can tell them apart.
-    public var count: Int { ids.count }
-
-    /// Takes note of ids that are being stored.
-    func insert(_ id: RecordID, partition: Int32) {
-        ids.insert(id, partition: partition)
-    }
-
-    /// Makes the filter larger when it has become too full to tell. Not to be called within a commit.
-    func growIfNeeded() throws(StoreError) {
-        try ids.growIfNeeded()
     }
 }
 

@@ -24,7 +24,7 @@ extension PostbacksFold: StoredFold {
 
     /// Number of postbacks ever accepted.
     public func rememberedIDs(atMost bound: Int) -> Int {
-        (memory as? PostbackIDs)?.count ?? 0
+        storedIDs?.count ?? 0
     }
 
     /// Writes the aggregates, the ids that the batch accepted, and the outbox.
@@ -36,10 +36,13 @@ extension PostbacksFold: StoredFold {
         try writeOutbox(to: transaction)
     }
 
-    /// Gives the filter of ids more room when it has filled up.
-    public func noteCommitted() throws(StoreError) {
-        try (memory as? PostbackIDs)?.growIfNeeded()
+    /// Counts the ids, and gives their filter more room when it has filled up.
+    public func noteCommitted(newIDs: Int) throws(StoreError) {
+        try storedIDs?.noteStored(newIDs)
     }
+
+    /// Nil for a memory that no store keeps.
+    private var storedIDs: StoredIDs? { (memory as? PostbackIDs)?.ids }
 
     /// In order of the ids, so that neighbours on disk are written together.
     private func writeIDs(to transaction: StoreTransaction) throws {
@@ -48,6 +51,8 @@ extension PostbacksFold: StoredFold {
                 sql: "INSERT OR REPLACE INTO postback_ids VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"))
         for (partition, copies) in accepted {
             for (id, copy) in copies.sorted(by: { $0.key < $1.key }) {
+                // A better copy takes the place of the one before.
+                if try memory.known(id, partition: partition) == nil { transaction.newIDs += 1 }
                 row.begin()
                 row.bind(Int64(partition))
                 row.bind(id)
@@ -59,7 +64,7 @@ extension PostbacksFold: StoredFold {
                 row.bind(optional: copy.values.interaction)
                 row.bind(optional: copy.publishedText)
                 try row.step()
-                (memory as? PostbackIDs)?.insert(id, partition: partition)
+                storedIDs?.insert(id, partition: partition)
             }
         }
     }

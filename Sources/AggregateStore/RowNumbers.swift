@@ -1,22 +1,25 @@
 import Streams
 
-/// The numbers of the rows that were written lately, by aggregate: writing to a row by its number saves
+/// The numbers of the rows that were written lately, by generation of a `DeltaTable`: writing to a row by its number saves
 /// looking for its key.
 ///
 /// Only numbers of committed rows, and of those of the transaction under way, are here: a rollback
 /// forgets all.
 final class RowNumbers {
-    private var tables: [String: RowNumberTable] = [:]
+    private var tables: [ObjectIdentifier: RowNumberTable] = [:]
 
-    /// The numbers of an aggregate's rows, as far as they are known.
+    /// The numbers of the rows that a batch's table knows, as far as they are known themselves.
     func table<Key: RowKey>(for deltas: DeltaTable<Key>) -> RowNumberTable {
-        if let table = tables[Key.table.name], table.generation === deltas.generation {
-            return table
-        }
+        if let table = tables[ObjectIdentifier(deltas.generation)] { return table }
+        // A generation that nobody else holds has ended.
+        tables = tables.filter { !$0.value.isLastToHoldGeneration }
         let table = RowNumberTable(deltas.generation)
-        tables[Key.table.name] = table
+        tables[ObjectIdentifier(deltas.generation)] = table
         return table
     }
+
+    /// Number of generations whose rows are known.
+    var generationCount: Int { tables.count }
 
     func removeAll() {
         tables.removeAll()
@@ -25,13 +28,16 @@ final class RowNumbers {
 
 /// The row numbers of one aggregate, by the rows of one generation of its `DeltaTable`.
 final class RowNumberTable {
-    let generation: RowGeneration
+    private var generation: RowGeneration
     /// SQLite numbers rows from 1; 0 is a row whose number is not known.
     private var numbers: [Int64] = []
 
     init(_ generation: RowGeneration) {
         self.generation = generation
     }
+
+    /// Whether no `DeltaTable` has this generation any more.
+    var isLastToHoldGeneration: Bool { isKnownUniquelyReferenced(&generation) }
 
     /// The number of a row, when it is known.
     subscript(row: Int) -> Int64? {

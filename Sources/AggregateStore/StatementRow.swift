@@ -69,6 +69,10 @@ final class StatementRow {
 
     /// Copies the bytes.
     func bind(copyOf blob: [UInt8]) {
+        guard !blob.isEmpty else {
+            sqlite3_bind_zeroblob(handle, next(), 0)
+            return
+        }
         _ = blob.withUnsafeBytes { bytes in
             sqlite3_bind_blob(
                 handle, next(), bytes.baseAddress, Int32(bytes.count), Self.copied)

@@ -24,21 +24,29 @@ extension StoreNotificationsFold: StoredFold {
 
     /// Number of notifications ever accepted.
     public func rememberedIDs(atMost bound: Int) -> Int {
-        (memory as? StoredNotifications)?.count ?? 0
+        storedIDs?.count ?? 0
     }
 
     /// Writes the aggregates, the ids that the batch accepted, and the refunds that it changed.
+    ///
+    /// A sum may not have left 64 bits between two records of the batch either. What it was between
+    /// them lies between it and all that is taken back, and it and all that is added: where both of
+    /// these fit, everything did, and else the batch is folded record by record.
     public func write(to transaction: StoreTransaction) throws {
+        try transaction.requireRoom(for: takenBack, symbols: effects.symbols)
         try transaction.add(notifications, symbols: effects.symbols)
         try transaction.add(takenBack, symbols: effects.symbols)
         try writeIDs(to: transaction)
         try writeRefunds(to: transaction)
     }
 
-    /// Gives the filter of ids more room when it has filled up.
-    public func noteCommitted() throws(StoreError) {
-        try (memory as? StoredNotifications)?.growIfNeeded()
+    /// Counts the ids, and gives their filter more room when it has filled up.
+    public func noteCommitted(newIDs: Int) throws(StoreError) {
+        try storedIDs?.noteStored(newIDs)
     }
+
+    /// Nil for a memory that no store keeps.
+    private var storedIDs: StoredIDs? { (memory as? StoredNotifications)?.ids }
 
     /// In order of the ids, so that neighbours on disk are written together.
     private func writeIDs(to transaction: StoreTransaction) throws {
@@ -50,7 +58,8 @@ extension StoreNotificationsFold: StoredFold {
                 row.bind(Int64(partition))
                 row.bind(id)
                 try row.step()
-                (memory as? StoredNotifications)?.insert(id, partition: partition)
+                storedIDs?.insert(id, partition: partition)
+                transaction.newIDs += 1
             }
         }
     }

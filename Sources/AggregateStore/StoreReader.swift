@@ -87,7 +87,7 @@ public final class StoreReader {
                 nextOffset: row["next_offset"], watermarkMilliseconds: row["watermark_ms"],
                 records: row["records"], emitFrom: row["emit_from"],
                 deadLettersNext: row["dead_letters_next"], outboxNext: row["outbox_next"],
-                outboxEmitted: row["outbox_emitted"])
+                outboxEmitted: row["outbox_emitted"], lastRecord: row["last_record"])
         }
     }
 

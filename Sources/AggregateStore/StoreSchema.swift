@@ -4,16 +4,17 @@ enum StoreSchema {
     /// `PRAGMA application_id` of every store: "Weir".
     static let applicationID: Int32 = 0x5765_6972
     /// `PRAGMA user_version`: one more for every migration.
-    static let version = 2
+    static let version = 3
     /// Older ones were never released.
-    static let oldestVersion = 2
+    static let oldestVersion = 3
 
     static let common = """
         CREATE TABLE store (
           -- One row: what this file is.
           stream TEXT NOT NULL, -- name of the stream
           topic TEXT NOT NULL, -- the topic that is folded
-          log_identity TEXT NOT NULL -- tells the topic from one that was created anew under its name
+          log_identity TEXT NOT NULL, -- tells the log from others; in an embedded one, the topic from one that was created anew
+          partition_count INTEGER NOT NULL -- how many partitions the topic had: with another number keys land elsewhere
         ) STRICT;
 
         CREATE TABLE partitions (
@@ -26,7 +27,8 @@ enum StoreSchema {
           emit_from INTEGER NOT NULL, -- what comes of records below this offset was emitted by an earlier store
           dead_letters_next INTEGER NOT NULL, -- refused records below this offset are published
           outbox_next INTEGER NOT NULL, -- sequence that the next outbox row gets
-          outbox_emitted INTEGER NOT NULL -- outbox rows below this sequence are published
+          outbox_emitted INTEGER NOT NULL, -- outbox rows below this sequence are published
+          last_record TEXT NOT NULL -- of the last folded record: SHA-256 of timestamp, key and value, 32 hex digits; '' when none was
         ) STRICT;
 
         CREATE TABLE epochs (

@@ -87,22 +87,23 @@ public struct StoreSnapshot {
         try StoreReader.epochs(db, partition: partition)
     }
 
-    /// Calls `body` with the columns and measures of each row of an aggregate that counts one of these
-    /// partitions, in no order.
+    /// Calls `body` with the partition, the columns and the measures of each row of an aggregate that
+    /// counts one of these partitions, in no order.
     public func forEachRow(
         of table: AggregateTable, partitions: Set<Int32>,
-        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+        _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         let names = ["partition"] + table.columns.map(Self.expression) + table.measures
         let rows = try Row.fetchCursor(
             db, sql: "SELECT \(names.joined(separator: ", ")) FROM \(table.sqlName)")
         let firstMeasure = 1 + table.columns.count
         while let row = try rows.next() {
-            guard partitions.contains(row[0]) else { continue }
+            let partition: Int32 = row[0]
+            guard partitions.contains(partition) else { continue }
             let columns = table.columns.indices.map { index in
                 Self.value(row, index + 1, table.columns[index].kind)
             }
-            try body(columns, table.measures.indices.map { row[firstMeasure + $0] })
+            try body(partition, columns, table.measures.indices.map { row[firstMeasure + $0] })
         }
     }
 

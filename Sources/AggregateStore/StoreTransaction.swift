@@ -7,6 +7,8 @@ import Streams
 /// One transaction of a store: what a batch changes.
 public final class StoreTransaction {
     let db: Database
+    /// Number of ids written that were not in the store before, where they are remembered forever.
+    var newIDs = 0
     private let batch: RecordBatch
     private let rowNumbers: RowNumbers
     private var hourTexts: [Hour: [UInt8]] = [:]
@@ -23,7 +25,25 @@ public final class StoreTransaction {
     /// then refuses to store. That is how an overflow is noticed.
     public func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
-        let numbers = rowNumbers.table(for: deltas)
+        try add(deltas, symbols: symbols, numbers: rowNumbers.table(for: deltas))
+    }
+
+    /// Throws `StoreError.overflow` unless the sums as they are stored could take these too, before
+    /// anything else is added to them. Nothing is changed.
+    public func requireRoom<Key: RowKey>(
+        for deltas: DeltaTable<Key>, symbols: SymbolTable
+    ) throws {
+        guard deltas.count > 0 else { return }
+        try db.inSavepoint {
+            // Of the rows that are taken back at once no number may be remembered.
+            try add(deltas, symbols: symbols, numbers: RowNumberTable(deltas.generation))
+            return .rollback
+        }
+    }
+
+    private func add<Key: RowKey>(
+        _ deltas: DeltaTable<Key>, symbols: SymbolTable, numbers: RowNumberTable
+    ) throws {
         let rows = try AggregateRows(Key.table, db)
         try deltas.forEachRow { row, key, measures in
             if let number = numbers[row] {
@@ -57,7 +77,7 @@ public final class StoreTransaction {
             row.bind(refusal.reason)
             row.bind(refusal.detail)
             row.bind(blob: record.key)
-            row.bind(blob: record.headers.encoded)
+            row.bind(copyOf: record.headers.encodedBytes())
             row.bind(blob: isTooLarge ? nil : record.value)
             if isTooLarge, let value = record.value {
                 row.bind(Self.sha256(value))
@@ -72,7 +92,8 @@ public final class StoreTransaction {
     func advance(_ progress: PartitionProgress, from expected: Int64) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
-                UPDATE partitions SET next_offset = ?, watermark_ms = ?, records = records + ?
+                UPDATE partitions SET next_offset = ?, watermark_ms = ?, records = records + ?,
+                  last_record = ?
                 WHERE partition = ? AND next_offset = ?
                 """)
         let row = StatementRow(statement)
@@ -80,10 +101,18 @@ public final class StoreTransaction {
         row.bind(progress.nextOffset)
         row.bind(progress.watermarkMilliseconds)
         row.bind(progress.records)
+        row.bind(lastRecord(of: progress))
         row.bind(Int64(progress.partition))
         row.bind(expected)
         try row.step()
         return db.changesCount == 1
+    }
+
+    /// What the last record was that a partition is moved over.
+    private func lastRecord(of progress: PartitionProgress) -> String {
+        let last = (progress.partition, progress.nextOffset - 1)
+        let index = (0..<batch.count).reversed().first { batch.position($0) == last }
+        return index.map { batch[$0].fingerprint } ?? ""
     }
 
     private func hourText(_ hour: Hour) -> [UInt8] {

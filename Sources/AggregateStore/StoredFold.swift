@@ -16,8 +16,9 @@ public protocol StoredFold: StreamFold {
     func rememberedIDs(atMost bound: Int) -> Int
     /// Writes the stream's own aggregates and memory.
     func write(to transaction: StoreTransaction) throws
-    /// Called once what was written is committed, outside any transaction.
-    func noteCommitted() throws(StoreError)
+    /// Called once what was written is committed, so many ids never seen before among it; outside any
+    /// transaction.
+    func noteCommitted(newIDs: Int) throws(StoreError)
 }
 
 /// How far a partition is folded.
@@ -40,4 +41,6 @@ public struct PartitionState: Equatable, Sendable {
     public var outboxNext: Int64
     /// Outbox rows below this sequence are published.
     public var outboxEmitted: Int64
+    /// What the last folded record was, as `RecordView.fingerprint` says it; empty when there was none.
+    public var lastRecord: String
 }

@@ -22,21 +22,23 @@ final class StoredIDs {
         filter.mayContain(id, partition: partition)
     }
 
-    /// Number of ids that were stored, as far as the filter can tell them apart.
-    var count: Int { filter.count }
+    /// Number of ids that are stored.
+    private(set) var count = 0
 
-    /// Takes note of an id that is being stored.
+    /// Takes note of an id that is being stored: from now on it may be there.
     func insert(_ id: RecordID, partition: Int32) {
         filter.insert(id, partition: partition)
     }
 
-    /// Makes the filter larger when it has become too full to tell. Not to be called within a commit.
-    func growIfNeeded() throws(StoreError) {
+    /// Takes note that so many ids were stored that were not there before, and makes the filter larger
+    /// when it has become too full to tell. Not to be called within a commit.
+    func noteStored(_ newIDs: Int) throws(StoreError) {
+        count += newIDs
         if filter.isFull { try fillFilter() }
     }
 
     private func fillFilter() throws(StoreError) {
-        filter = try store.read { db in
+        (count, filter) = try store.read { db in
             let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
             var filter = IDFilter(capacity: count * 2)
             let rows = try Row.fetchCursor(db, sql: "SELECT partition, id FROM \(table)")
@@ -44,7 +46,7 @@ final class StoredIDs {
                 let bytes: Data = row[1]
                 filter.insert(RecordID(bytes: bytes), partition: row[0])
             }
-            return filter
+            return (count, filter)
         }
     }
 }

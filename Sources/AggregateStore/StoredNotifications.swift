@@ -5,7 +5,8 @@ import Streams
 /// Every notification ever accepted, and the refunds of every transaction.
 public final class StoredNotifications: StoreNotificationMemory {
     private let store: AggregateStore
-    private let ids: StoredIDs
+    /// What is stored.
+    let ids: StoredIDs
 
     /// Reads the ids of a store.
     public init(store: AggregateStore) throws(StoreError) {
@@ -39,19 +40,6 @@ public final class StoredNotifications: StoreNotificationMemory {
             ).map { row in RefundHistory(stored: row[0], earlyReversals: row[1]) }
                 ?? RefundHistory()
         }
-    }
-
-    /// Number of ids that were stored, as far as the filter can tell them apart.
-    public var count: Int { ids.count }
-
-    /// Takes note of an id that is being stored.
-    func insert(_ id: RecordID, partition: Int32) {
-        ids.insert(id, partition: partition)
-    }
-
-    /// Makes the filter larger when it has become too full to tell. Not to be called within a commit.
-    func growIfNeeded() throws(StoreError) {
-        try ids.growIfNeeded()
     }
 }
 

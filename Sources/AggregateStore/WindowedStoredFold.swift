@@ -51,5 +51,5 @@ extension WindowedStoredFold {
     }
 
     /// The ids are in memory: there is nothing to do.
-    public func noteCommitted() {}
+    public func noteCommitted(newIDs: Int) {}
 }

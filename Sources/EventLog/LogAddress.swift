@@ -29,14 +29,6 @@ public enum LogAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Opens the log if it is an embedded one; nil for Kafka, which another module opens.
-    ///
-    /// Throws what `EmbeddedLog.init` throws.
-    public func openEmbedded(mode: EmbeddedLog.Mode) throws(LogError) -> EmbeddedLog? {
-        guard case .sqlite(let path) = self else { return nil }
-        return try EmbeddedLog(path: path, mode: mode)
-    }
-
     /// A name, an IPv4 address or an IPv6 address in brackets, a colon, and a port from 1 to 65535.
     private static func isHostAndPort(_ text: Substring) -> Bool {
         guard let colon = text.lastIndex(of: ":") else { return false }

@@ -25,12 +25,35 @@ public protocol LogBackend: AnyObject {
 
     /// Creates a topic unless it exists; says whether it was created. An existing topic is left as it
     /// is.
+    ///
+    /// - Parameter settings: by Kafka's names; the embedded log has no use for them.
     @discardableResult
-    func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool
+    func createTopic(
+        _ name: String, partitionCount: Int32, settings: [String: String]
+    ) throws(LogError) -> Bool
+
+    /// The settings of a topic by Kafka's names; nil where the log has none.
+    func settings(ofTopic name: String) throws(LogError) -> [String: String]?
 
     /// A reader of one topic. Throws `unknownTopic` when it does not exist.
-    func reader(topic: String) throws(LogError) -> any LogReader
+    ///
+    /// - Parameter group: the consumer group whose offsets it reads and commits; nil for a reader that
+    ///   only looks.
+    func reader(topic: String, group: String?) throws(LogError) -> any LogReader
 
     /// A writer to all topics.
     func writer() throws(LogError) -> any LogWriter
+}
+
+extension LogBackend {
+    /// Creates a topic with the settings that the log gives it by itself.
+    @discardableResult
+    public func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool {
+        try createTopic(name, partitionCount: partitionCount, settings: [:])
+    }
+
+    /// A reader that only looks.
+    public func reader(topic: String) throws(LogError) -> any LogReader {
+        try reader(topic: topic, group: nil)
+    }
 }

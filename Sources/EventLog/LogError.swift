@@ -16,6 +16,12 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case disk(operation: String, address: String, detail: String)
     /// The log stayed locked by other processes for longer than the time allowed.
     case busy(operation: String, address: String)
+    /// A setting of the backend is not understood, or may not be given.
+    case badSetting(String, detail: String)
+    /// The log does not hold the offset that was to be read: it was trimmed or truncated meanwhile.
+    case offsetGone(TopicPartition, offset: Int64)
+    /// Another process has taken this one's place.
+    case fenced(address: String, detail: String)
     /// Anything else that the backend reported.
     case backend(operation: String, address: String, detail: String)
 
@@ -38,6 +44,11 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             "cannot \(operation) \(address): \(detail); make room or mend the disk, then start again"
         case .busy(let operation, let address):
             "cannot \(operation) \(address): other processes keep it locked; try again"
+        case .badSetting(let name, let detail): "the Kafka setting \(name) \(detail)"
+        case .offsetGone(let partition, let offset):
+            "\(partition) does not hold offset \(offset) any more: see weir lag for what it holds"
+        case .fenced(let address, let detail):
+            "another process has taken this one's place in \(address) (\(detail)): stop one of both, or give each a --member name of its own"
         case .backend(let operation, let address, let detail):
             "cannot \(operation) \(address): \(detail)"
         }

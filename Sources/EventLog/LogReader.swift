@@ -7,7 +7,8 @@ public enum LogReading: Equatable, Sendable {
     /// These partitions now belong to this reader. Each is to be given a position with `seek` before
     /// the next read; without one it starts at its earliest record.
     case assigned([Int32])
-    /// These partitions no longer belong to this reader; nothing of them is read from now on.
+    /// These partitions no longer belong to this reader; nothing of them is read from now on. Offsets
+    /// that are committed before the next read still count.
     case revoked([Int32])
 }
 
@@ -17,8 +18,8 @@ public enum LogAssignment: Equatable, Sendable {
     case all
     /// These partitions only.
     case partitions([Int32])
-    /// Whatever the members of this consumer group share out. The embedded log gives all partitions.
-    case group(String)
+    /// Whatever the members of the consumer group share out. The embedded log gives all partitions.
+    case shared
 }
 
 /// The offsets that a partition holds.
@@ -47,11 +48,16 @@ public protocol LogReader: AnyObject {
     /// Name of the topic that is read.
     var topic: String { get }
 
-    /// What tells this topic from one of the same name that was deleted and created again.
+    /// What tells this log from others, so that offsets are never taken for those of another one. The
+    /// embedded log tells a topic from one of the same name that was deleted and created again; Kafka
+    /// tells clusters apart only.
     func identity() throws(LogError) -> String
 
-    /// The bounds of every partition of the topic, in order of their numbers.
-    func bounds() throws(LogError) -> [PartitionBounds]
+    /// How many partitions the topic has now.
+    func partitionCount() throws(LogError) -> Int32
+
+    /// The bounds of these partitions, in order of their numbers. Throws `unknownPartition`.
+    func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds]
 
     /// Chooses what to read. The next `read` answers `assigned`.
     func subscribe(_ assignment: LogAssignment) throws(LogError)
@@ -73,13 +79,37 @@ public protocol LogReader: AnyObject {
         waitMilliseconds: Int
     ) throws(LogError) -> LogReading
 
+    /// True when the last read met the end of every assigned partition.
+    var isCaughtUp: Bool { get }
+
+    /// Everything of a partition below this offset was read or is no record, as Kafka's control records
+    /// at its end; nil when the partition is not assigned.
+    func position(partition: Int32) -> Int64?
+
+    /// Reads nothing of an assigned partition until it is resumed.
+    func pause(partition: Int32) throws(LogError)
+
+    /// Reads on with a paused partition, from the offset that it was last told to seek to.
+    func resume(partition: Int32) throws(LogError)
+
     /// Offset of the first record of a partition whose timestamp is at least `timestampMilliseconds`;
     /// nil when there is none.
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
 
-    /// The offsets that a consumer group has committed for this topic, by partition.
-    func committedOffsets(group: String) throws(LogError) -> [Int32: Int64]
+    /// The offsets that the consumer group has committed for this topic, by partition.
+    func committedOffsets() throws(LogError) -> [Int32: Int64]
 
-    /// Commits offsets for a consumer group: everything below them is dealt with.
-    func commit(group: String, offsets: [Int32: Int64]) throws(LogError)
+    /// Commits offsets for the consumer group: everything below them is dealt with. On Kafka what a
+    /// busy cluster does not take now is told with the next commit.
+    func commit(_ offsets: [Int32: Int64]) throws(LogError)
+
+    /// Ends reading, and leaves the consumer group. Nothing may be asked of the reader afterwards.
+    func close()
+}
+
+extension LogReader {
+    /// The bounds of every partition of the topic, in order of their numbers.
+    public func bounds() throws(LogError) -> [PartitionBounds] {
+        try bounds(of: Array(0..<partitionCount()))
+    }
 }

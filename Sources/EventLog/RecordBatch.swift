@@ -8,7 +8,7 @@ public final class RecordBatch {
         var offset: Int64
         var timestampMilliseconds: Int64
         var key: UnsafeRawBufferPointer?
-        var headers: UnsafeRawBufferPointer
+        var headers: RecordHeaders
         var value: UnsafeRawBufferPointer?
     }
 
@@ -17,13 +17,15 @@ public final class RecordBatch {
     private var currentChunk = 0
     private var used = 0
     private var largeBlocks: [UnsafeMutableRawBufferPointer] = []
+    /// What keeps the bytes of borrowed records in place.
+    private var owner: AnyObject?
 
     /// Size of the memory chunks that bytes are copied into and that are kept for reuse.
     private static let chunkBytes = 1 << 20
     /// A key, headers or value longer than this gets a block of its own, so that chunks fill up well.
     private static let largeBytes = chunkBytes / 4
 
-    /// Sum of the lengths of all keys, headers and values in the batch.
+    /// Sum of the lengths of all keys, copied headers and values in the batch.
     public private(set) var byteCount = 0
 
     /// Makes an empty batch.
@@ -48,7 +50,7 @@ public final class RecordBatch {
             offset: entry.offset,
             timestampMilliseconds: entry.timestampMilliseconds,
             key: entry.key,
-            headers: RecordHeaders(encoded: entry.headers),
+            headers: entry.headers,
             value: entry.value
         )
     }
@@ -67,6 +69,13 @@ public final class RecordBatch {
         currentChunk = 0
         used = 0
         byteCount = 0
+        owner = nil
+    }
+
+    /// Forgets one record; those behind it move up.
+    public func remove(at index: Int) {
+        let entry = entries.remove(at: index)
+        byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
     }
 
     /// Copies a record into the batch. `headers` are in the form of `RecordHeaders`.
@@ -85,8 +94,24 @@ public final class RecordBatch {
                 offset: offset,
                 timestampMilliseconds: timestampMilliseconds,
                 key: key.map(keep),
-                headers: keep(headers),
+                headers: RecordHeaders(encoded: keep(headers)),
                 value: value.map(keep)
+            )
+        )
+    }
+
+    /// Adds a record whose bytes lie elsewhere: the batch keeps what owns them until `removeAll`.
+    public func append(borrowed record: RecordView, from owner: AnyObject) {
+        self.owner = owner
+        byteCount += (record.key?.count ?? 0) + (record.value?.count ?? 0)
+        entries.append(
+            Entry(
+                partition: record.partition,
+                offset: record.offset,
+                timestampMilliseconds: record.timestampMilliseconds,
+                key: record.key,
+                headers: record.headers,
+                value: record.value
             )
         )
     }

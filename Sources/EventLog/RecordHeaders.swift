@@ -1,19 +1,72 @@
 /// The headers of a record: names with values, in the order in which the producer wrote them.
 ///
-/// Kept in one buffer, so that a record without interest in its headers pays nothing for them. Each
-/// header is the length of the name (UInt32, little endian), the name, the length of the value (Int32,
-/// little endian, -1 for a null value) and the value.
+/// They are read where the log keeps them, and only when somebody asks: a record without interest in
+/// its headers pays nothing for them.
 public struct RecordHeaders {
-    /// The encoded headers; empty when there are none.
-    public let encoded: UnsafeRawBufferPointer
+    private enum Form {
+        case encoded(UnsafeRawBufferPointer)
+        case foreign(UnsafeMutableRawPointer, any ForeignHeaders.Type)
+    }
 
-    /// Takes headers as `encode` wrote them.
+    private let form: Form
+
+    /// Takes headers as `encode` wrote them: for each the length of the name (UInt32, little endian),
+    /// the name, the length of the value (Int32, little endian, -1 for a null value) and the value.
     public init(encoded: UnsafeRawBufferPointer) {
-        self.encoded = encoded
+        form = .encoded(encoded)
+    }
+
+    /// Takes headers that lie in a record of another library, which outlives this value.
+    public init(of record: UnsafeMutableRawPointer, readBy reader: any ForeignHeaders.Type) {
+        form = .foreign(record, reader)
+    }
+
+    /// True when there is none.
+    public var isEmpty: Bool {
+        switch form {
+        case .encoded(let bytes): bytes.isEmpty
+        case .foreign(let record, let reader): reader.isEmpty(record)
+        }
     }
 
     /// Calls `body` with each name and value in order, until it returns false.
     public func forEach(
+        _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Bool
+    ) {
+        switch form {
+        case .encoded(let bytes): Self.forEach(in: bytes, body)
+        case .foreign(let record, let reader): reader.forEach(record, body)
+        }
+    }
+
+    /// The value of the first header of that name; nil when there is none or its value is null.
+    public func first(named name: StaticString) -> UnsafeRawBufferPointer? {
+        if case .foreign(let record, let reader) = form {
+            return reader.first(record, named: name)
+        }
+        var found: UnsafeRawBufferPointer?
+        let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        forEach { candidate, value in
+            guard candidate.elementsEqual(wanted) else { return true }
+            found = value
+            return false
+        }
+        return found
+    }
+
+    /// The headers in the form that `init(encoded:)` reads.
+    public func encodedBytes() -> [UInt8] {
+        if case .encoded(let bytes) = form { return Array(bytes) }
+        var bytes: [UInt8] = []
+        forEach { name, value in
+            Self.encode(name: name, value: value, onto: &bytes)
+            return true
+        }
+        return bytes
+    }
+
+    private static func forEach(
+        in encoded: UnsafeRawBufferPointer,
         _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Bool
     ) {
         var position = 0
@@ -45,18 +98,6 @@ public struct RecordHeaders {
         }
     }
 
-    /// The value of the first header of that name; nil when there is none or its value is null.
-    public func first(named name: StaticString) -> UnsafeRawBufferPointer? {
-        var found: UnsafeRawBufferPointer?
-        let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        forEach { candidate, value in
-            guard candidate.elementsEqual(wanted) else { return true }
-            found = value
-            return false
-        }
-        return found
-    }
-
     /// Encodes headers in the form that this type reads.
     public static func encode(_ headers: [OutgoingRecord.Header]) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -66,13 +107,32 @@ public struct RecordHeaders {
 
     /// Appends headers, in the form that this type reads, to a buffer that is used again and again.
     public static func encode(_ headers: [OutgoingRecord.Header], onto bytes: inout [UInt8]) {
-        for header in headers {
-            let name = header.name.utf8
-            withUnsafeBytes(of: UInt32(name.count).littleEndian) { bytes.append(contentsOf: $0) }
-            bytes.append(contentsOf: name)
-            let length = header.value.map { Int32($0.count) } ?? -1
-            withUnsafeBytes(of: length.littleEndian) { bytes.append(contentsOf: $0) }
-            if let value = header.value { bytes.append(contentsOf: value) }
+        for var header in headers {
+            header.name.withUTF8 { name in
+                header.value.withBytes { value in
+                    encode(name: UnsafeRawBufferPointer(name), value: value, onto: &bytes)
+                }
+            }
         }
+    }
+
+    private static func encode(
+        name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, onto bytes: inout [UInt8]
+    ) {
+        withUnsafeBytes(of: UInt32(name.count).littleEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: name)
+        let length = value.map { Int32($0.count) } ?? -1
+        withUnsafeBytes(of: length.littleEndian) { bytes.append(contentsOf: $0) }
+        if let value { bytes.append(contentsOf: value) }
+    }
+}
+
+extension [UInt8]? {
+    /// Lends the bytes; nil for null.
+    package func withBytes<Answer>(
+        _ body: (UnsafeRawBufferPointer?) throws -> Answer
+    ) rethrows -> Answer {
+        guard let self else { return try body(nil) }
+        return try self.withUnsafeBytes { try body($0) }
     }
 }

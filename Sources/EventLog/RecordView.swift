@@ -15,4 +15,17 @@ public struct RecordView {
     public var headers: RecordHeaders
     /// The value, or nil for a tombstone.
     public var value: UnsafeRawBufferPointer?
+
+    /// Makes a view of bytes that outlive it.
+    public init(
+        partition: Int32, offset: Int64, timestampMilliseconds: Int64,
+        key: UnsafeRawBufferPointer?, headers: RecordHeaders, value: UnsafeRawBufferPointer?
+    ) {
+        self.partition = partition
+        self.offset = offset
+        self.timestampMilliseconds = timestampMilliseconds
+        self.key = key
+        self.headers = headers
+        self.value = value
+    }
 }

@@ -69,7 +69,7 @@ extension StoreView {
         _ body: ([StoredValue], [Int64]) -> Void
     ) throws {
         var hours = HourColumn()
-        try copy.snapshot.forEachRow(of: table, partitions: copy.numbers) { columns, measures in
+        try copy.snapshot.forEachRow(of: table, partitions: copy.numbers) { _, columns, measures in
             var values: [StoredValue] = []
             values.reserveCapacity(columns.count + 1)
             var timeMilliseconds: Int64 = 0
@@ -104,7 +104,7 @@ extension StoreView {
         }
     }
 
-    /// Refused records come with their bytes: so many of them are held at once.
+    /// So many refused records are held at once: there may be as many of them as records.
     private static let refusalsAtOnce = 500
 }
 

@@ -11,6 +11,12 @@ struct RowKeyBytes: Hashable, Comparable {
         for value in values { append(value) }
     }
 
+    /// The key of these columns in a partition.
+    init(_ partition: Int32, _ values: some Sequence<StoredValue>) {
+        append(.integer(Int64(partition)))
+        for value in values { append(value) }
+    }
+
     /// Appends the value of the next column.
     mutating func append(_ value: StoredValue) {
         switch value {

@@ -22,8 +22,7 @@ public final class StoreSet {
         self.directories = directories
         try Self.check(directories)
         var opened: [(stream: String, readers: [StoreReader])] = []
-        // The funnel joins streams, of which some may have no dump of their own here.
-        for stream in Set(Self.streams).union(FunnelSource.streams).sorted() {
+        for stream in Self.streams {
             opened.append((stream, try Self.open(stream, in: directories)))
         }
         readers = opened

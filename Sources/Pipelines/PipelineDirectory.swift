@@ -114,7 +114,7 @@ extension PipelineDirectory {
 
     /// A fault for each file at the top whose name nothing reads.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
-        let known = PipelineStream.allCases.map(\.fileName) + [Self.catalogName]
+        let known = PipelineStream.allCases.map(\.fileName) + [Self.catalogName, Self.kafkaName]
         return try names().filter { !known.contains($0) }.map { name in
             unknownFile(
                 "\(path)/\(name)",

@@ -47,7 +47,7 @@ extension ConfigurationNode {
         return text
     }
 
-    fileprivate func kafkaSettings() throws(ConfigurationError) -> [String: String] {
+    func kafkaSettings() throws(ConfigurationError) -> [String: String] {
         var settings: [String: String] = [:]
         for (name, value) in try entries() {
             guard !name.isEmpty,

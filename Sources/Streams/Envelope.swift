@@ -18,7 +18,7 @@ struct Envelope<Type: EventType> {
     private let said: UnsafeRawBufferPointer?
 
     init(_ record: RecordView) {
-        guard !record.headers.encoded.isEmpty else {
+        guard !record.headers.isEmpty else {
             type = .byDefault
             isStructured = false
             said = nil

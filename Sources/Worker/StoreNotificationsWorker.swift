@@ -75,6 +75,19 @@ extension [AppStoreRoot] {
     }
 }
 
+extension AppStoreEnvironment {
+    /// The environment that configuration names.
+    public init(_ configured: StoreNotificationsPipeline.Environment) {
+        self =
+            switch configured {
+            case .production: .production
+            case .sandbox: .sandbox
+            case .xcode: .xcode
+            case .localTesting: .localTesting
+            }
+    }
+}
+
 extension StoreNotificationTrust {
     /// What configuration says.
     init(_ pipeline: StoreNotificationsPipeline, roots: [AppStoreRoot]) {
@@ -84,8 +97,7 @@ extension StoreNotificationTrust {
                     bundleID: app.bundleID, appAppleID: app.appAppleID,
                     sharedSecrets: app.sharedSecrets.map { Array($0.utf8) })
             },
-            environments: Set(
-                pipeline.environments.compactMap { AppStoreEnvironment(rawValue: $0.rawValue) }),
+            environments: Set(pipeline.environments.map { AppStoreEnvironment($0) }),
             verifier: AppStoreVerifier(roots: roots))
     }
 }

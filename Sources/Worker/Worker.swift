@@ -13,6 +13,7 @@ public final class Worker<Fold: StoredFold> {
     private let emitter: Emitter
     private let settings: WorkerSettings
     private let configuration: FoldConfiguration
+    private let partitionCount: Int32
     private let stop: StopSignal
     private let logger: Logger
     private let metrics: WorkerMetrics?
@@ -27,7 +28,11 @@ public final class Worker<Fold: StoredFold> {
     private var filling = 0
     /// Where the next record of each partition is expected in the log.
     private var readOffsets: [Int32: Int64] = [:]
+    /// The last folded records of partitions that were just taken: they are read again, and must still
+    /// be what they were.
+    private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
     private var lastOffsetCommit = ContinuousClock.now
+    private var lastCount = ContinuousClock.now
     private var hasUncommittedOffsets = false
 
     init(
@@ -41,6 +46,7 @@ public final class Worker<Fold: StoredFold> {
         self.emitter = emitter
         self.settings = settings
         self.configuration = configuration
+        partitionCount = settings.partitionCount
         self.stop = stop
         self.logger = logger
         self.metrics = metrics
@@ -80,7 +86,7 @@ public final class Worker<Fold: StoredFold> {
         {
         case .assigned(let partitions):
             try foldPending()
-            for partition in partitions { try take(partition) }
+            try take(partitions)
             metrics?.settle(rememberedIDs: fold.rememberedIDs(atMost: .max))
             try emit(Set(partitions))
             try checkMemory()
@@ -90,6 +96,8 @@ public final class Worker<Fold: StoredFold> {
             for partition in partitions { drop(partition) }
             metrics?.settle(rememberedIDs: fold.rememberedIDs(atMost: .max))
         case .records:
+            try checkLastFolded(in: batch)
+            guard !batch.isEmpty else { break }
             try checkContinuity(of: batch)
             let prepared = fold.prepare(batch)
             filling = 1 - filling
@@ -97,12 +105,13 @@ public final class Worker<Fold: StoredFold> {
             pending = (batch, prepared)
             if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
                 try foldPending()
-                rest(since: start)
+                if reader.isCaughtUp { rest(since: start) }
             }
         case .idle:
             try foldPending()
             if hasUncommittedOffsets { try commitOffsets() }
-            return !settings.untilEnd
+            try checkPartitionCount()
+            return !(settings.untilEnd && isAtEnd)
         }
         return !(settings.untilEnd && isAtEnd)
     }
@@ -132,6 +141,7 @@ public final class Worker<Fold: StoredFold> {
         if emits { try emit(Set(partitions.map(\.partition))) }
         // What was published is told at once, so that a rebuild does not publish it again.
         if emits || lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
+        try checkPartitionCount()
         try checkMemory()
     }
 
@@ -156,7 +166,7 @@ public final class Worker<Fold: StoredFold> {
             groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
         }
         guard !groupOffsets.isEmpty else { return }
-        try reader.commit(group: settings.group, offsets: groupOffsets)
+        try reader.commit(groupOffsets)
     }
 
     /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
@@ -168,7 +178,10 @@ public final class Worker<Fold: StoredFold> {
     }
 
     private var isAtEnd: Bool {
-        pending == nil && ends.allSatisfy { (nextOffsets[$0.key] ?? 0) >= $0.value }
+        pending == nil
+            && ends.allSatisfy { partition, end in
+                reader.position(partition: partition).map { $0 >= end } ?? true
+            }
     }
 
     private var behind: Int64? {
@@ -185,13 +198,21 @@ public final class Worker<Fold: StoredFold> {
 
 extension Worker {
     /// Takes a partition on where its store stands; a new store begins at the oldest record.
-    private func take(_ partition: Int32) throws {
-        let place = TopicPartition(topic: reader.topic, partition: partition)
-        guard let bounds = try reader.bounds().first(where: { $0.partition == partition }) else {
-            throw WorkerError.unknownPartition(partition, topic: reader.topic)
+    private func take(_ partitions: [Int32]) throws {
+        guard !partitions.isEmpty else { return }
+        if partitions.contains(where: { $0 >= partitionCount }) {
+            try checkPartitionCount(always: true)
         }
+        let committed = try reader.committedOffsets()
+        for bounds in try reader.bounds(of: partitions) {
+            try take(bounds, emitted: committed[bounds.partition] ?? 0)
+        }
+    }
+
+    private func take(_ bounds: PartitionBounds, emitted: Int64) throws {
+        let partition = bounds.partition
+        let place = TopicPartition(topic: reader.topic, partition: partition)
         var state = try store.partitionStates().first { $0.partition == partition }
-        let emitted = try reader.committedOffsets(group: settings.group)[partition] ?? 0
         groupOffsets[partition] = emitted
         if state == nil {
             try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
@@ -218,7 +239,13 @@ extension Worker {
         readOffsets[partition] = state.nextOffset
         ends[partition] = bounds.endOffset
         metrics?.take(state, end: bounds.endOffset)
-        try reader.seek(partition: partition, to: state.nextOffset)
+        let last = state.nextOffset - 1
+        if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
+            lastFolded[partition] = (last, state.lastRecord)
+            try reader.seek(partition: partition, to: last)
+        } else {
+            try reader.seek(partition: partition, to: state.nextOffset)
+        }
         logger.info(
             "partition taken",
             metadata: [
@@ -227,13 +254,42 @@ extension Worker {
             ])
     }
 
+    /// A topic that was created anew, or a log that lost its end and was written on, has other records
+    /// where the folded ones were. The last folded one is read again to see that, and left out.
+    private func checkLastFolded(in batch: RecordBatch) throws {
+        var index = 0
+        while !lastFolded.isEmpty, index < batch.count {
+            let (partition, offset) = batch.position(index)
+            guard let last = lastFolded.removeValue(forKey: partition), last.offset == offset else {
+                index += 1
+                continue
+            }
+            guard batch[index].fingerprint == last.fingerprint else {
+                throw WorkerError.otherRecords(
+                    TopicPartition(topic: reader.topic, partition: partition), offset: offset,
+                    store: store.path)
+            }
+            batch.remove(at: index)
+        }
+    }
+
+    /// Now and then asks how many partitions the topic has: with more of them keys land elsewhere. A log
+    /// that does not answer now is asked again later.
+    private func checkPartitionCount(always: Bool = false) throws {
+        guard always || lastCount.duration(to: .now) > .seconds(30) else { return }
+        lastCount = .now
+        guard let now = try? reader.partitionCount(), now != partitionCount else { return }
+        throw WorkerError.partitionCountChanged(
+            topic: reader.topic, folded: partitionCount, now: now, store: store.path)
+    }
+
     /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker.
     private func checkContinuity(of batch: RecordBatch) throws {
         for index in 0..<batch.count {
             let (partition, offset) = batch.position(index)
             let expected = readOffsets.updateValue(offset + 1, forKey: partition) ?? offset
             guard offset > expected else { continue }
-            let bounds = try reader.bounds().first { $0.partition == partition }
+            let bounds = try reader.bounds(of: [partition]).first
             if let bounds, bounds.earliestOffset > expected {
                 throw WorkerError.logStartsLater(
                     TopicPartition(topic: reader.topic, partition: partition),
@@ -264,6 +320,8 @@ extension Worker {
         fold.forgetMemory(of: partition)
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil
+        readOffsets[partition] = nil
+        lastFolded[partition] = nil
         ends[partition] = nil
         metrics?.drop(partition)
     }

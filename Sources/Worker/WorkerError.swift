@@ -21,8 +21,10 @@ public enum WorkerError: Error, CustomStringConvertible {
     case dedupeMemoryFull(ids: Int, bound: Int, stream: String)
     /// A partition was asked for that the topic does not have.
     case unknownPartition(Int32, topic: String)
-    /// The program cannot work with this log.
-    case unsupportedLog(String)
+    /// The record that was folded last is not the one that stands in its place now.
+    case otherRecords(TopicPartition, offset: Int64, store: String)
+    /// The topic has another number of partitions than the store has folded.
+    case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
     /// Anything that should not happen.
     case unexpected(String)
 
@@ -36,7 +38,7 @@ public enum WorkerError: Error, CustomStringConvertible {
         case .logEndsEarlier(let partition, let next, let end, let store):
             "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
         case .otherTopic(let topic, let store):
-            "topic '\(topic)' was created anew since \(store) began: its offsets mean other records; fold it into a fresh --data directory"
+            "topic '\(topic)' was created anew, or lies in another cluster, since \(store) began: its offsets mean other records; fold it into a fresh --data directory"
         case .topicRenamed(let store, let folded, let configured):
             "\(store) folds topic '\(folded)', and the pipeline names '\(configured)': name the old topic, or fold into a fresh --data directory"
         case .historyChanged(let detail, let store):
@@ -45,8 +47,10 @@ public enum WorkerError: Error, CustomStringConvertible {
             "the dedupe memory of \(stream) holds \(ids) ids and dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory an id), then start again: nothing is lost"
         case .unknownPartition(let partition, let topic):
             "--partitions names \(partition), which topic '\(topic)' does not have: see weir topics list"
-        case .unsupportedLog(let address):
-            "\(address): this program reads embedded logs only; give --log sqlite:PATH"
+        case .otherRecords(let partition, let offset, let store):
+            "\(partition) holds another record at offset \(offset) than \(store) has folded: the topic was created anew, or its log truncated and written on; nothing was folded of it; give the right --log, or fold into a fresh --data directory"
+        case .partitionCountChanged(let topic, let folded, let now, let store):
+            "topic '\(topic)' has \(now) partitions, and had \(folded) when \(store) folded it: the same key may now land in another partition, where its duplicates are not known. Nothing is lost. Start with --accept-partition-count \(now) to go on so (ids seen before the change are then not recognised in their new partition), or fold into a fresh --data directory"
         case .unexpected(let detail): detail
         }
     }

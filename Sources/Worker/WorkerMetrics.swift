@@ -128,7 +128,7 @@ final class WorkerMetrics {
     /// A log that does not answer is no reason to stop folding what it still gives.
     private func askBounds(_ reader: any LogReader) {
         do {
-            for bounds in try reader.bounds() {
+            for bounds in try reader.bounds(of: partitions.keys.sorted()) {
                 partitions[bounds.partition]?.endOffset = bounds.endOffset
             }
             health.setReady(unless: nil)

@@ -16,7 +16,7 @@ final class WorkerMonitor {
         let health = Health(waitMilliseconds: settings.commitIntervalMilliseconds)
         let process = ProcessMetrics(factory: registry)
         metrics = WorkerMetrics(
-            topic: topic, group: settings.group, factory: registry, health: health)
+            topic: topic, group: settings.name, factory: registry, health: health)
         endpoint = try MonitoringEndpoint(
             at: address, registry: registry, health: health, logger: logger,
             update: process.update)

@@ -7,8 +7,9 @@ import Monitoring
 public struct WorkerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The event log: sqlite:PATH.",
-            discussion: "Default sqlite:<data>/log.sqlite. [WEIR_LOG]",
+            "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT].",
+            discussion:
+                "Default sqlite:<data>/log.sqlite. How to reach Kafka stands in kafka.yaml. [WEIR_LOG]",
             valueName: "address"))
     var log: String?
 
@@ -31,7 +32,7 @@ public struct WorkerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Own these partitions only, as 0,2-3, or all. Default all of the topic. [WEIR_PARTITIONS]",
+            "Own these partitions only, as 0,2-3, or all. Default all of the topic; on Kafka what the consumer group shares out, but for --until-end. [WEIR_PARTITIONS]",
             valueName: "list"))
     var partitions: String?
 
@@ -45,6 +46,18 @@ public struct WorkerOptions: ParsableArguments {
             valueName: "host:port"))
     var metrics: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Name of this instance in the consumer group: with it the instance keeps its partitions over a restart. [WEIR_MEMBER]",
+            valueName: "name"))
+    var member: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Go on although the topic now has this many partitions, and had others when it was folded. [WEIR_ACCEPT_PARTITION_COUNT]",
+            valueName: "count"))
+    var acceptPartitionCount: Int32?
+
     /// Options that were not given.
     public init() {}
 
@@ -57,6 +70,8 @@ public struct WorkerOptions: ParsableArguments {
         // Said, so that the environment is not asked.
         partitions = Self.allPartitions
         metrics = Self.noMetrics
+        member = nil
+        acceptPartitionCount = nil
     }
 
     /// Checks what can be checked without opening anything.
@@ -67,6 +82,7 @@ public struct WorkerOptions: ParsableArguments {
             throw ValidationError("\(error)")
         }
         _ = try assignment
+        _ = try acceptedPartitionCount
         _ = try stopsAtEnd
         _ = try metricsAddress
         if data == nil, dataDirectory.contains(":") {
@@ -100,12 +116,28 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
+    var memberName: String? { member ?? Self.environment("WEIR_MEMBER") }
+
+    var acceptedPartitionCount: Int32? {
+        get throws {
+            guard acceptPartitionCount == nil,
+                let text = Self.environment("WEIR_ACCEPT_PARTITION_COUNT")
+            else { return acceptPartitionCount }
+            guard let count = Int32(text) else {
+                throw ValidationError(
+                    "WEIR_ACCEPT_PARTITION_COUNT '\(text)' is not understood: write a number")
+            }
+            return count
+        }
+    }
+
     var assignment: LogAssignment {
         get throws {
-            guard let text = partitions ?? Self.environment("WEIR_PARTITIONS"),
-                text != Self.allPartitions
-            else { return .all }
-            return .partitions(try Self.partitions(text))
+            guard let text = partitions ?? Self.environment("WEIR_PARTITIONS") else {
+                if case .kafka = try address { return try stopsAtEnd ? .all : .shared }
+                return .all
+            }
+            return text == Self.allPartitions ? .all : .partitions(try Self.partitions(text))
         }
     }
 

@@ -3,6 +3,7 @@ import ArgumentParser
 import EventLog
 import Foundation
 import JSONReader
+import KafkaLog
 import Logging
 import Pipelines
 import Streams
@@ -59,33 +60,40 @@ extension WorkerProgram {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let stream = try streamSettings(of: pipelines)
         let catalog = try pipelines.catalog()
-        guard let log = try address.openEmbedded(mode: .existing) else {
-            throw WorkerError.unsupportedLog(address.description)
+        let logger = Logger(label: programName)
+        let log = try address.open(.existing, logger: logger) { brokers in
+            let kafka = try pipelines.kafka()
+            return try KafkaSettings(
+                brokers: brokers,
+                written: kafka.settings.merging(stream.kafka) { _, own in own },
+                memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
         }
-        let reader = try log.reader(topic: stream.topic)
-        let bounds = try reader.bounds()
+        let reader = try log.reader(topic: stream.topic, group: programName)
+        defer { reader.close() }
+        let partitionCount = try reader.partitionCount()
         if case .partitions(let wanted) = try options.assignment,
-            let unknown = wanted.first(where: { number in
-                !bounds.contains { $0.partition == number }
-            })
+            let unknown = wanted.first(where: { $0 >= partitionCount })
         {
             throw WorkerError.unknownPartition(unknown, topic: stream.topic)
         }
         let store = try AggregateStore(
             path: "\(options.dataDirectory)/\(Fold.streamName).sqlite", fold: Fold.self,
-            topic: stream.topic, logIdentity: try reader.identity())
-        try checkOrigin(of: store, reader: reader)
+            topic: stream.topic, logIdentity: try reader.identity(),
+            partitionCount: partitionCount)
+        try checkOrigin(
+            of: store, reader: reader, partitionCount: partitionCount,
+            accepting: try options.acceptedPartitionCount)
         let (fold, configuration) = try makeFold(
             pipelines: pipelines, settings: stream, store: store)
         let emitter = Emitter(
-            store: store, log: log, topic: stream.topic, partitionCount: Int32(bounds.count),
+            store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
             catalog: catalog)
         let settings = WorkerSettings(
             name: programName, assignment: try options.assignment,
-            untilEnd: try options.stopsAtEnd, batchRecords: stream.batchRecords,
+            partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
+            batchRecords: stream.batchRecords,
             commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
             dedupeMaxIDs: stream.dedupeMaxIDs)
-        let logger = Logger(label: programName)
         let monitor = try options.metricsAddress.map {
             try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
         }
@@ -97,7 +105,8 @@ extension WorkerProgram {
     }
 
     private static func checkOrigin(
-        of store: AggregateStore, reader: any LogReader
+        of store: AggregateStore, reader: any LogReader, partitionCount: Int32,
+        accepting accepted: Int32?
     ) throws {
         let origin = try store.origin()
         guard origin.topic == reader.topic else {
@@ -107,6 +116,13 @@ extension WorkerProgram {
         guard origin.logIdentity == (try reader.identity()) else {
             throw WorkerError.otherTopic(topic: reader.topic, store: store.path)
         }
+        guard origin.partitionCount != partitionCount else { return }
+        guard accepted == partitionCount else {
+            throw WorkerError.partitionCountChanged(
+                topic: reader.topic, folded: origin.partitionCount, now: partitionCount,
+                store: store.path)
+        }
+        try store.setPartitionCount(partitionCount)
     }
 
     /// A JSON parser of the caller's own.

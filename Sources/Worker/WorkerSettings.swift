@@ -6,6 +6,8 @@ struct WorkerSettings {
     var name: String
     /// Which partitions to own.
     var assignment: LogAssignment
+    /// How many partitions the topic has.
+    var partitionCount: Int32
     /// Whether to stop at the end that the log had at the start.
     var untilEnd: Bool
     /// Most records that are committed together.
@@ -16,7 +18,4 @@ struct WorkerSettings {
     var commitIntervalMilliseconds: Int
     /// Most ids that may be remembered; nil for no bound.
     var dedupeMaxIDs: Int?
-
-    /// The consumer group.
-    var group: String { name }
 }

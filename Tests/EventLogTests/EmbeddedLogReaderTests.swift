@@ -14,7 +14,7 @@ struct EmbeddedLogReaderTests {
         let reader = try log.reader(topic: "bids")
         #expect(try next(reader) == .idle)
         for (assignment, expected) in [
-            (LogAssignment.all, [0, 1, 2]), (.group("g"), [0, 1, 2]),
+            (LogAssignment.all, [0, 1, 2]), (.shared, [0, 1, 2]),
             (.partitions([2, 0]), [0, 2]),
         ] as [(LogAssignment, [Int32])] {
             try reader.subscribe(assignment)

@@ -39,9 +39,9 @@ struct EmbeddedLogTopicsTests {
         let temporary = try TemporaryLog()
         let log = try temporary.open(topic: "bids", partitionCount: 1)
         try log.writer().append((0..<10_000).map { record("\($0)") })
-        let old = try log.reader(topic: "bids")
+        let old = try log.reader(topic: "bids", group: "g")
         try old.subscribe(.all)
-        try old.commit(group: "g", offsets: [0: 5])
+        try old.commit([0: 5])
         let identity = try old.identity()
         #expect(identity.utf8.count == 32)
         #expect(try log.topics().map(\.identity) == [identity])
@@ -55,9 +55,9 @@ struct EmbeddedLogTopicsTests {
             try old.readToEnd()
         }
         try log.createTopic("bids", partitionCount: 1)
-        let new = try log.reader(topic: "bids")
+        let new = try log.reader(topic: "bids", group: "g")
         #expect(try new.identity() != identity)
-        #expect(try new.committedOffsets(group: "g").isEmpty)
+        #expect(try new.committedOffsets().isEmpty)
         #expect(try log.allRecords(of: "bids").isEmpty)
         #expect(try log.writer().append([record("new")]).map(\.offset) == [0])
         #expect(throws: LogError.self) { try old.readToEnd() }
@@ -80,17 +80,17 @@ struct EmbeddedLogTopicsTests {
         do {
             let log = try temporary.open(topic: "bids", partitionCount: 3)
             try log.createTopic("other", partitionCount: 3)
-            let reader = try log.reader(topic: "bids")
-            #expect(try reader.committedOffsets(group: "g").isEmpty)
-            try reader.commit(group: "g", offsets: [0: 10, 2: 20])
-            try reader.commit(group: "g", offsets: [0: 11])
-            try reader.commit(group: "h", offsets: [1: 1])
-            #expect(throws: LogError.self) { try reader.commit(group: "g", offsets: [3: 1]) }
+            let reader = try log.reader(topic: "bids", group: "g")
+            #expect(try reader.committedOffsets().isEmpty)
+            try reader.commit([0: 10, 2: 20])
+            try reader.commit([0: 11])
+            try log.reader(topic: "bids", group: "h").commit([1: 1])
+            #expect(throws: LogError.self) { try reader.commit([3: 1]) }
         }
         let log = try temporary.open()
-        #expect(try log.reader(topic: "bids").committedOffsets(group: "g") == [0: 11, 2: 20])
-        #expect(try log.reader(topic: "bids").committedOffsets(group: "h") == [1: 1])
-        #expect(try log.reader(topic: "other").committedOffsets(group: "g").isEmpty)
+        #expect(try log.reader(topic: "bids", group: "g").committedOffsets() == [0: 11, 2: 20])
+        #expect(try log.reader(topic: "bids", group: "h").committedOffsets() == [1: 1])
+        #expect(try log.reader(topic: "other", group: "g").committedOffsets().isEmpty)
     }
 
     @Test("a trimmed partition starts later, and a reader goes on with the first record there is")

@@ -24,15 +24,4 @@ struct LogAddressTests {
     func refuses(text: String) {
         #expect(throws: LogError.badAddress(text)) { try LogAddress(text) }
     }
-
-    @Test("opens the embedded log, and leaves Kafka to others")
-    func opensTheEmbeddedLog() throws {
-        let temporary = try TemporaryLog()
-        let address = LogAddress.sqlite(path: temporary.path)
-        #expect(throws: LogError.noLog(address: address.description)) {
-            try address.openEmbedded(mode: .existing)
-        }
-        #expect(try address.openEmbedded(mode: .create)?.address == address.description)
-        #expect(try LogAddress.kafka(["a:1"]).openEmbedded(mode: .create) == nil)
-    }
 }

@@ -77,14 +77,15 @@ struct ExportTests {
     }
 
     private func text(
-        _ query: ExportQuery, as format: DumpFormat = .csv
+        _ query: ExportQuery, as format: ExportFormat = .csv
     ) throws -> (text: String, omissions: ExportOmissions) {
-        let export = try stores.sample.stores("data").export(query, catalog: stores.catalog)
         var text = ""
-        export.table.write(as: format) { (piece) throws(Never) in
-            text += String(decoding: piece, as: UTF8.self)
-        }
-        return (text, export.omissions)
+        let written = try stores.sample.stores("data").export(
+            query, catalog: stores.catalog, as: format
+        ) { piece in text += String(decoding: piece, as: UTF8.self) }
+        let lines = text.split(whereSeparator: \.isNewline).count
+        #expect(written.rowCount == (format == .csv ? lines - 1 : lines))
+        return (text, written.omissions)
     }
 
     private func golden(_ name: String) throws -> String {
@@ -134,6 +135,35 @@ struct ExportTests {
                 .contains(#""skan_validated":false"#))
     }
 
+    @Test(
+        "rows are handed over while others are still to be read, and an output that fails ends it")
+    func streaming() throws {
+        try fold(partners: "acme")
+        // Copies of a postback, of which the last cannot be read.
+        try stores.sample.change(
+            """
+            WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+            INSERT INTO postback_ids (partition, id, rank, offset)
+              SELECT 0, randomblob(16), 2, 100 + i FROM n;
+            WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+            INSERT INTO outbox SELECT 0, 100 + i, 'acme', 'x' || i, 1, 100 + i, 'n', '1', 0, 1, 0,
+              CASE i WHEN 1000 THEN '{' ELSE (SELECT document FROM outbox LIMIT 1) END FROM n
+            """, stream: "postbacks")
+        struct Full: Error {}
+        let set = try stores.sample.stores("data")
+        let query = ExportQuery(profile: .adjust)
+        var byteCount = 0
+        #expect(throws: InspectionError.self) {
+            _ = try set.export(query, catalog: stores.catalog, as: .ndjson) {
+                byteCount += $0.count
+            }
+        }
+        #expect(byteCount > 100_000)
+        #expect(throws: Full.self) {
+            _ = try set.export(query, catalog: stores.catalog, as: .ndjson) { _ in throw Full() }
+        }
+    }
+
     @Test("since takes its instant along, until does not")
     func times() throws {
         try fold(partners: "acme")
@@ -146,5 +176,7 @@ struct ExportTests {
         #expect(try count(later, nil) == 1)
         #expect(try count(nil, later) == 2)
         #expect(try count(later + 1, nil) == 0)
+        let none = try text(ExportQuery(profile: .singular, sinceMilliseconds: later + 1))
+        #expect(none.omissions == ExportOmissions(adAttributionKit: 0, otherTimes: 3))
     }
 }

@@ -55,7 +55,8 @@ final class FunnelStores {
         try sample.copy("bids", to: stream)
         try sample.change("UPDATE store SET stream = '\(stream)'", stream: stream)
         try sample.change(
-            "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 1, 0, 0, 0, 0)", stream: stream)
+            "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 1, 0, 0, 0, 0, '')",
+            stream: stream)
         let table = stream.replacing("-", with: "_")
         let names = Set(rows.flatMap(\.keys)).union(["hour", "partition"]).sorted()
         try sample.change(
@@ -72,13 +73,14 @@ final class FunnelStores {
     func funnel(
         by: String? = nil, where conditions: [(String, String)] = [],
         date: FunnelQuery.DateRule = .arrival, since: Int64? = nil, until: Int64? = nil,
-        trustsDevelopment: Bool = false, apps: [String: Int64] = ["com.example": 1]
+        trustsDevelopment: Bool = false, apps: [String: Int64] = ["com.example": 1],
+        directories: [String] = ["data"]
     ) throws -> Funnel {
         let query = DumpQuery(
             name: "funnel", grouping: try by.map { try DumpQuery.Grouping($0) } ?? .all,
             sinceMilliseconds: since, untilMilliseconds: until,
             conditions: conditions.map { .init(column: $0.0, value: $0.1) })
-        return try sample.stores("data").funnel(
+        return try StoreSet(directories: directories.map(sample.directory)).funnel(
             FunnelQuery(
                 query: query, dateRule: date, catalog: catalog,
                 trustsDevelopment: trustsDevelopment, appsByBundle: apps))
@@ -103,7 +105,7 @@ final class FunnelStores {
     ) throws {
         if stream == "bids" {
             try sample.change(
-                "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 1, 0, 0, 0, 0)",
+                "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 1, 0, 0, 0, 0, '')",
                 stream: stream)
         }
         let keys = table.columns.map { column -> String in

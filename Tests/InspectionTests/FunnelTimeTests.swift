@@ -1,3 +1,4 @@
+import Foundation
 import Inspection
 import Testing
 
@@ -113,7 +114,7 @@ struct FunnelTimeTests {
         try stores.postbacks(
             postback(["version": "3.0"]), postback(["version": "3.0", "partition": 1]))
         try stores.sample.change(
-            "INSERT INTO partitions VALUES (1, 0, 1, 0, 1, 0, 0, 0, 0)", stream: "postbacks")
+            "INSERT INTO partitions VALUES (1, 0, 1, 0, 1, 0, 0, 0, 0, '')", stream: "postbacks")
         try stores.decoded(
             "conversion-values",
             postback([
@@ -122,6 +123,41 @@ struct FunnelTimeTests {
             ]))
         let rows = try stores.funnel(date: .install).rows("installs", "install_earliest")
         #expect(rows == [["2", ""]])
+    }
+
+    @Test("in whichever directories the partitions of a log lie, the funnel is the same")
+    func directories() throws {
+        try stores.setCatalog(
+            """
+            campaigns:
+              - {name: old, network: net, app: 1, campaign_id: 39}
+              - {name: new, network: net, app: 1, source_identifier: "39"}
+            """)
+        try stores.postbacks(
+            postback(["campaign": "39", "version": "3.0", "conversion_type": "re-engagement"]),
+            postback(["campaign": "39", "partition": 1]))
+        let event = postback(["campaign": "39", "currency": "USD", "revenue_max_micros": 1])
+        try stores.decoded("decoded-events", event, event.merging(["partition": 1]) { $1 })
+        try stores.sample.change(
+            "INSERT INTO partitions VALUES (1, 0, 1, 0, 1, 0, 0, 0, 0)", stream: "postbacks")
+        func lines(_ directories: String...) throws -> [String] {
+            try stores.funnel(date: .install, directories: directories).lines
+        }
+        let together = try lines("data")
+        for partition in [0, 1] {
+            let name = "part-\(partition)"
+            try FileManager.default.createDirectory(
+                atPath: stores.sample.directory(name), withIntermediateDirectories: true)
+            try FileManager.default.copyItem(
+                atPath: StoreSet.path(of: "postbacks", in: stores.sample.directory("data")),
+                toPath: StoreSet.path(of: "postbacks", in: stores.sample.directory(name)))
+            try stores.sample.change(
+                "DELETE FROM partitions WHERE partition <> \(partition)", stream: "postbacks",
+                in: name)
+        }
+        #expect(try lines("part-0", "part-1") == together)
+        #expect(try lines("part-1", "part-0") == together)
+        #expect(together.count > 1)
     }
 
     @Test("what has no install has no day, and is in no stretch of time")

@@ -55,7 +55,7 @@ final class SampleStores {
     ) throws {
         let store = try AggregateStore(
             path: StoreSet.path(of: Fold.streamName, in: directory(name)), fold: Fold.self,
-            topic: Fold.streamName, logIdentity: "log")
+            topic: Fold.streamName, logIdentity: "log", partitionCount: 4)
         guard let parser = JSONParser() else { throw CocoaError(.featureUnsupported) }
         let fold = Fold(
             topic: Fold.streamName,
@@ -71,7 +71,7 @@ final class SampleStores {
     ) throws {
         let store = try AggregateStore(
             path: StoreSet.path(of: "postbacks", in: directory(name)), fold: PostbacksFold.self,
-            topic: "postbacks", logIdentity: "log")
+            topic: "postbacks", logIdentity: "log", partitionCount: 4)
         guard let parser = JSONParser(), let jwsParser = JSONParser() else {
             throw CocoaError(.featureUnsupported)
         }
@@ -97,7 +97,8 @@ final class SampleStores {
     ) throws {
         let store = try AggregateStore(
             path: StoreSet.path(of: "store-notifications", in: directory(name)),
-            fold: StoreNotificationsFold.self, topic: "store-notifications", logIdentity: "log")
+            fold: StoreNotificationsFold.self, topic: "store-notifications", logIdentity: "log",
+            partitionCount: 4)
         let trust = StoreNotificationTrust(
             apps: [
                 .init(

@@ -146,6 +146,23 @@ struct BidSignatureTests {
         #expect(found.keys.map { $0["verdict"] } == ["valid"])
     }
 
+    @Test("of several signatures for one fidelity the first is judged, however many there are")
+    func firstOfEachFidelity() throws {
+        let broken: Document = [
+            "fidelity": 0, "nonce": "AB-1", "timestamp": "1700", "signature": "AA==",
+        ]
+        let many =
+            [try fidelity(1), broken, try fidelity(0), try fidelity(2)]
+            + (3..<500).map { number in broken.with(["fidelity": .raw("\(number)")]) }
+        let found = try rows(fidelities(many))
+        #expect(found.values.reduce(0, +) == 3)
+        #expect(
+            found.filter { $0.key["fidelity"] == "view" }.map { $0.key["verdict"] } == ["invalid"])
+        #expect(
+            found.filter { $0.key["fidelity"] == "storekit" }.map { $0.key["verdict"] }
+                == ["valid"])
+    }
+
     @Test("signatures count once an auction, whatever the batches, and not for one that is refused")
     func onceAnAuction() throws {
         let auction = fidelities([try fidelity(0), try fidelity(1)])

@@ -262,6 +262,22 @@ struct RefundTests {
         }
     }
 
+    @Test("an id whose letters are the bytes of a number is another id")
+    func textThatIsTheBytesOfANumber() throws {
+        let number = "ABCDEFGH".utf8.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        func renewal(_ transaction: String) -> TestRecord {
+            let line: KeyValuePairs<String, Document?> = [
+                "original_transaction_id": .string(transaction)
+            ]
+            return Notifications.v1(
+                "DID_RENEW",
+                [Notifications.listed.with(["transaction_id": .string(transaction)]).with(line)],
+                with: line)
+        }
+        let result = try foldNotifications([renewal("ABCDEFGH"), renewal("\(number)")])
+        #expect(result.outcome(.accepted) == 2)
+    }
+
     @Test("an unexpected subtype counts as other each time, its refund once")
     func strangeSubtype() throws {
         let records = [

@@ -19,7 +19,7 @@ struct CheckTests {
     ) throws {
         let store = try AggregateStore(
             path: "\(place.path)/bids.sqlite", fold: BidsFold.self, topic: "bids",
-            logIdentity: identity)
+            logIdentity: identity, partitionCount: 4)
         try store.beginPartition(0, at: nextOffset, emitFrom: 0)
     }
 
@@ -30,11 +30,15 @@ struct CheckTests {
     }
 
     @Test("the configuration that is shipped is right")
-    func shippedConfiguration() {
+    func shippedConfiguration() throws {
         var report = CheckReport()
         report.check(PipelineDirectory(Repository.path("pipelines")))
         #expect(words(report) == [])
-        #expect(report.text.hasPrefix("ok: configuration "))
+        let right = try #require(report.text.split(separator: "\n").first)
+        #expect(right.hasPrefix("ok: configuration "))
+        let pieces = right.split(separator: ", ")
+        #expect(Set(pieces).count == pieces.count)
+        #expect(pieces.filter { $0.hasSuffix(" conversion models") }.count == 1)
     }
 
     @Test("every fault of the configuration has its line, keys that are none among them")

@@ -74,6 +74,24 @@ struct CommandLineTests {
         }
     }
 
+    @Test("an export says what it left out, and why there is no row")
+    func exportNotices() throws {
+        let command = try #require(
+            try WeirCommand.parseAsRoot(["export", "postbacks", "--profile", "adjust"])
+                as? ExportCommand)
+        func notices(_ omissions: ExportOmissions, isEmpty: Bool) -> [String] {
+            command.notices(omissions: omissions, isEmpty: isEmpty)
+        }
+        #expect(notices(ExportOmissions(), isEmpty: false).isEmpty)
+        let nothing = notices(ExportOmissions(), isEmpty: true)
+        #expect(nothing.count == 1)
+        #expect(nothing.first?.hasPrefix("no postback was decoded for a partner") == true)
+        let others = notices(ExportOmissions(adAttributionKit: 2, otherTimes: 3), isEmpty: true)
+        #expect(others.count == 2)
+        #expect(others.first?.hasPrefix("2 postbacks of AdAttributionKit are left out") == true)
+        #expect(others.last?.hasPrefix("3 postbacks are left out: they did not arrive") == true)
+    }
+
     @Test("an export has one of the known profiles")
     func exportOptions() throws {
         func query(_ profile: String) throws -> ExportQuery? {

@@ -2,6 +2,7 @@ import AppStoreSigning
 import Attestation
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 @testable import weir
@@ -35,7 +36,7 @@ struct NotificationVerificationTests {
     private func trust(
         apps: [NotificationTrust.App]? = [
             .init(bundleID: "com.a", appAppleID: 1, sharedSecrets: ["first", "s3cret"])
-        ], environments: Set<String> = ["Production", "Sandbox"]
+        ], environments: Set<AppStoreEnvironment> = [.production, .sandbox]
     ) throws -> NotificationTrust {
         try NotificationTrust(
             roots: [.appleRootCAG3, AppStoreRoot(pem: chain.rootPEM)], apps: apps,
@@ -117,7 +118,7 @@ struct NotificationVerificationTests {
             try judgements(verify(jws, trust)).first?.note ?? ""
         }
         #expect(try note(trust(apps: [])).contains("its bundle is none"))
-        #expect(try note(trust(environments: ["Production"])).contains("its environment is none"))
+        #expect(try note(trust(environments: [.production])).contains("its environment is none"))
         #expect(try note(trust(apps: nil)).contains("are not judged"))
         let other = Self.transaction.replacingOccurrences(of: "com.a", with: "com.b")
         let found = try judgements(verify(notification(transaction: other)))
@@ -128,6 +129,30 @@ struct NotificationVerificationTests {
             + #""appAppleId":2},"signedDate":1800000000000}"#
         let signed = try chain.sign(production.utf8)
         #expect(try judgements(verify(signed))[0].note?.contains("appAppleId") == true)
+    }
+
+    @Test("a payload is read as the worker reads it: its app id, its instant, its environment")
+    func readAsTheWorkerDoes() throws {
+        func found(
+            _ date: String, app: String, _ trust: NotificationTrust? = nil,
+            environment: String = "Production"
+        ) throws -> SignedDocument.Judgement? {
+            let payload =
+                #"{"notificationType":"TEST","data":{"bundleId":"com.a","appAppleId":\#(app),"#
+                + #""environment":"\#(environment)"},"\#(date)":1800000000000}"#
+            return try judgements(verify(chain.sign(payload.utf8), trust)).first
+        }
+        #expect(try found("signedDate", app: "1")?.note == nil)
+        #expect(try found("signedDate", app: #""1""#)?.note == nil)
+        #expect(try found("signedDate", app: #""2""#)?.note?.contains("appAppleId") == true)
+        let undated = try found("receiptCreationDate", app: "1")
+        #expect(undated?.verdict == .invalid)
+        #expect(undated?.reason == "its payload has no signedDate")
+        let local = try trust(environments: [.xcode])
+        let unsigned = try found("none", app: "1", local, environment: "Xcode")
+        #expect(unsigned?.verdict == .invalid)
+        #expect(unsigned?.note?.contains("counts it all the same") == true)
+        #expect(try found("none", app: "1", environment: "Xcode")?.note == nil)
     }
 
     @Test("a JWS that is no notification is verified as what it is")

@@ -56,7 +56,7 @@ struct PublishAndReadTests {
         try reading.readStretch { record in
             let place = "\(record.partition) \(record.offset) \(record.timestampMilliseconds)"
             records.append([
-                Array(place.utf8), record.key.map(Array.init), Array(record.headers.encoded),
+                Array(place.utf8), record.key.map(Array.init), record.headers.encodedBytes(),
                 record.value.map(Array.init),
             ])
         }

@@ -87,13 +87,13 @@ struct SecretMaskTests {
 
     /// What `weir read` prints of a topic with one record.
     private func read(
-        _ topic: String, type: String?, format: RecordFormat = .ndjson, isUnmasked: Bool = false
+        _ topic: String, type: String?, format: RecordFormat = .ndjson, isUnmasked: Bool = false,
+        value: String = #"{"password":"s3cret","bid":"b"}"#
     ) throws -> String {
         let place = try TemporaryPlace()
         let log = try place.log(topic, partitions: 1)
         let headers = type.map { #""headers":{"ce_type":"\#($0)"},"# } ?? ""
-        let line =
-            #"{"key":"k","timestamp_ms":0,\#(headers)"value":{"password":"s3cret","bid":"b"}}"#
+        let line = #"{"key":"k","timestamp_ms":0,\#(headers)"value":\#(value)}"#
         #expect(try place.publish(Array(line.utf8), to: topic, in: log) == 1)
         let file = try place.write("", to: "out")
         let descriptor = open(file, O_WRONLY)
@@ -124,6 +124,23 @@ struct SecretMaskTests {
         #expect(!typed.contains("s3cret"))
         let table = try read("store-notifications", type: nil, format: .table)
         #expect(table.hasSuffix(#"  (masked) {"password":"***","bid":"b"}"# + "\n"))
+    }
+
+    @Test("in a topic of any name what looks like a notification of version 1 is masked")
+    func otherTopics() throws {
+        for topic in ["renamed", "renamed.dlq"] {
+            for value in [
+                #"{"password":"s3cret","notification_type":"CANCEL"}"#,
+                #"{"a":[{"notification\u005ftype":1,"\u0070assword":"s3cret"}]}"#,
+                #"{"body":"{\"notification_type\":1,\"password\":\"s3cret\"}"}"#,
+            ] {
+                let text = try read(topic, type: nil, value: value)
+                #expect(!text.contains("s3cret") && text.contains("weir_masked"), "\(value)")
+            }
+        }
+        for value in [#"{"password":"s3cret"}"#, #"{"notification_type":"s3cret"}"#] {
+            #expect(try read("renamed", type: nil, value: value).contains(value))
+        }
     }
 
     @Test("whoever asks for it sees the bytes, and other topics are none of the mask's business")

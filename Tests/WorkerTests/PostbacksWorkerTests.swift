@@ -136,9 +136,25 @@ struct PostbacksWorkerTests {
         try place.write("postbacks.yaml", "batch_records: 1\n" + Samples.trustedKeys)
         try place.foldPostbacks(data: "again")
         #expect(try place.records("partner-postbacks").count == 30)
-        let offsets = try place.openLog().reader(topic: "postbacks")
-            .committedOffsets(group: "weir-postbacks")
+        let offsets = try place.openLog().reader(topic: "postbacks", group: "weir-postbacks")
+            .committedOffsets()
         #expect(offsets[0] == 30)
+    }
+
+    @Test("A better copy of a postback does not count twice for dedupe_max_ids")
+    func betterCopiesCountOnce() throws {
+        let place = try makePlace(batch: 1)
+        try place.publish(
+            "postbacks",
+            try (0..<6).map {
+                Samples.record(
+                    "postbacks", try Samples.postback("t\($0 / 2)", forged: $0 % 2 == 0),
+                    partition: 0)
+            })
+        try place.write(
+            "postbacks.yaml", "batch_records: 1\ndedupe_max_ids: 4\n" + Samples.trustedKeys)
+        try place.foldPostbacks()
+        #expect(try place.integer("SELECT count(*) FROM postback_ids", stream: "postbacks") == 3)
     }
 
     @Test("What was not marked as published is published again with the same id: at least once")
@@ -153,8 +169,8 @@ struct PostbacksWorkerTests {
         try place.execute(
             "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
         // As after a crash between the two: the group is told last.
-        try place.openLog().reader(topic: "postbacks")
-            .commit(group: "weir-postbacks", offsets: [0: 1])
+        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks")
+            .commit([0: 1])
         try place.foldPostbacks()
         let keys = try place.records("partner-postbacks").map { try #require($0.key) }
         #expect(keys.count == 3)

@@ -16,7 +16,9 @@ struct SampleNotifications {
     }
 
     /// Writes the configuration that trusts the chain.
-    func configure(_ place: Workplace, batch: Int = 100, secret: String = Self.secret) throws {
+    func configure(
+        _ place: Workplace, batch: Int = 100, secret: String = Self.secret, more: String = ""
+    ) throws {
         try place.write("roots/test.pem", chain.rootPEM)
         try place.write(
             "store-notifications.yaml",
@@ -26,6 +28,7 @@ struct SampleNotifications {
             roots: [roots/test.pem]
             apps:
               - {bundle_id: \(Self.bundle), shared_secrets: ["\(secret)"]}
+            \(more)
 
             """)
     }

@@ -111,6 +111,63 @@ struct StoreNotificationsWorkerTests {
         #expect(Set(contents).count == 1)
     }
 
+    @Test(
+        "A sum that falls below 64 bits between two records overflows in whatever batches they come"
+    )
+    func underflowBetweenRecords() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        func record(
+            _ type: String, _ transaction: Int, hour: Int
+        ) throws -> OutgoingRecord {
+            let body = try samples.v2(
+                type, uuid: "\(type) \(transaction)", transaction: transaction, price: most)
+            return SampleNotifications.record(body, number: hour * 60)
+        }
+        try place.publish(
+            stream,
+            [
+                try record("REFUND", 1, hour: 0), try record("REFUND", 2, hour: 1),
+                try record("REFUND_REVERSED", 1, hour: 2),
+                // The row stands at its lowest here, and the refund that follows comes too late.
+                try record("REFUND_REVERSED", 2, hour: 2), try record("REFUND", 3, hour: 2),
+                try record("REFUND_REVERSED", 2, hour: 2), try record("TEST", 4, hour: 2),
+            ])
+        var contents: [[String]] = []
+        for size in [1, 2, 3, 4, 1000] {
+            try samples.configure(place, batch: size)
+            let data = "data-\(size)"
+            try place.foldNotifications(data: data)
+            #expect(
+                try place.integer(
+                    "SELECT offset FROM refused WHERE reason = 'overflow'", stream: stream,
+                    data: data) == 3)
+            contents.append(try place.contents(stream, data: data))
+        }
+        #expect(Set(contents).count == 1)
+        #expect(
+            try place.integer(
+                "SELECT sum(refunds) FROM store_notifications", stream: stream, data: "data-3") == 3
+        )
+    }
+
+    @Test("An id that is taken back because its sum overflows does not count for dedupe_max_ids")
+    func overflowCountsNoID() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        try place.publish(
+            stream,
+            try [("REFUND", 1), ("REFUND", 2), ("REFUND", 3), ("TEST", 4)].map {
+                SampleNotifications.record(
+                    try samples.v2($0.0, uuid: "\($0.1)", transaction: $0.1, price: most))
+            })
+        try samples.configure(place, batch: 2, more: "dedupe_max_ids: 3")
+        try place.foldNotifications()
+        #expect(try place.integer("SELECT count(*) FROM notification_ids", stream: stream) == 2)
+        try samples.configure(place, batch: 2, more: "dedupe_max_ids: 2")
+        #expect(throws: WorkerError.self) { try place.foldNotifications() }
+    }
+
     @Test("Untrusted records are kept with their bytes, and not published as dead letters")
     func untrusted() throws {
         let (place, samples) = try makePlace()

@@ -13,20 +13,27 @@ private final class ScriptedReader: LogReader {
     var end: Int64 = 0
     var fault: LogError?
 
-    func bounds() throws(LogError) -> [PartitionBounds] {
+    func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
         if let fault { throw fault }
         return [PartitionBounds(partition: 3, earliestOffset: 0, endOffset: end)]
     }
 
+    var isCaughtUp: Bool { true }
+
     func identity() -> String { "" }
+    func partitionCount() -> Int32 { 4 }
+    func position(partition: Int32) -> Int64? { nil }
+    func pause(partition: Int32) {}
+    func resume(partition: Int32) {}
+    func close() {}
     func subscribe(_ assignment: LogAssignment) {}
     func seek(partition: Int32, to offset: Int64) {}
     func read(
         into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
     ) -> LogReading { .idle }
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) -> Int64? { nil }
-    func committedOffsets(group: String) -> [Int32: Int64] { [:] }
-    func commit(group: String, offsets: [Int32: Int64]) {}
+    func committedOffsets() -> [Int32: Int64] { [:] }
+    func commit(_ offsets: [Int32: Int64]) {}
 }
 
 @Suite("What a worker's loop tells")
@@ -51,7 +58,7 @@ struct WorkerMetricsTests {
         PartitionState(
             partition: 3, firstOffset: 0, nextOffset: nextOffset,
             watermarkMilliseconds: watermarkMilliseconds, records: nextOffset, emitFrom: 0,
-            deadLettersNext: 0, outboxNext: 0, outboxEmitted: 0)
+            deadLettersNext: 0, outboxNext: 0, outboxEmitted: 0, lastRecord: "")
     }
 
     @Test(

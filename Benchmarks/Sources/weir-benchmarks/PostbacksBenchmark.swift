@@ -94,7 +94,8 @@ struct PostbacksBenchmark: ParsableCommand {
     private func validPostbacks(in path: String) throws -> Int {
         try StoreReader(path: path).snapshot { snapshot in
             var sum = 0
-            try snapshot.forEachRow(of: PostbacksKey.table, partitions: [0]) { columns, measures in
+            try snapshot.forEachRow(of: PostbacksKey.table, partitions: [0]) {
+                _, columns, measures in
                 if columns.contains(.text("valid")) { sum += Int(measures[0]) }
             }
             return sum

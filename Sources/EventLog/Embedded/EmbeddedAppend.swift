@@ -103,9 +103,9 @@ struct EmbeddedAppend {
         let statement = insertion.sqliteStatement
         sqlite3_bind_int64(statement, 1, position)
         sqlite3_bind_int64(statement, 2, timestamp)
-        let code = Self.withBytes(record.key) { key in
-            Self.withBytes(headerBytes.isEmpty ? nil : headerBytes) { headers in
-                Self.withBytes(record.value) { value in
+        let code = record.key.withBytes { key in
+            (headerBytes.isEmpty ? nil : headerBytes).withBytes { headers in
+                record.value.withBytes { value in
                     var code = Self.bind(key, to: statement, 3)
                     if code == SQLITE_OK { code = Self.bind(headers, to: statement, 4) }
                     if code == SQLITE_OK { code = Self.bind(value, to: statement, 5) }
@@ -120,14 +120,6 @@ struct EmbeddedAppend {
                 message: db.lastErrorMessage
             )
         }
-    }
-
-    private static func withBytes(
-        _ bytes: [UInt8]?,
-        _ body: (UnsafeRawBufferPointer?) -> Int32
-    ) -> Int32 {
-        guard let bytes else { return body(nil) }
-        return bytes.withUnsafeBytes { body($0) }
     }
 
     /// No destructor: the bytes stay in place until the statement has been stepped. An empty blob has

@@ -13,8 +13,11 @@ extension EmbeddedLog {
     /// - Parameters:
     ///   - name: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
     ///   - partitionCount: 1 to 10,000.
+    ///   - settings: nothing is made of them.
     @discardableResult
-    public func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool {
+    public func createTopic(
+        _ name: String, partitionCount: Int32, settings: [String: String]
+    ) throws(LogError) -> Bool {
         if try topics().contains(where: { $0.name == name }) { return false }
         let operation = "create topic '\(name)' in"
         guard Self.isLegalName(name), (1...Self.mostPartitions).contains(partitionCount) else {
@@ -56,6 +59,9 @@ extension EmbeddedLog {
             return true
         }
     }
+
+    /// Nil: an embedded log has no settings.
+    public func settings(ofTopic name: String) throws(LogError) -> [String: String]? { nil }
 
     /// Deletes a topic with its records and its consumer groups' offsets; says whether there was one.
     ///

@@ -66,11 +66,12 @@ public final class EmbeddedLog: LogBackend, Sendable {
     }
 
     /// A reader of one topic, with a connection of its own. Throws `unknownTopic`.
-    public func reader(topic: String) throws(LogError) -> any LogReader {
+    public func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
         guard let connection = try Self.open(path, address: address) else {
             throw .noLog(address: address)
         }
-        return try EmbeddedLogReader(topic: topic, log: self, connection: connection)
+        return try EmbeddedLogReader(
+            topic: topic, group: group, log: self, connection: connection)
     }
 
     /// A writer to all topics, with a connection of its own. Throws `disk` when the log cannot be

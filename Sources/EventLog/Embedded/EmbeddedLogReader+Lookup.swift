@@ -1,16 +1,19 @@
 import GRDB
 
 extension EmbeddedLogReader {
-    func bounds() throws(LogError) -> [PartitionBounds] {
-        try connection.reading("read", log.address) { db in
+    func partitionCount() throws(LogError) -> Int32 { Int32(partitions.count) }
+
+    func bounds(of numbers: [Int32]) throws(LogError) -> [PartitionBounds] {
+        for number in numbers { _ = try partition(number) }
+        return try connection.reading("read", log.address) { db in
             try requireSameTopic(db)
-            return try EmbeddedPartition.all(db, topic: topic).map { row in
-                PartitionBounds(
-                    partition: row.partition,
-                    earliestOffset: row.earliestOffset,
-                    endOffset: row.endOffset
-                )
-            }
+            return try EmbeddedPartition.all(db, topic: topic)
+                .filter { numbers.contains($0.partition) }
+                .map { row in
+                    PartitionBounds(
+                        partition: row.partition, earliestOffset: row.earliestOffset,
+                        endOffset: row.endOffset)
+                }
         }
     }
 
@@ -33,8 +36,9 @@ extension EmbeddedLogReader {
         }
     }
 
-    func committedOffsets(group: String) throws(LogError) -> [Int32: Int64] {
-        try connection.reading("read", log.address) { db in
+    func committedOffsets() throws(LogError) -> [Int32: Int64] {
+        guard let group else { return [:] }
+        return try connection.reading("read", log.address) { db in
             try requireSameTopic(db)
             let rows = try Row.fetchAll(
                 db,
@@ -51,8 +55,8 @@ extension EmbeddedLogReader {
         }
     }
 
-    func commit(group: String, offsets: [Int32: Int64]) throws(LogError) {
-        guard !offsets.isEmpty else { return }
+    func commit(_ offsets: [Int32: Int64]) throws(LogError) {
+        guard let group, !offsets.isEmpty else { return }
         var changes: [(ref: Int64, next: Int64)] = []
         for (number, next) in offsets {
             changes.append((try partition(number).ref, next))

@@ -12,9 +12,11 @@ final class EmbeddedLogReader: LogReader {
         var ref: Int64
         var partition: Int32
         var nextOffset: Int64 = 0
+        var isPaused = false
     }
 
     let topic: String
+    let group: String?
     let log: EmbeddedLog
     let connection: DatabaseQueue
     /// The partitions of the topic, in order of their numbers, with the bounds of when it was opened.
@@ -27,6 +29,7 @@ final class EmbeddedLogReader: LogReader {
     private var assignmentIsNew = false
     /// The assigned partition that the next read begins with.
     private var turn = 0
+    private(set) var isCaughtUp = false
 
     /// So many records, or bytes, of one partition are read before it is the next one's turn.
     private static let recordsPerTurn = 1024
@@ -34,8 +37,11 @@ final class EmbeddedLogReader: LogReader {
     /// Pauses between looks at an idle log.
     private static let pauseMilliseconds = 1...20
 
-    init(topic: String, log: EmbeddedLog, connection: DatabaseQueue) throws(LogError) {
+    init(
+        topic: String, group: String?, log: EmbeddedLog, connection: DatabaseQueue
+    ) throws(LogError) {
         self.topic = topic
+        self.group = group
         self.log = log
         self.connection = connection
         (topicIdentity, partitions) = try connection.reading("read", log.address) { db in
@@ -56,7 +62,7 @@ final class EmbeddedLogReader: LogReader {
     func subscribe(_ assignment: LogAssignment) throws(LogError) {
         let chosen: [EmbeddedPartition]
         switch assignment {
-        case .all, .group:
+        case .all, .shared:
             chosen = partitions
         case .partitions(let numbers):
             chosen = try Set(numbers).sorted().map { (number) throws(LogError) in
@@ -71,13 +77,33 @@ final class EmbeddedLogReader: LogReader {
     func seek(partition number: Int32, to offset: Int64) throws(LogError) {
         _ = try partition(number)
         guard let index = assigned.firstIndex(where: { $0.partition == number }) else {
-            throw .backend(
-                operation: "read",
-                address: log.address,
-                detail: "partition \(topic)/\(number) is not assigned to this reader"
-            )
+            throw notAssigned(number)
         }
         assigned[index].nextOffset = max(offset, 0)
+    }
+
+    func position(partition number: Int32) -> Int64? {
+        assigned.first { $0.partition == number }?.nextOffset
+    }
+
+    func pause(partition number: Int32) throws(LogError) {
+        try setPaused(true, number)
+    }
+
+    func resume(partition number: Int32) throws(LogError) {
+        try setPaused(false, number)
+    }
+
+    func close() {
+        assigned = []
+        assignmentIsNew = false
+    }
+
+    private func setPaused(_ isPaused: Bool, _ number: Int32) throws(LogError) {
+        guard let index = assigned.firstIndex(where: { $0.partition == number }) else {
+            throw notAssigned(number)
+        }
+        assigned[index].isPaused = isPaused
     }
 
     func read(
@@ -97,12 +123,27 @@ final class EmbeddedLogReader: LogReader {
             let isLastLook = ContinuousClock.now >= deadline
             try fill(batch, maxRecords: max(maxRecords, 1), maxBytes: max(maxBytes, 1))
             if !batch.isEmpty { return .records }
-            if isLastLook { return .idle }
+            if isLastLook { return try endsReached(batch, maxRecords, maxBytes) }
             let left = ContinuousClock.now.duration(to: deadline)
             let pause = min(.milliseconds(pauseMilliseconds), left)
             usleep(UInt32(max(pause / .microseconds(1), 0)))
             pauseMilliseconds = min(pauseMilliseconds * 2, Self.pauseMilliseconds.upperBound)
         }
+    }
+
+    /// Moves every partition to the end that the log has, unless records have come meanwhile: the last
+    /// offsets of a partition may be of no record, where the log is a copy of one that had such.
+    private func endsReached(
+        _ batch: RecordBatch, _ maxRecords: Int, _ maxBytes: Int
+    ) throws(LogError) -> LogReading {
+        let ends = try bounds()
+        try fill(batch, maxRecords: max(maxRecords, 1), maxBytes: max(maxBytes, 1))
+        guard batch.isEmpty else { return .records }
+        for index in assigned.indices where !assigned[index].isPaused {
+            let end = ends[Int(assigned[index].partition)].endOffset
+            assigned[index].nextOffset = max(assigned[index].nextOffset, end)
+        }
+        return .idle
     }
 
     /// A partition of the topic. Throws `unknownPartition`.
@@ -114,6 +155,12 @@ final class EmbeddedLogReader: LogReader {
             )
         }
         return partitions[Int(number)]
+    }
+
+    private func notAssigned(_ number: Int32) -> LogError {
+        .backend(
+            operation: "read", address: log.address,
+            detail: "partition \(topic)/\(number) is not assigned to this reader")
     }
 
     /// Throws unless the topic is still the one that this reader was opened for.
@@ -142,15 +189,22 @@ final class EmbeddedLogReader: LogReader {
         do {
             try connection.inDatabase { db in
                 var partitionsWithoutMore = 0
+                isCaughtUp = false
                 while partitionsWithoutMore < assigned.count,
                     batch.count < maxRecords, batch.byteCount < maxBytes
                 {
+                    if assigned[turn].isPaused {
+                        partitionsWithoutMore += 1
+                        turn = (turn + 1) % assigned.count
+                        continue
+                    }
                     let recordLimit = min(maxRecords, batch.count + Self.recordsPerTurn)
                     let byteLimit = min(maxBytes, batch.byteCount + Self.bytesPerTurn)
                     let found = try readOn(db, &assigned[turn], batch, recordLimit, byteLimit)
                     partitionsWithoutMore = found ? 0 : partitionsWithoutMore + 1
                     turn = (turn + 1) % assigned.count
                 }
+                isCaughtUp = partitionsWithoutMore == assigned.count
                 // Afterwards: while the topic is there, nothing of it has been swept away.
                 try requireSameTopic(db)
             }

@@ -34,8 +34,12 @@ struct ExportedPostback {
     let campaignName: String?
     let mediaSource: String?
 
-    /// Reads what partners got; nil for what is no postback of SKAdNetwork.
-    init?(_ published: PublishedPostback, _ document: JSONValue, _ catalog: Catalog) {
+    /// Reads what partners got, whose document is given as text and parsed; nil for what is no postback
+    /// of SKAdNetwork.
+    init?(
+        _ published: PublishedPostback, _ text: UnsafeRawBufferPointer, _ document: JSONValue,
+        _ catalog: Catalog
+    ) {
         guard let postback = document.firstMember("postback"),
             postback.firstMember("jws_string") == nil,
             let received = UTC.milliseconds(text: document.firstMember("received_at")?.text ?? "")
@@ -60,9 +64,10 @@ struct ExportedPostback {
         coarseValue = conversion?.firstMember("coarse")?.text
         isAmbiguous = conversion?.firstMember("ambiguous")?.boolean ?? false
         let revenue = conversion?.firstMember("revenue")
-        let amounts = published.document.firstMatch(of: Self.revenue)
-        revenueMin = amounts.map { String($0.1) }
-        revenueMax = amounts.map { String($0.2) }
+        revenueMin = Self.amount(behind: Self.leastRevenue, in: text)
+        revenueMax = revenueMin.flatMap {
+            Self.amount(behind: Self.leastRevenue + $0.utf8 + Self.mostRevenue, in: text)
+        }
         revenueCurrency = revenue?.firstMember("currency")?.text
         receivedMilliseconds = received
         networkName = catalog.networkName(published.adNetworkID)
@@ -76,10 +81,25 @@ struct ExportedPostback {
         mediaSource = known?.mediaSource
     }
 
-    /// The digits as they were written: a floating-point number would not hold each of them. Within
-    /// strings quotes are escaped.
-    private static var revenue: Regex<(Substring, Substring, Substring)> {
-        /"revenue":{"min":([0-9.]+),"max":([0-9.]+),/
+    /// What stands before the two amounts of the revenue. Within strings quotes are escaped.
+    private static let leastRevenue = Array("\"revenue\":{\"min\":".utf8)
+    private static let mostRevenue = Array(",\"max\":".utf8)
+
+    /// The digits behind the first place of `lead`, as they were written: a floating-point number would
+    /// not hold each of them. Nil when there are none.
+    private static func amount(
+        behind lead: [UInt8], in text: UnsafeRawBufferPointer
+    ) -> String? {
+        let places = 0..<max(0, text.count - lead.count)
+        guard let first = lead.first,
+            let place = places.first(where: { place in
+                text[place] == first && text[place...].starts(with: lead)
+            })
+        else { return nil }
+        let digits = text[(place + lead.count)...].prefix { byte in
+            byte == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
+        return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
     }
 
     /// Whether it is one of the three windows of version 4.0.

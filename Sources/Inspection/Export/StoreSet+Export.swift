@@ -6,9 +6,15 @@ import Streams
 /// What an export of postbacks left out.
 public struct ExportOmissions: Equatable, Sendable {
     /// Postbacks of AdAttributionKit, which the profiles have no columns for.
-    public internal(set) var adAttributionKit = 0
+    public internal(set) var adAttributionKit: Int
     /// Postbacks that arrived at another time than was asked for.
-    public internal(set) var otherTimes = 0
+    public internal(set) var otherTimes: Int
+
+    /// Counts what was left out.
+    public init(adAttributionKit: Int = 0, otherTimes: Int = 0) {
+        self.adAttributionKit = adAttributionKit
+        self.otherTimes = otherTimes
+    }
 }
 
 /// What is asked of an export.
@@ -40,44 +46,76 @@ public struct ExportQuery: Sendable {
 }
 
 extension StoreSet {
-    /// The decoded postbacks of SKAdNetwork that partners got, one row a postback: its best copy, with
-    /// the names that the catalog has today. By partition and offset.
+    /// Writes the decoded postbacks of SKAdNetwork that partners got, one row a postback: its best copy,
+    /// with the names that the catalog has today. By partition and offset; each piece of the text, which
+    /// is UTF-8, is handed over before the rows behind it are read.
     ///
-    /// - Throws: `noStore` when there is no store of postbacks.
+    /// - Returns: how many rows there are, and what was left out.
+    /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks; what `sink` throws.
     public func export(
-        _ query: ExportQuery, catalog: Catalog
-    ) throws(InspectionError) -> (table: ReportTable, omissions: ExportOmissions) {
+        _ query: ExportQuery, catalog: Catalog, as format: ExportFormat,
+        to sink: ([UInt8]) throws -> Void
+    ) throws -> (rowCount: Int, omissions: ExportOmissions) {
         let columns = query.profile.columns
-        var rows: [[ReportValue]] = []
+        let lines = ReportLines(columns: columns.map(\.name), as: format.lines)
+        var piece = lines.header
+        var rowCount = 0
         var omissions = ExportOmissions()
-        try view(of: [PostbacksFold.streamName]) { view in
-            let copies = view.copies.flatMap { copy in
-                copy.partitions.map { ($0.partition, copy.snapshot) }
-            }
-            guard let parser = JSONParser() else {
-                throw StoreError.backend(
-                    operation: "read", path: "outbox", detail: "no memory for a JSON parser")
-            }
-            for (partition, snapshot) in copies.sorted(by: { $0.0 < $1.0 }) {
-                try snapshot.forEachPublishedPostback(of: partition, partner: query.partner) {
-                    published in
-                    let bytes = Array(published.document.utf8)
-                    let postback = try bytes.withUnsafeBytes { bytes in
-                        ExportedPostback(published, try parser.parse(bytes), catalog)
+        var sinkError: (any Error)?
+        do {
+            try view(of: [PostbacksFold.streamName]) { view in
+                try view.forEachExported(query, catalog, &omissions) { postback in
+                    lines.append(columns.map { $0.value(postback) }, to: &piece)
+                    rowCount += 1
+                    guard piece.count >= TextPieces.pieceBytes else { return }
+                    do {
+                        try sink(piece)
+                    } catch {
+                        sinkError = error
+                        throw error
                     }
-                    guard let postback else {
-                        omissions.adAttributionKit += 1
-                        return
-                    }
-                    guard query.includes(timeMilliseconds: postback.receivedMilliseconds) else {
-                        omissions.otherTimes += 1
-                        return
-                    }
-                    rows.append(columns.map { $0.value(postback) })
+                    piece.removeAll(keepingCapacity: true)
                 }
             }
+        } catch {
+            throw sinkError ?? error
         }
-        let table = ReportTable(columns: columns.map { .init($0.name) }, rows: rows)
-        return (table, omissions)
+        try sink(piece)
+        return (rowCount, omissions)
+    }
+}
+
+extension StoreView {
+    /// Calls `body` with each postback that is asked for, by partition and offset, and counts those that
+    /// are left out.
+    fileprivate func forEachExported(
+        _ query: ExportQuery, _ catalog: Catalog, _ omissions: inout ExportOmissions,
+        _ body: (ExportedPostback) throws -> Void
+    ) throws {
+        let copies = copies.flatMap { copy in
+            copy.partitions.map { ($0.partition, copy.snapshot) }
+        }
+        guard let parser = JSONParser() else {
+            throw StoreError.backend(
+                operation: "read", path: "outbox", detail: "no memory for a JSON parser")
+        }
+        for (partition, snapshot) in copies.sorted(by: { $0.0 < $1.0 }) {
+            try snapshot.forEachPublishedPostback(of: partition, partner: query.partner) {
+                published in
+                let bytes = Array(published.document.utf8)
+                let postback = try bytes.withUnsafeBytes { bytes in
+                    ExportedPostback(published, bytes, try parser.parse(bytes), catalog)
+                }
+                guard let postback else {
+                    omissions.adAttributionKit += 1
+                    return
+                }
+                guard query.includes(timeMilliseconds: postback.receivedMilliseconds) else {
+                    omissions.otherTimes += 1
+                    return
+                }
+                try body(postback)
+            }
+        }
     }
 }

@@ -4,15 +4,17 @@ import Pipelines
 import Streams
 
 extension FunnelFold {
+    /// Adds the postbacks of a store. What is worked out of several rows is worked out of those of one
+    /// partition, so that it is the same in whichever stores the partitions lie.
     mutating func addPostbacks(_ copy: StoreView.Copy) throws {
         var rows: [RowKeyBytes: WinningPostbacks] = [:]
         try copy.snapshot.forEachRow(of: FunnelSource.postbacks, partitions: copy.numbers) {
-            columns, measures in
+            partition, columns, measures in
             guard
                 let row = WinningPostbacks(
-                    columns, measures, trustsDevelopment: trustsDevelopment)
+                    partition, columns, measures, trustsDevelopment: trustsDevelopment)
             else { return }
-            let key = RowKeyBytes(columns)
+            let key = RowKeyBytes(partition, columns)
             if rows[key]?.add(row) == nil { rows[key] = row }
         }
         let zeros = dateRule == .install ? try fineZeros(copy) : [:]
@@ -49,8 +51,8 @@ extension FunnelFold {
     ) throws {
         try copy.snapshot.forEachRow(
             of: FunnelSource.decodedEvents, partitions: copy.numbers
-        ) { columns, measures in
-            let key = RowKeyBytes(Array(columns[0...5]))
+        ) { partition, columns, measures in
+            let key = RowKeyBytes(partition, columns[0...5])
             let origin = origins[key] ?? DecodedOrigin()
             let place = datedPlace(
                 hour: columns[0].text, network: columns[1].text, app: columns[3].integer,
@@ -104,9 +106,9 @@ extension FunnelFold {
         var zeros: [RowKeyBytes: Int128] = [:]
         try copy.snapshot.forEachRow(
             of: FunnelSource.conversionValues, partitions: copy.numbers
-        ) { columns, measures in
+        ) { partition, columns, measures in
             guard columns[width] == .text("fine"), columns[width + 1] == .text("0") else { return }
-            zeros[RowKeyBytes(Array(columns[..<width])), default: 0] += Int128(measures[0])
+            zeros[RowKeyBytes(partition, columns[..<width]), default: 0] += Int128(measures[0])
         }
         return zeros
     }

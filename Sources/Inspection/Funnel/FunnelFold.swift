@@ -81,7 +81,7 @@ struct FunnelFold {
 
     private mutating func addBids(_ copy: StoreView.Copy) throws {
         try copy.snapshot.forEachRow(of: FunnelSource.bids, partitions: copy.numbers) {
-            columns, measures in
+            _, columns, measures in
             guard measures.contains(where: { $0 != 0 }) else { return }
             let place = place(columns, CampaignIDKind(skanVersion: columns[4].text))
             add(place) { sums in
@@ -100,7 +100,7 @@ struct FunnelFold {
     private mutating func addCounts(
         _ copy: StoreView.Copy, _ table: AggregateTable, _ counts: [FunnelSums.Count]
     ) throws {
-        try copy.snapshot.forEachRow(of: table, partitions: copy.numbers) { columns, measures in
+        try copy.snapshot.forEachRow(of: table, partitions: copy.numbers) { _, columns, measures in
             guard measures.contains(where: { $0 != 0 }) else { return }
             let place = place(columns, .either)
             add(place) { sums in
@@ -114,7 +114,7 @@ struct FunnelFold {
     private mutating func addNotifications(_ copy: StoreView.Copy) throws {
         try copy.snapshot.forEachRow(
             of: FunnelSource.storeNotifications, partitions: copy.numbers
-        ) { columns, measures in
+        ) { _, columns, measures in
             guard measures.contains(where: { $0 != 0 }), columns[1].text == "Production" else {
                 return
             }

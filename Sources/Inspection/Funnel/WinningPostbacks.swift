@@ -17,14 +17,18 @@ struct WinningPostbacks {
     let sequenceIndex: Int64
     /// Re-engagements install nothing, and the windows of development devices last minutes.
     let hasInstall: Bool
+    private let partition: Int32
 
     /// Takes a row of `FunnelSource.postbacks`; nil for one that does not count.
-    init?(_ columns: [StoredValue], _ measures: [Int64], trustsDevelopment: Bool) {
+    init?(
+        _ partition: Int32, _ columns: [StoredValue], _ measures: [Int64], trustsDevelopment: Bool
+    ) {
         let verdict = columns[10].text
         let isTrusted = verdict == "valid" || (trustsDevelopment && verdict == "development")
         guard isTrusted, columns[9].integer != 0,
             measures.contains(where: { $0 != 0 })
         else { return nil }
+        self.partition = partition
         count = Int128(measures[0])
         nullValues = Int128(measures[1])
         hour = columns[0].text
@@ -48,9 +52,11 @@ struct WinningPostbacks {
 
     /// What decoded events have in common with the postbacks that they come from.
     var decodedKey: RowKeyBytes {
-        RowKeyBytes([
-            .text(hour), .text(network), .text(campaign), .integer(app), .integer(sourceApp),
-            .integer(sequenceIndex),
-        ])
+        RowKeyBytes(
+            partition,
+            [
+                .text(hour), .text(network), .text(campaign), .integer(app), .integer(sourceApp),
+                .integer(sequenceIndex),
+            ])
     }
 }

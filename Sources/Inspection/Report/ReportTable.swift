@@ -33,25 +33,24 @@ public struct ReportTable: Sendable {
         switch format {
         case .table: try writeTable(to: sink)
         case .json: try writeArray(to: sink)
-        case .ndjson:
-            let leads = leads
-            try TextPieces.write(rows, to: sink) { row, text in
-                Self.append(row, leads, to: &text)
-                text.append(TextPieces.newline)
-            }
-        case .csv:
-            try sink(CSVLine.bytes(columns.map(\.name)))
-            try TextPieces.write(rows, to: sink) { row, text in
-                text.append(contentsOf: CSVLine.bytes(row.map(\.words)))
-            }
+        case .ndjson: try writeLines(as: .ndjson, to: sink)
+        case .csv: try writeLines(as: .csv, to: sink)
         }
+    }
+
+    private func writeLines<Failure: Error>(
+        as format: ReportLines.Format, to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        let lines = ReportLines(columns: columns.map(\.name), as: format)
+        try sink(lines.header)
+        try TextPieces.write(rows, to: sink) { row, text in lines.append(row, to: &text) }
     }
 
     private func writeArray<Failure: Error>(
         to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
         guard !rows.isEmpty else { return try sink(Array("[]\n".utf8)) }
-        let leads = leads
+        let leads = Self.leads(of: columns.map(\.name))
         try TextPieces.write(rows.indices, to: sink) { index, text in
             JSONBytes.append(index == 0 ? "[" : ",\n ", to: &text)
             Self.append(rows[index], leads, to: &text)
@@ -72,16 +71,17 @@ public struct ReportTable: Sendable {
         }
     }
 
-    /// What stands before each value of a JSON object.
-    private var leads: [[UInt8]] {
-        columns.enumerated().map { index, column in
+    /// What stands before each value of a JSON object with members of these names.
+    static func leads(of names: [String]) -> [[UInt8]] {
+        names.enumerated().map { index, name in
             var lead = [UInt8(ascii: index == 0 ? "{" : ",")]
-            JSONBytes.appendString(column.name.utf8, to: &lead)
+            JSONBytes.appendString(name.utf8, to: &lead)
             return lead + [UInt8(ascii: ":")]
         }
     }
 
-    private static func append(
+    /// Appends a row as a JSON object, whose values come behind `leads`.
+    static func append(
         _ row: [ReportValue], _ leads: [[UInt8]], to json: inout [UInt8]
     ) {
         for (lead, value) in zip(leads, row) {

@@ -2,7 +2,7 @@
 enum TextPieces {
     static let newline = UInt8(ascii: "\n")
     /// Text is gathered up to this size before it is handed over.
-    private static let pieceBytes = 1 << 17
+    static let pieceBytes = 1 << 17
 
     /// Calls `append` with each element, and `sink` with what it appended.
     static func write<Element, Failure: Error>(

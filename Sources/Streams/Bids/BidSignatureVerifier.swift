@@ -66,11 +66,14 @@ final class BidSignatureVerifier: @unchecked Sendable {
         guard let network = skadn.member("network")?.string,
             let keys = keys[network.map(\.asciiLowercased)]
         else { return }
+        // A fidelity has one signature: a list without end would cost a check for each element.
+        var found: Set<AdFidelity> = []
         for place in SignedAd.places(of: skadn) {
             let ad = SignedAd(skadn, place)
+            let fidelity = AdFidelity(ad.fidelity)
+            guard found.insert(fidelity).inserted else { continue }
             signatures.append(
-                BidSignature(
-                    bid: bid, fidelity: AdFidelity(ad.fidelity), verdict: ad.verdict(by: keys)))
+                BidSignature(bid: bid, fidelity: fidelity, verdict: ad.verdict(by: keys)))
         }
     }
 }

@@ -1,7 +1,8 @@
-/// A decoded record of the topic `impressions`, other than one of listings. Texts are symbols of the batch.
+/// A decoded record of the topic `impressions`. Texts are symbols of the batch.
 enum ImpressionsEvent {
     case ad(Ad)
     case recommendations(Recommendations)
+    case listings(Listings)
 
     /// What became of one ad, or of one widget.
     struct Ad {

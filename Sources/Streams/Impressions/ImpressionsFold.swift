@@ -30,15 +30,16 @@ public final class ImpressionsFold: WindowedFold {
     public func count(
         _ value: JSONValue, of kind: ImpressionsEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
-        if kind == .listingsViewed {
-            let (seen, requestID) = try listings.decode(value, symbols: &state.effects.symbols)
-            return count(seen, requestID: requestID, at: place)
-        }
         let (event, id) = try decode(value, kind)
-        guard state.admit(self.id(kind, id)) else { return false }
         switch event {
-        case .ad(let ad): add(ad, place)
-        case .recommendations(let recommendations): add(recommendations, place)
+        case .ad(let ad):
+            guard state.admit(self.id(kind, id)) else { return false }
+            add(ad, place)
+        case .recommendations(let recommendations):
+            guard state.admit(self.id(kind, id)) else { return false }
+            add(recommendations, place)
+        case .listings(let seen):
+            return count(seen, requestID: id, at: place)
         }
         return true
     }
@@ -64,9 +65,12 @@ extension ImpressionsFold {
         case .recommendations:
             let decoded = try recommendations.decode(value, symbols: &state.effects.symbols)
             return (.recommendations(decoded.recommendations), decoded.requestID)
-        case .widgetViewed, .listingsViewed:
+        case .widgetViewed:
             let decoded = try WidgetViewDecoder.decode(value, symbols: &state.effects.symbols)
             return (.ad(decoded.ad), decoded.requestID)
+        case .listingsViewed:
+            let decoded = try listings.decode(value, symbols: &state.effects.symbols)
+            return (.listings(decoded.listings), decoded.requestID)
         case .inAppLoaded, .inAppImpression, .inAppHandover, .inAppFailed:
             let decoded = try InAppAdDecoder.decode(
                 value, kind: kind, symbols: &state.effects.symbols)

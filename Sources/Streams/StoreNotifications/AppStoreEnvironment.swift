@@ -20,7 +20,7 @@ public enum AppStoreEnvironment: String, CaseIterable, Sendable {
     }
 
     /// Whether it is on a developer's machine, which signs with a key of its own.
-    var isLocal: Bool { self == .xcode || self == .localTesting }
+    public var isLocal: Bool { self == .xcode || self == .localTesting }
 
     /// The environment of a name; nil for an unknown one.
     init?(_ text: UnsafeRawBufferPointer) {

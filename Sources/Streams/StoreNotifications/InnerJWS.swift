@@ -1,11 +1,17 @@
 /// A JWS within the payload of a notification of version 2.
-enum InnerJWS {
+public enum InnerJWS: CaseIterable, Sendable {
+    /// What was bought.
     case transaction
+    /// How a subscription goes on.
     case renewal
+    /// The app's own purchase.
     case appTransaction
 
+    /// The member of the notification's payload that it stands in.
+    public var holder: StaticString { self == .appTransaction ? "appData" : "data" }
+
     /// The member that holds it.
-    var member: StaticString {
+    public var member: StaticString {
         switch self {
         case .transaction: "signedTransactionInfo"
         case .renewal: "signedRenewalInfo"

@@ -4,12 +4,6 @@ import JSONReader
 /// Apple's "App Store Server Notifications V2": `responseBodyV2DecodedPayload`, and in it
 /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload`.
 extension StoreNotificationDecoder {
-    /// Which app in which environment a payload speaks of.
-    private struct Identity {
-        var bundleID: UnsafeRawBufferPointer
-        var environment: AppStoreEnvironment
-    }
-
     /// Verifies and decodes a body of version 2.
     func notificationV2(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationEvent {
         let member = value.member("signedPayload")
@@ -17,25 +11,22 @@ extension StoreNotificationDecoder {
         let text = faults.text(member, "signedPayload")
         if let rejection = faults.rejection { throw .rejected(rejection) }
         let payload = try outer(text ?? UnsafeRawBufferPointer(start: nil, count: 0))
-        let identity = try identity(of: payload)
-        let data = payload.member("data")
-        let transaction = try inner(data, .transaction, transactionParser, identity)
-        let renewal = try inner(data, .renewal, renewalParser, identity)
-        if payload.member("data") == nil {
-            _ = try inner(
-                payload.member("appData"), .appTransaction, transactionParser, identity)
-        }
+        let environment = try trustedEnvironment(of: payload)
+        let transaction = try inner(payload, .transaction, environment, transactionParser)
+        let renewal = try inner(payload, .renewal, environment, renewalParser)
+        _ = try inner(payload, .appTransaction, environment, transactionParser)
 
-        let uuid = faults.requiredID(payload, "notificationUUID")
-        let type = faults.requiredID(payload, "notificationType")
-        let subtype = faults.optionalText(payload, "subtype")
+        let uuid = faults.requiredID(payload.value, "notificationUUID")
+        let type = faults.requiredID(payload.value, "notificationType")
+        let subtype = faults.optionalText(payload.value, "subtype")
         idBuilder.begin()
         idBuilder.add("appstore.notification.v2")
         idBuilder.add(uuid)
-        let holder = transaction ?? renewal ?? (data == nil ? payload.member("summary") : nil)
+        let summary =
+            payload.value.member("data") == nil ? payload.value.member("summary") : nil
+        let holder = transaction ?? renewal ?? summary
         return StoreNotificationEvent(
-            id: idBuilder.finish(), environment: identity.environment,
-            bundleID: keep(identity.bundleID),
+            id: idBuilder.finish(), environment: environment, bundleID: keep(payload.bundleID),
             effect: effect(
                 type: type, subtype: subtype, transaction,
                 product: holder.flatMap { faults.optionalText($0, "productId") }))
@@ -45,30 +36,31 @@ extension StoreNotificationDecoder {
     /// signatures nobody can verify, and the pipeline allows that, whoever signed it.
     private func outer(
         _ text: UnsafeRawBufferPointer
-    ) throws(NotificationRefusal) -> JSONValue {
-        if trust.allowsUnverified, let payload = unverified(text, by: payloadParser),
-            let environment = Self.environment(of: payload), environment.isLocal,
-            trust.environments.contains(environment)
+    ) throws(NotificationRefusal) -> AppStorePayload {
+        if trust.allowsUnverified,
+            let payload = unverified(text, of: .notification, by: payloadParser),
+            trust.allowsUnverified(payload.environment)
         {
             return payload
         }
-        return try verified(text, "signedPayload", by: payloadParser)
+        return try verified(text, "signedPayload", of: .notification, by: payloadParser)
     }
 
     /// The payload of a JWS that nobody vouches for; nil when the text is none.
-    private func unverified(_ text: UnsafeRawBufferPointer, by parser: JSONParser) -> JSONValue? {
+    private func unverified(
+        _ text: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind, by parser: JSONParser
+    ) -> AppStorePayload? {
         guard let bytes = AppStoreJWS.unverifiedPayload(of: text),
             let payload = bytes.withUnsafeBytes({ try? parser.parse($0) }), payload.isObject
         else { return nil }
-        return payload
+        return AppStorePayload(payload, of: kind)
     }
 
-    /// The payload of a JWS that holds at the instant at which its member `signedAt` says that it was
-    /// signed.
+    /// The payload of a JWS that holds at the instant at which it says that it was signed.
     private func verified(
-        _ text: UnsafeRawBufferPointer, _ member: StaticString, by parser: JSONParser,
-        signedAt: StaticString = "signedDate"
-    ) throws(NotificationRefusal) -> JSONValue {
+        _ text: UnsafeRawBufferPointer, _ member: StaticString, of kind: AppStorePayload.Kind,
+        by parser: JSONParser
+    ) throws(NotificationRefusal) -> AppStorePayload {
         let jws: AppStoreJWS
         do {
             jws = try AppStoreJWS(text)
@@ -76,10 +68,11 @@ extension StoreNotificationDecoder {
             throw .untrusted(member, error.words)
         }
         let parsed = jws.payload.withUnsafeBytes { try? parser.parse($0) }
-        guard let payload = parsed, payload.isObject else {
+        guard let value = parsed, value.isObject else {
             throw .untrusted(member, "its payload is no JSON object")
         }
-        guard case .exact(let signedAt)? = payload.member(signedAt)?.number?.asInteger else {
+        let payload = AppStorePayload(value, of: kind)
+        guard let signedAt = payload.signedAtMilliseconds else {
             throw .untrusted(member, "its payload has no signedDate")
         }
         do {
@@ -90,72 +83,54 @@ extension StoreNotificationDecoder {
         return payload
     }
 
-    private func identity(of payload: JSONValue) throws(NotificationRefusal) -> Identity {
-        guard let holder = Self.holder(of: payload) else {
+    /// The environment of a payload that speaks of an app that counts.
+    private func trustedEnvironment(
+        of payload: AppStorePayload
+    ) throws(NotificationRefusal) -> AppStoreEnvironment {
+        guard payload.holder != nil else {
             throw .untrusted("signedPayload", "its payload speaks of no app")
         }
-        guard let bundleID = holder.member("bundleId")?.string, let app = trust.app(bundleID) else {
+        guard let bundleID = payload.bundleID, let app = trust.app(bundleID) else {
             throw .untrusted("bundleId", "is none of the configured bundles")
         }
-        let environment = Self.environment(of: payload)
-        guard let environment, trust.environments.contains(environment) else {
+        guard let environment = payload.environment, trust.environments.contains(environment)
+        else {
             throw .untrusted("environment", "is none that the pipeline allows")
         }
         if environment == .production, let appAppleID = app.appAppleID,
-            FieldFaults.identifier(holder.member("appAppleId")) != appAppleID
+            payload.appAppleID != appAppleID
         {
             throw .untrusted("appAppleId", "is not the app id that is configured for the bundle")
         }
-        return Identity(bundleID: bundleID, environment: environment)
+        return environment
     }
 
-    /// The member that says of which app a payload speaks.
-    private static func holder(of payload: JSONValue) -> JSONValue? {
-        payload.member("data") ?? payload.member("summary")
-            ?? payload.member("externalPurchaseToken") ?? payload.member("appData")
-    }
-
-    private static func environment(of payload: JSONValue) -> AppStoreEnvironment? {
-        if payload.member("data") == nil, payload.member("summary") == nil,
-            let token = payload.member("externalPurchaseToken")
-        {
-            return environment(ofToken: token)
-        }
-        return holder(of: payload)?.member("environment")?.string
-            .flatMap { AppStoreEnvironment($0) }
-    }
-
-    private static func environment(ofToken token: JSONValue) -> AppStoreEnvironment {
-        let id = token.member("externalPurchaseId")?.string
-        let isSandbox = id.map { $0.prefix(7).elementsEqual("SANDBOX".utf8) } ?? false
-        return isSandbox ? .sandbox : .production
-    }
-
-    /// A JWS within the payload; nil when there is none.
+    /// The payload of a JWS within the notification; nil when there is none.
     private func inner(
-        _ holder: JSONValue?, _ kind: InnerJWS, _ parser: JSONParser, _ identity: Identity
+        _ notification: AppStorePayload, _ kind: InnerJWS, _ environment: AppStoreEnvironment,
+        _ parser: JSONParser
     ) throws(NotificationRefusal) -> JSONValue? {
         let member = kind.member
-        guard let value = holder?.member(member) else { return nil }
+        guard let value = notification.jws(kind) else { return nil }
         guard let text = value.string else {
             throw .untrusted(member, AppStoreFault.notAJWS.words)
         }
-        let payload: JSONValue
-        if identity.environment.isLocal {
-            guard let read = unverified(text, by: parser) else {
+        let payload: AppStorePayload
+        if environment.isLocal {
+            guard let read = unverified(text, of: .inner(kind), by: parser) else {
                 throw .untrusted(member, AppStoreFault.notAJWS.words)
             }
             payload = read
         } else {
-            payload = try verified(text, member, by: parser, signedAt: kind.signedAt)
+            payload = try verified(text, member, of: .inner(kind), by: parser)
         }
-        let bundleID = payload.member("bundleId")
-        guard bundleID?.string?.equals(identity.bundleID) ?? (bundleID == nil && !kind.namesBundle)
-        else { throw .untrusted(member, "is not of the notification's bundle") }
-        guard
-            payload.member(kind.environment)?.string?.equals(identity.environment.name) == true
-        else { throw .untrusted(member, "is not of the notification's environment") }
-        return payload
+        guard payload.isOfBundle(of: notification) else {
+            throw .untrusted(member, "is not of the notification's bundle")
+        }
+        guard payload.environment == environment else {
+            throw .untrusted(member, "is not of the notification's environment")
+        }
+        return payload.value
     }
 }
 

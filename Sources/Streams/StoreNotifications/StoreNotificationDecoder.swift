@@ -113,11 +113,16 @@ public final class StoreNotificationDecoder: @unchecked Sendable {
         members.lazy.compactMap { $0 }.first { $0.string?.isEmpty != true }?.string
     }
 
-    /// Adds an id that may be absent to the record's.
+    /// Adds an id that may be absent to the record's; its kind comes first, because eight letters are
+    /// the bytes of a number too.
     func addToID(_ transactionID: TransactionID?) {
         switch transactionID {
-        case .number(let number)?: idBuilder.add(number)
-        case .text(let text)?: text.withUnsafeBytes { idBuilder.add($0) }
+        case .number(let number)?:
+            idBuilder.add("number")
+            idBuilder.add(number)
+        case .text(let text)?:
+            idBuilder.add("text")
+            text.withUnsafeBytes { idBuilder.add($0) }
         case nil: idBuilder.add("")
         }
     }

@@ -55,6 +55,11 @@ public struct StoreNotificationTrust: Sendable {
         self.verifier = verifier
     }
 
+    /// Whether what comes from an environment counts, whoever signed it.
+    func allowsUnverified(_ environment: AppStoreEnvironment?) -> Bool {
+        environment.map { $0.isLocal && environments.contains($0) } ?? false
+    }
+
     /// The app of a bundle id; nil for one that is not configured.
     func app(_ bundleID: UnsafeRawBufferPointer) -> App? { apps[Array(bundleID)] }
 }

@@ -20,8 +20,8 @@ public final class StoreNotificationsFold: StreamFold {
     public internal(set) var effects: FoldEffects
     /// What the batch adds to `store-notifications`.
     public private(set) var notifications = DeltaTable<StoreNotificationsKey>()
-    /// What reversals take from the sums of `store-notifications`. It is stored after what the batch
-    /// adds: a sum that would overflow before a reversal overflows in whatever batches they come.
+    /// What reversals take from the sums of `store-notifications`; apart from what the batch adds, since
+    /// the two of them only together say how far a sum may have gone in either direction.
     public private(set) var takenBack = DeltaTable<StoreNotificationsKey>()
     /// The ids that the batch accepted.
     public private(set) var admitted: [Int32: Set<RecordID>] = [:]

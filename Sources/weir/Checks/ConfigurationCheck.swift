@@ -26,7 +26,7 @@ extension CheckReport {
             let partners = try directory.partners().count
             note(
                 right:
-                    "configuration \(directory.path): \(streams.joined(separator: ", ")), \(models) conversion models, "
+                    "configuration \(directory.path): \(streams.joined(separator: ", ")), "
                     + "\(models) conversion models, \(partners) partners")
             for collision in catalog.suffixCollisions { note(doubtful: collision.words) }
         } catch {

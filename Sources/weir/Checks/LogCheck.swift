@@ -2,7 +2,7 @@ import EventLog
 
 extension CheckReport {
     /// Compares the topics of the log with those that are described.
-    mutating func check(_ log: EmbeddedLog, against directory: TopicDirectory) throws(LogError) {
+    mutating func check(_ log: any LogBackend, against directory: TopicDirectory) throws(LogError) {
         let topics = try log.topics()
         note(right: "log \(log.address): \(topics.count) topics")
         let described: [DescribedTopic]

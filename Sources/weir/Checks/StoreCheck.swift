@@ -17,7 +17,7 @@ struct StoreCheck {
     }
 
     /// Opens the store and compares it with the log, where there is one.
-    func run(_ log: EmbeddedLog?, topic configured: String?, into report: inout CheckReport) {
+    func run(_ log: (any LogBackend)?, topic configured: String?, into report: inout CheckReport) {
         do {
             let reader = try StoreReader(path: path)
             guard reader.stream == stream else {
@@ -50,7 +50,7 @@ struct StoreCheck {
     }
 
     private func faults(
-        _ topic: String, _ identity: String, _ states: [PartitionState], _ log: EmbeddedLog
+        _ topic: String, _ identity: String, _ states: [PartitionState], _ log: any LogBackend
     ) throws -> [String] {
         guard let description = try log.topics().first(where: { $0.name == topic }) else {
             return [

@@ -47,7 +47,7 @@ struct CheckCommand: ParsableCommand {
 
     /// Opens the log and checks its topics; nil when it cannot be read. A log that nobody named and
     /// nobody has written to need not be there.
-    private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> EmbeddedLog? {
+    private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> (any LogBackend)? {
         let environment = Environment()
         do {
             let log = try self.log.open(.existing, dataDirectories: data.directories)

@@ -30,7 +30,7 @@ struct DemoCommand: ParsableCommand {
             throw CommandError.failure(
                 "\(directory) holds a log already: give --data an empty directory")
         }
-        guard let log = try address.openEmbedded(mode: .create) else { return }
+        let log = try LogOptions.open(address, .create)
         for topic in try topics.directory.topics() {
             try log.createTopic(topic.name, partitionCount: topic.partitionCount)
         }

@@ -20,21 +20,6 @@ struct ExportCommand: ParsableCommand {
         case postbacks
     }
 
-    /// How an export is written.
-    enum Format: String, CaseIterable {
-        /// RFC 4180.
-        case csv
-        /// An object a line.
-        case ndjson
-
-        var dumpFormat: DumpFormat {
-            switch self {
-            case .csv: .csv
-            case .ndjson: .ndjson
-            }
-        }
-    }
-
     @Argument(help: "What to export: postbacks.")
     var subject: Subject
     @Option(
@@ -54,24 +39,34 @@ struct ExportCommand: ParsableCommand {
     var format: String?
 
     func run() throws {
-        let format = try Environment().format(format, default: Format.csv)
-        let export = try StoreSet(directories: data.directories).export(
-            query(), catalog: pipelines.catalog())
+        let format = try Environment().format(format, default: ExportFormat.csv)
         let output = BufferedOutput()
-        try export.table.write(as: format.dumpFormat) { (piece) throws(CommandError) in
-            try output.write(piece)
-        }
+        let written = try StoreSet(directories: data.directories).export(
+            query(), catalog: pipelines.catalog(), as: format, to: output.write)
         try output.flush()
-        if export.omissions.adAttributionKit > 0 {
-            Notice.write(
-                "\(export.omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
+        let words = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
+        for notice in words { Notice.write(notice) }
+    }
+
+    /// What is to be said of the rows that are not there.
+    func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {
+        var notices: [String] = []
+        if omissions.adAttributionKit > 0 {
+            notices.append(
+                "\(omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
                     + "the profile has no columns for them")
         }
-        if export.table.rows.isEmpty {
-            Notice.write(
+        if omissions.otherTimes > 0 {
+            notices.append(
+                "\(omissions.otherTimes) postbacks are left out: they did not arrive in the time "
+                    + "that --since and --until ask for")
+        }
+        if isEmpty, notices.isEmpty {
+            notices.append(
                 "no postback was decoded for a partner: exports hold what partners of "
                     + "\(pipelines.directory.path)/partners got")
         }
+        return notices
     }
 
     /// The question that the options ask.

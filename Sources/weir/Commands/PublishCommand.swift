@@ -38,7 +38,7 @@ struct PublishCommand: ParsableCommand {
     }
 
     /// The log; a new one only for a topic that can be created there.
-    private func openLog() throws -> EmbeddedLog {
+    private func openLog() throws -> any LogBackend {
         do {
             return try log.open(.existing, dataDirectories: data.directories)
         } catch LogError.noLog(let address) {
@@ -47,7 +47,7 @@ struct PublishCommand: ParsableCommand {
         }
     }
 
-    private func existingTopic(in log: EmbeddedLog) throws -> TopicDescription {
+    private func existingTopic(in log: any LogBackend) throws -> TopicDescription {
         if let found = try log.topics().first(where: { $0.name == topic }) { return found }
         let described = try topics.directory.topic(topic, missingFrom: log.address)
         try log.createTopic(topic, partitionCount: described.partitionCount)

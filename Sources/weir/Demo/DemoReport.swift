@@ -7,7 +7,7 @@ import Pipelines
 struct DemoReport {
     let directory: String
     let pipelines: PipelineDirectory
-    let log: EmbeddedLog
+    let log: any LogBackend
 
     func write(to output: BufferedOutput) throws {
         try writeFunnel(to: output)

@@ -1,26 +1,34 @@
 import ArgumentParser
 import EventLog
+import KafkaLog
+import Logging
+import Pipelines
 
 /// Where the event log is.
 struct LogOptions: ParsableArguments {
     @Option(
-        help: "The event log: sqlite:PATH (WEIR_LOG; default: sqlite:DATA/log.sqlite).")
+        help: ArgumentHelp(
+            "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT] (WEIR_LOG; default: sqlite:DATA/log.sqlite).",
+            discussion: "How to reach Kafka stands in kafka.yaml of WEIR_PIPELINES."))
     var log: String?
 
     /// Opens the log.
     func open(
         _ mode: EmbeddedLog.Mode, dataDirectories: [String]
-    ) throws -> EmbeddedLog {
+    ) throws -> any LogBackend {
         let text = Environment().log(log, dataDirectories: dataDirectories)
         return try Self.open(LogAddress(text), mode)
     }
 
-    static func open(_ address: LogAddress, _ mode: EmbeddedLog.Mode) throws -> EmbeddedLog {
-        guard let log = try address.openEmbedded(mode: mode) else {
-            throw CommandError.failure(
-                "\(address) is Kafka, and this build reads the embedded log only: "
-                    + "give --log sqlite:PATH")
+    static func open(_ address: LogAddress, _ mode: EmbeddedLog.Mode) throws -> any LogBackend {
+        var logger = Logger(label: "weir")
+        logger.logLevel = .warning
+        return try address.open(mode, logger: logger) { brokers in
+            let directory = PipelineDirectory(Environment().pipelines(nil))
+            let kafka = directory.exists ? try directory.kafka() : KafkaFile()
+            return try KafkaSettings(
+                brokers: brokers, written: kafka.settings,
+                memoryBytes: kafka.memoryMebibytes << 20)
         }
-        return log
     }
 }

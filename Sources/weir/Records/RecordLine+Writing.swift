@@ -47,7 +47,7 @@ extension RecordLine {
     private static func appendHeaders(
         _ headers: RecordHeaders, isMasked: Bool, to line: inout [UInt8]
     ) {
-        guard !headers.encoded.isEmpty || isMasked else { return }
+        guard !headers.isEmpty || isMasked else { return }
         JSONBytes.append(",\"headers\":{", to: &line)
         var isFirst = true
         headers.forEach { name, value in

@@ -16,13 +16,16 @@ struct SecretMask {
     ]
     /// What a text that is no JSON may not contain; lower case.
     private static let secretWords = ["password", "receipt", "\\u"].map { Array($0.utf8) }
+    /// Members that a notification of version 1 has, and hardly anything else has both.
+    private static let notificationNames: [StaticString] = ["password", "notification_type"]
+    /// Topics all of whose records are masked, whatever they are.
     private static let topics = ["store-notifications", "store-notifications.dlq"]
     private static let typePrefix = "appstore."
 
     private let isOfTopic: Bool
 
-    /// Masks the records of a topic: all of them when it carries notifications, else those that say
-    /// that they are one.
+    /// Masks the records of a topic: all of them when it has the name of that of notifications, which
+    /// configuration can change; else those that say that they are one, and those that look like one.
     init(topic: String) {
         isOfTopic = Self.topics.contains(topic)
     }
@@ -31,8 +34,43 @@ struct SecretMask {
     func masked(_ record: RecordView) -> [UInt8]? {
         guard let value = record.value else { return nil }
         let type = record.headers.first(named: "ce_type")
-        guard isOfTopic || type?.starts(with: Self.typePrefix.utf8) == true else { return nil }
+        guard
+            isOfTopic || type?.starts(with: Self.typePrefix.utf8) == true
+                || Self.looksLikeNotification(value)
+        else { return nil }
         return Self.masked(value)
+    }
+
+    /// Whether a value names all that tells a notification of version 1, be it JSON or a part of it,
+    /// or JSON within a string.
+    private static func looksLikeNotification(_ value: UnsafeRawBufferPointer) -> Bool {
+        if notificationNames.allSatisfy({ contains(value, $0) }) { return true }
+        // An escape may stand for a letter of a name.
+        guard contains(value, "\\u"), isWholeJSON(value) else { return false }
+        var scanner = JSONScanner(value)
+        var missing = notificationNames
+        while !missing.isEmpty, scanner.skipToString() {
+            guard let string = try? scanner.skipValue() else { break }
+            guard scanner.skipToMemberValue() else { continue }
+            let strings = scanner
+            missing.removeAll { strings.isString(string, $0) }
+        }
+        return missing.isEmpty
+    }
+
+    private static func contains(
+        _ bytes: UnsafeRawBufferPointer, _ word: StaticString
+    ) -> Bool {
+        let word = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+        return bytes.firstRange(of: word) != nil
+    }
+
+    private static func isWholeJSON(_ value: UnsafeRawBufferPointer) -> Bool {
+        var scanner = JSONScanner(value)
+        scanner.skipSpace()
+        guard (try? scanner.skipValue()) != nil else { return false }
+        scanner.skipSpace()
+        return scanner.isAtEnd && RecordLine.isUTF8(value)
     }
 
     /// A value with its secrets hidden; nil when there is nothing to hide.
@@ -40,11 +78,7 @@ struct SecretMask {
     /// Everything else stays as it is, byte for byte. A text that is no JSON is hidden as a whole when
     /// a secret may be in it.
     static func masked(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
-        var scanner = JSONScanner(value)
-        scanner.skipSpace()
-        let isJSON = (try? scanner.skipValue()) != nil
-        scanner.skipSpace()
-        guard isJSON, scanner.isAtEnd, RecordLine.isUTF8(value) else {
+        guard isWholeJSON(value) else {
             return mayHoldSecret(value) ? Array("***".utf8) : nil
         }
         return maskedJSON(value)

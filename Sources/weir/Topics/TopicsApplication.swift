@@ -8,7 +8,7 @@ struct TopicsApplication {
     private(set) var differing: [String] = []
 
     /// Creates the topics that are not there, and compares the others.
-    init(_ described: [DescribedTopic], to log: EmbeddedLog) throws(LogError) {
+    init(_ described: [DescribedTopic], to log: any LogBackend) throws(LogError) {
         for topic in described {
             let created = try log.createTopic(topic.name, partitionCount: topic.partitionCount)
             let found = try log.topics().first { $0.name == topic.name }

@@ -17,7 +17,7 @@ struct TopicsReport {
     /// The topics of the log, by name.
     let entries: [Entry]
 
-    init(_ log: EmbeddedLog, _ described: [DescribedTopic]) throws(LogError) {
+    init(_ log: any LogBackend, _ described: [DescribedTopic]) throws(LogError) {
         var entries: [Entry] = []
         for topic in try log.topics() {
             let bounds = try log.reader(topic: topic.name).bounds()

@@ -25,7 +25,9 @@ final class DocumentVerifier {
         catalogKeys: [String: [VerificationKey]] = [:],
         notifications: NotificationTrust = NotificationTrust(), isRelayed: Bool = false
     ) throws(CommandError) {
-        guard let parser = JSONParser(), let payloadParser = JSONParser() else {
+        guard let parser = JSONParser(), let payloadParser = JSONParser(),
+            let innerParser = JSONParser()
+        else {
             throw .failure("no memory for a JSON parser")
         }
         self.trustedKeys = trustedKeys
@@ -33,7 +35,8 @@ final class DocumentVerifier {
         self.catalogKeys = catalogKeys
         self.isRelayed = isRelayed
         self.parser = parser
-        self.notifications = NotificationReading(trust: notifications, parser: payloadParser)
+        self.notifications = NotificationReading(
+            trust: notifications, parser: payloadParser, innerParser: innerParser)
     }
 
     /// Says what a document is and whether its signature holds.

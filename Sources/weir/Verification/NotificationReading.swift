@@ -7,10 +7,13 @@ struct NotificationReading {
     private let trust: NotificationTrust
     /// For payloads, one at a time.
     private let parser: JSONParser
+    /// For those within a payload that is still in use.
+    private let innerParser: JSONParser
 
-    init(trust: NotificationTrust, parser: JSONParser) {
+    init(trust: NotificationTrust, parser: JSONParser, innerParser: JSONParser) {
         self.trust = trust
         self.parser = parser
+        self.innerParser = innerParser
     }
 
     /// The body of version 2: a finding for the notification and one for each JWS in it.
@@ -25,33 +28,30 @@ struct NotificationReading {
             return SignedDocument(title: title, findings: [.rejected(rejection)])
         }
         var seen: Set<String> = ["signedPayload"]
-        return document(text, unsigned: SignedField.members(of: body, notIn: &seen))
+        return document(
+            text, of: .notification, unsigned: SignedField.members(of: body, notIn: &seen))
     }
 
     /// A JWS that stands alone: a notification, a transaction, or what else the App Store signs.
     func document(
-        _ jws: UnsafeRawBufferPointer, unsigned: [SignedField] = []
+        _ jws: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind? = nil,
+        unsigned: [SignedField] = []
     ) -> SignedDocument {
-        var outer = read(jws, part: "notification")
-        outer.judgement.unsigned = unsigned
-        guard outer.isNotification else {
-            outer.judgement.part = nil
-            return SignedDocument(title: "App Store JWS", findings: [.judged(outer.judgement)])
+        var (judgement, payload) = read(jws, of: kind, part: "notification", by: parser)
+        judgement.unsigned = unsigned
+        guard let payload, case .notification = kind ?? Self.kind(of: payload.value) else {
+            judgement.part = kind.map { _ in "notification" }
+            let title = kind.map { _ in SignedDocumentKind.notificationV2.title }
+            return SignedDocument(
+                title: title ?? "App Store JWS", findings: [.judged(judgement)])
         }
-        if outer.judgement.verdict == .valid {
-            outer.judgement.note = trust.note(on: outer.identity)
-        }
-        let inner = outer.inner.map { part in
-            var found = part.text.withUnsafeBytes { read($0, part: part.name) }
-            if found.judgement.verdict == .valid {
-                found.judgement.note = Self.note(
-                    on: found.identity, of: part.name, within: outer.identity)
-            }
-            return SignedDocument.Finding.judged(found.judgement)
+        judgement.note = note(on: payload, judgement.verdict)
+        let inner = InnerJWS.allCases.compactMap { kind in
+            payload.jws(kind).map { judged($0, kind, within: payload) }
         }
         return SignedDocument(
             title: SignedDocumentKind.notificationV2.title,
-            findings: [.judged(outer.judgement)] + inner)
+            findings: ([judgement] + inner).map { .judged($0) })
     }
 
     /// The body of version 1, in which nothing is signed.
@@ -80,90 +80,79 @@ struct NotificationReading {
             ])
     }
 
-    /// What is known of one JWS.
-    fileprivate struct Read {
-        var judgement: SignedDocument.Judgement
-        var isNotification = false
-        var identity = NotificationIdentity()
-        var inner: [(name: String, text: [UInt8])] = []
+    /// What a JWS is that stands alone.
+    private static func kind(of payload: JSONValue) -> AppStorePayload.Kind {
+        if payload.member("notificationType") != nil { return .notification }
+        return .inner(payload.member("receiptType") != nil ? .appTransaction : .transaction)
     }
 
-    private func read(_ text: UnsafeRawBufferPointer, part: String) -> Read {
-        var read = Read(
-            judgement: SignedDocument.Judgement(
-                verdict: .invalid, part: part, signed: [], unsigned: []))
+    /// Judges a JWS; its payload, when it has one, stays valid until the parser reads the next.
+    private func read(
+        _ text: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind?, part: String,
+        by parser: JSONParser
+    ) -> (judgement: SignedDocument.Judgement, payload: AppStorePayload?) {
+        var judgement = SignedDocument.Judgement(
+            verdict: .invalid, part: part, signed: [], unsigned: [])
+        let value = AppStoreJWS.unverifiedPayload(of: text).flatMap { bytes in
+            bytes.withUnsafeBytes { try? parser.parse($0) }
+        }
+        let payload = value.flatMap { value in
+            value.isObject ? AppStorePayload(value, of: kind ?? Self.kind(of: value)) : nil
+        }
+        if let payload { judgement.signed = Self.fields(of: payload) }
         do throws(AppStoreFault) {
             let jws = try AppStoreJWS(text)
-            read.judgement.certificates = trust.verifier.certificates(of: jws)
-            guard let payload = jws.payload.withUnsafeBytes({ try? parser.parse($0) }),
-                payload.isObject
-            else {
-                read.judgement.reason = "its payload is no JSON object"
-                return read
+            judgement.certificates = trust.verifier.certificates(of: jws)
+            if let signedAt = payload?.signedAtMilliseconds {
+                try trust.verifier.verify(jws, signedAtMilliseconds: signedAt)
+                judgement.verdict = .valid
+            } else {
+                judgement.reason =
+                    payload == nil
+                    ? "its payload is no JSON object" : "its payload has no signedDate"
             }
-            read.note(payload)
-            // An app transaction has no signedDate: it is judged at its creation.
-            let instant = payload.member("signedDate") ?? payload.member("receiptCreationDate")
-            guard case .exact(let signedAt)? = instant?.number?.asInteger else {
-                read.judgement.reason = "its payload has no signedDate"
-                return read
-            }
-            try trust.verifier.verify(jws, signedAtMilliseconds: signedAt)
-            read.judgement.verdict = .valid
         } catch {
-            read.judgement.reason = error.words.description
+            judgement.reason = error.words.description
         }
-        return read
+        return (judgement, payload)
     }
 
-    private static func note(
-        on inner: NotificationIdentity, of member: String, within outer: NotificationIdentity
-    ) -> String? {
-        // Renewals name no bundle.
-        let needsBundle = inner.bundleID != nil || member != "signedRenewalInfo"
-        if needsBundle, inner.bundleID != outer.bundleID {
-            return "weir-store-notifications counts it as untrusted: not of this bundle"
-        }
-        if inner.environment != outer.environment {
-            return "weir-store-notifications counts it as untrusted: not of this environment"
-        }
-        return nil
-    }
-}
-
-extension NotificationReading.Read {
-    /// The members that hold a JWS of their own.
-    private static let signedMembers: [StaticString] = [
-        "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
-    ]
-
-    fileprivate mutating func note(_ payload: JSONValue) {
-        isNotification = payload.member("notificationType") != nil
-        let token = payload.member("externalPurchaseToken")
-        let named = payload.member("data") ?? payload.member("summary") ?? token
-        let holder = named ?? payload.member("appData") ?? payload
-        identity.bundleID = Self.text(holder.member("bundleId"))
-        // App transactions say receiptType.
-        identity.environment = Self.text(
-            holder.member("environment") ?? holder.member("receiptType"))
-        if case .exact(let id)? = holder.member("appAppleId")?.number?.asInteger {
-            identity.appAppleID = id
-        }
-        if identity.environment == nil, let id = Self.text(token?.member("externalPurchaseId")) {
-            identity.environment = id.hasPrefix("SANDBOX") ? "Sandbox" : "Production"
-        }
-        for name in Self.signedMembers {
-            guard let jws = holder.member(name)?.string else { continue }
-            inner.append((name.description, Array(jws)))
-        }
-        let names = Self.signedMembers.map(\.description)
-        judgement.signed = SignedField.leaves(of: payload).map { field in
-            names.contains { field.name.hasSuffix($0) }
+    /// The fields of a payload; a JWS within a notification is judged by itself.
+    private static func fields(of payload: AppStorePayload) -> [SignedField] {
+        let names = InnerJWS.allCases.filter { payload.jws($0)?.string != nil }
+            .map { "\($0.holder).\($0.member)" }
+        return SignedField.leaves(of: payload.value).map { field in
+            names.contains(field.name)
                 ? SignedField(name: field.name, value: "(a JWS of its own, see there)") : field
         }
     }
 
-    private static func text(_ value: JSONValue?) -> String? {
-        value?.string.map { String(decoding: $0, as: UTF8.self) }
+    /// Judges a JWS within a notification.
+    private func judged(
+        _ jws: JSONValue, _ kind: InnerJWS, within notification: AppStorePayload
+    ) -> SignedDocument.Judgement {
+        let text = jws.string ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        var (judgement, payload) = read(
+            text, of: .inner(kind), part: kind.member.description, by: innerParser)
+        let isCounted = trust.allowsUnverified(notification.environment)
+        guard let payload, judgement.verdict == .valid || isCounted else { return judgement }
+        if !payload.isOfBundle(of: notification) {
+            judgement.note = NotificationTrust.untrusted("not of this bundle")
+        } else if payload.environment != notification.environment {
+            judgement.note = NotificationTrust.untrusted("not of this environment")
+        } else if judgement.verdict != .valid {
+            judgement.note = Self.countedAllTheSame
+        }
+        return judgement
     }
+
+    private func note(on payload: AppStorePayload, _ verdict: Verdict) -> String? {
+        if verdict == .valid { return trust.note(on: payload) }
+        guard trust.allowsUnverified(payload.environment) else { return nil }
+        return trust.note(on: payload) ?? Self.countedAllTheSame
+    }
+
+    private static let countedAllTheSame =
+        "weir-store-notifications counts it all the same: store-notifications.yaml allows its "
+        + "environment, whose signatures nobody can verify"
 }

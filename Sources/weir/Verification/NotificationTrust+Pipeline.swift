@@ -1,5 +1,6 @@
 import Attestation
 import Pipelines
+import Streams
 import Worker
 
 extension NotificationTrust {
@@ -17,6 +18,6 @@ extension NotificationTrust {
                     bundleID: $0.bundleID, appAppleID: $0.appAppleID,
                     sharedSecrets: $0.sharedSecrets)
             },
-            environments: Set(pipeline.environments.map(\.rawValue)))
+            environments: Set(pipeline.environments.map { AppStoreEnvironment($0) }))
     }
 }

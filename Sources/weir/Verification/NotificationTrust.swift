@@ -1,5 +1,6 @@
 import Attestation
 import Crypto
+import Streams
 
 /// Whose store notifications count, as `store-notifications.yaml` says it.
 struct NotificationTrust {
@@ -14,7 +15,7 @@ struct NotificationTrust {
     let verifier: AppStoreVerifier
     /// nil: there is no configuration to go by.
     private let apps: [App]?
-    private let environments: Set<String>
+    private let environments: Set<AppStoreEnvironment>
 
     /// Trusts Apple's root alone and knows no app.
     init() {
@@ -23,28 +24,33 @@ struct NotificationTrust {
 
     /// Trusts roots, apps and environments; with nil for the apps neither those nor the environments
     /// are judged.
-    init(roots: [AppStoreRoot], apps: [App]?, environments: Set<String>) {
+    init(roots: [AppStoreRoot], apps: [App]?, environments: Set<AppStoreEnvironment>) {
         verifier = AppStoreVerifier(roots: roots)
         self.apps = apps
         self.environments = environments
     }
 
-    /// What is to be said of the identity of a notification whose signature holds; nil when a worker
+    /// Whether a worker counts what comes from an environment whoever signed it.
+    func allowsUnverified(_ environment: AppStoreEnvironment?) -> Bool {
+        environment.map { $0.isLocal && environments.contains($0) } ?? false
+    }
+
+    /// What is to be said of a notification whose signature holds, or is not asked for; nil when a worker
     /// counts it.
-    func note(on identity: NotificationIdentity) -> String? {
+    func note(on payload: AppStorePayload) -> String? {
         guard let apps else {
             return "bundle and environment are not judged: there is no store-notifications.yaml"
         }
-        let found = apps.first { $0.bundleID.utf8.elementsEqual((identity.bundleID ?? "").utf8) }
-        guard let app = found else {
-            return untrusted("its bundle is none of the apps of store-notifications.yaml")
+        let bundleID = payload.bundleID.map(Array.init) ?? []
+        guard let app = apps.first(where: { $0.bundleID.utf8.elementsEqual(bundleID) }) else {
+            return Self.untrusted("its bundle is none of the apps of store-notifications.yaml")
         }
-        guard let environment = identity.environment, environments.contains(environment) else {
-            return untrusted("its environment is none that store-notifications.yaml allows")
+        guard let environment = payload.environment, environments.contains(environment) else {
+            return Self.untrusted("its environment is none that store-notifications.yaml allows")
         }
-        guard environment == "Production", let appAppleID = app.appAppleID else { return nil }
-        return appAppleID == identity.appAppleID
-            ? nil : untrusted("appAppleId is not the app_apple_id of its bundle")
+        guard environment == .production, let appAppleID = app.appAppleID else { return nil }
+        return appAppleID == payload.appAppleID
+            ? nil : Self.untrusted("appAppleId is not the app_apple_id of its bundle")
     }
 
     /// What a password of version 1 is worth.
@@ -74,14 +80,8 @@ struct NotificationTrust {
             : (.valid, carried + "is one of its bundle in store-notifications.yaml")
     }
 
-    private func untrusted(_ words: String) -> String {
+    /// Words on what a worker does not trust, and why.
+    static func untrusted(_ words: String) -> String {
         "weir-store-notifications counts it as untrusted: \(words)"
     }
-}
-
-/// Which app in which environment a payload speaks of; nil for what it does not say.
-struct NotificationIdentity {
-    var bundleID: String?
-    var environment: String?
-    var appAppleID: Int64?
 }

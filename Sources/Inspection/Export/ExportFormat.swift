@@ -1,0 +1,14 @@
+/// How an export is written: a row after the other, as they are read.
+public enum ExportFormat: String, CaseIterable, Sendable {
+    /// RFC 4180.
+    case csv
+    /// An object a line.
+    case ndjson
+
+    var lines: ReportLines.Format {
+        switch self {
+        case .csv: .csv
+        case .ndjson: .ndjson
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import CRdKafka
+import Logging
+import Synchronization
+
+/// What librdkafka calls back with: log lines and errors, partitions that come and go, and what became
+/// of published records.
+///
+/// `@unchecked Sendable`: log lines and errors come on threads of librdkafka's own, and touch only the
+/// logger and the atomic flag; all else happens on the thread that polls.
+final class KafkaEvents: @unchecked Sendable {
+    /// Partitions that the group gives to this member or takes from it.
+    struct Rebalance {
+        var isAssignment: Bool
+        var partitions: [Int32]
+    }
+
+    let logger: Logger
+    /// Partitions that came or went, and were not dealt with yet.
+    var rebalances: [Rebalance] = []
+    /// True once the consumer closes: what is revoked is then given up at once.
+    var isClosing = false
+    /// The records that are being published.
+    var deliveries = KafkaDeliveries()
+    private let failed = Atomic<Bool>(false)
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// True when librdkafka said that something is wrong for good.
+    var hasFailed: Bool { failed.load(ordering: .relaxed) }
+
+    static func of(_ handle: OpaquePointer?) -> KafkaEvents? {
+        rd_kafka_opaque(handle).map(of)
+    }
+
+    static func of(_ opaque: UnsafeMutableRawPointer) -> KafkaEvents {
+        Unmanaged<KafkaEvents>.fromOpaque(opaque).takeUnretainedValue()
+    }
+
+    /// Has a configuration's client call back.
+    static func listen(_ configuration: OpaquePointer, isConsumer: Bool) {
+        rd_kafka_conf_set_log_cb(configuration) { handle, level, facility, line in
+            guard let handle, let facility, let line else { return }
+            KafkaEvents.of(handle)?.log(
+                level, String(cString: facility), String(cString: line))
+        }
+        rd_kafka_conf_set_error_cb(configuration) { handle, code, words, opaque in
+            guard let opaque else { return }
+            KafkaEvents.of(opaque).fail(rd_kafka_resp_err_t(code), words)
+        }
+        if isConsumer {
+            rd_kafka_conf_set_rebalance_cb(configuration) { handle, code, partitions, opaque in
+                guard let handle, let partitions, let opaque else { return }
+                KafkaEvents.of(opaque).rebalance(handle, code, partitions)
+            }
+        } else {
+            rd_kafka_conf_set_dr_msg_cb(configuration) { _, message, opaque in
+                guard let message, let opaque else { return }
+                KafkaEvents.of(opaque).deliveries.note(message.pointee)
+            }
+        }
+    }
+
+    private func log(_ level: Int32, _ facility: String, _ line: String) {
+        // Settings are given to consumers and producers alike.
+        guard facility != "CONFWARN" || !line.contains("property and will be ignored") else {
+            return
+        }
+        let level: Logger.Level =
+            switch level {
+            case ...3: .error
+            case 4: .warning
+            case 5, 6: .info
+            default: .debug
+            }
+        logger.log(level: level, "\(facility): \(line)")
+    }
+
+    private func fail(_ code: rd_kafka_resp_err_t, _ words: UnsafePointer<CChar>?) {
+        if code == RD_KAFKA_RESP_ERR__FATAL { failed.store(true, ordering: .relaxed) }
+        let name = String(cString: rd_kafka_err2name(code))
+        logger.warning("\(name): \(words.map { String(cString: $0) } ?? "")")
+    }
+
+    private func rebalance(
+        _ handle: OpaquePointer, _ code: rd_kafka_resp_err_t,
+        _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+    ) {
+        let isAssignment = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
+        let partitions = (0..<Int(list.pointee.cnt)).map { list.pointee.elems[$0].partition }
+        guard !isClosing else {
+            if !isAssignment { KafkaReader.unassign(handle, list) }
+            return
+        }
+        rebalances.append(Rebalance(isAssignment: isAssignment, partitions: partitions.sorted()))
+        // What was read so far is handed out first.
+        rd_kafka_yield(handle)
+    }
+}

@@ -1,0 +1,56 @@
+import CRdKafka
+import EventLog
+import Glibc
+
+/// Headers of a fetched record, parsed by librdkafka when the first of them is asked for. A record is a
+/// `rd_kafka_message_t`.
+enum KafkaHeaders: ForeignHeaders {
+    static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool {
+        headers(of: record) == nil
+    }
+
+    static func forEach(
+        _ record: UnsafeMutableRawPointer,
+        _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Bool
+    ) {
+        guard let headers = headers(of: record) else { return }
+        var index = 0
+        var name: UnsafePointer<CChar>?
+        var value: UnsafeRawPointer?
+        var size = 0
+        while rd_kafka_header_get_all(headers, index, &name, &value, &size)
+            == RD_KAFKA_RESP_ERR_NO_ERROR, let found = name
+        {
+            let bytes = UnsafeRawBufferPointer(start: found, count: strlen(found))
+            guard body(bytes, value.map { UnsafeRawBufferPointer(start: $0, count: size) }) else {
+                return
+            }
+            index += 1
+        }
+    }
+
+    static func first(
+        _ record: UnsafeMutableRawPointer, named name: StaticString
+    ) -> UnsafeRawBufferPointer? {
+        guard let headers = headers(of: record) else { return nil }
+        var value: UnsafeRawPointer?
+        var size = 0
+        let code = name.withUTF8Buffer { text in
+            text.withMemoryRebound(to: CChar.self) { text in
+                // A static string ends with a zero byte.
+                rd_kafka_header_get(headers, 0, text.baseAddress, &value, &size)
+            }
+        }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let value else { return nil }
+        return UnsafeRawBufferPointer(start: value, count: size)
+    }
+
+    private static func headers(of record: UnsafeMutableRawPointer) -> OpaquePointer? {
+        var headers: OpaquePointer?
+        let message = record.assumingMemoryBound(to: rd_kafka_message_t.self)
+        guard rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            return nil
+        }
+        return headers
+    }
+}

@@ -1,0 +1,144 @@
+import CRdKafka
+import EventLog
+
+extension KafkaLog {
+    /// The topics of the cluster but for Kafka's own, by name in bytewise order.
+    public func topics() throws(LogError) -> [TopicDescription] {
+        let identity = try identity()
+        let topics = try withMetadata(of: nil) { (topics) throws(LogError) in
+            topics.map { topic in
+                TopicDescription(
+                    name: String(cString: topic.topic), partitionCount: topic.partition_cnt,
+                    identity: identity)
+            }
+        }
+        return topics.filter { !$0.name.hasPrefix("__") }
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// Creates a topic unless it exists; says whether it was created. An existing topic is left as it
+    /// is.
+    ///
+    /// - Parameter settings: by Kafka's names, and `replicas`: how many copies, by default what the
+    ///   brokers are set to. `message.timestamp.type` is `LogAppendTime` unless they say otherwise.
+    @discardableResult
+    public func createTopic(
+        _ name: String, partitionCount: Int32, settings: [String: String]
+    ) throws(LogError) -> Bool {
+        if try has(topic: name) { return false }
+        var text = [CChar](repeating: 0, count: 512)
+        let replicas = settings["replicas"].flatMap { Int32($0) } ?? -1
+        guard
+            let topic = rd_kafka_NewTopic_new(name, partitionCount, replicas, &text, text.count)
+        else {
+            throw .backend(
+                operation: "create topic '\(name)' in", address: address,
+                detail: text.withUnsafeBufferPointer {
+                    $0.baseAddress.map { String(cString: $0) } ?? ""
+                })
+        }
+        defer { rd_kafka_NewTopic_destroy(topic) }
+        var wanted = settings
+        wanted["replicas"] = nil
+        wanted["message.timestamp.type"] = wanted["message.timestamp.type"] ?? "LogAppendTime"
+        for (key, value) in wanted.sorted(by: { $0.key < $1.key }) {
+            _ = rd_kafka_NewTopic_set_config(topic, key, value)
+        }
+        let operation = "create topic '\(name)' in"
+        var topics: [OpaquePointer?] = [topic]
+        let isNew = try ask(operation, RD_KAFKA_ADMIN_OP_CREATETOPICS) { client, options, queue in
+            rd_kafka_CreateTopics(client, &topics, 1, options, queue)
+        } answer: { (event) throws(LogError) -> Bool in
+            var count = 0
+            let results = rd_kafka_CreateTopics_result_topics(
+                rd_kafka_event_CreateTopics_result(event), &count)
+            guard count == 1, let result = results?[0] else { return true }
+            let code = rd_kafka_topic_result_error(result)
+            if code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS { return false }
+            guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                let words = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
+                throw .backend(operation: operation, address: address, detail: words ?? "\(code)")
+            }
+            return true
+        }
+        try waitUntilThere(name)
+        return isNew
+    }
+
+    /// The settings of a topic that are its own or the cluster's, by Kafka's names.
+    public func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
+        guard let resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name) else {
+            return nil
+        }
+        defer { rd_kafka_ConfigResource_destroy(resource) }
+        var resources: [OpaquePointer?] = [resource]
+        let operation = "ask for the settings of topic '\(name)' in"
+        return try ask(operation, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS) { client, options, queue in
+            rd_kafka_DescribeConfigs(client, &resources, 1, options, queue)
+        } answer: { (event) throws(LogError) -> [String: String] in
+            var count = 0
+            let results = rd_kafka_DescribeConfigs_result_resources(
+                rd_kafka_event_DescribeConfigs_result(event), &count)
+            guard count == 1, let result = results?[0] else { return [:] }
+            try lookups.check(rd_kafka_ConfigResource_error(result), operation)
+            var entryCount = 0
+            let entries = rd_kafka_ConfigResource_configs(result, &entryCount)
+            var settings: [String: String] = [:]
+            for place in 0..<entryCount {
+                guard let entry = entries?[place], let key = rd_kafka_ConfigEntry_name(entry),
+                    let value = rd_kafka_ConfigEntry_value(entry)
+                else { continue }
+                settings[String(cString: key)] = String(cString: value)
+            }
+            return settings
+        }
+    }
+
+    private func has(topic name: String) throws(LogError) -> Bool {
+        do {
+            _ = try partitionCount(ofTopic: name)
+            return true
+        } catch LogError.unknownTopic {
+            return false
+        } catch {
+            throw error
+        }
+    }
+
+    /// A topic that was just created is known to all brokers a little later.
+    private func waitUntilThere(_ name: String) throws(LogError) {
+        let deadline =
+            ContinuousClock.now + .milliseconds(Int(KafkaClient.patienceMilliseconds))
+        while try !has(topic: name), ContinuousClock.now < deadline {
+            _ = rd_kafka_poll(lookups.handle, 50)
+        }
+    }
+
+    /// Asks the cluster's controller one thing, and reads its answer.
+    private func ask<Answer>(
+        _ operation: String, _ kind: rd_kafka_admin_op_t,
+        request: (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Void,
+        answer: (OpaquePointer) throws(LogError) -> Answer
+    ) throws(LogError) -> Answer {
+        let queue = rd_kafka_queue_new(lookups.handle)
+        let options = rd_kafka_AdminOptions_new(lookups.handle, kind)
+        defer {
+            rd_kafka_AdminOptions_destroy(options)
+            rd_kafka_queue_destroy(queue)
+        }
+        var text = [CChar](repeating: 0, count: 512)
+        _ = rd_kafka_AdminOptions_set_request_timeout(
+            options, KafkaClient.patienceMilliseconds, &text, text.count)
+        request(lookups.handle, options, queue)
+        guard let event = rd_kafka_queue_poll(queue, KafkaClient.patienceMilliseconds + 1000) else {
+            throw noAnswer(operation)
+        }
+        defer { rd_kafka_event_destroy(event) }
+        let code = rd_kafka_event_error(event)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            let words = rd_kafka_event_error_string(event).map { String(cString: $0) } ?? ""
+            throw .backend(operation: operation, address: address, detail: words)
+        }
+        return try answer(event)
+    }
+}

@@ -1,0 +1,140 @@
+import EventLog
+import Foundation
+
+/// How to reach a Kafka cluster and how to work with it: settings of librdkafka, by its names.
+public struct KafkaSettings: Sendable {
+    /// Memory that fetched records may take by default, in bytes.
+    public static let defaultMemoryBytes = 64 << 20
+
+    /// `HOST:PORT` of brokers to begin with.
+    let brokers: [String]
+    /// What was written, secrets resolved.
+    let written: [String: String]
+    /// What fetched records that wait to be read may take, in bytes. What librdkafka keeps beside each
+    /// record, and one answer of each broker, come on top.
+    let memoryBytes: Int
+    /// Names this instance among the members of its group, so that it keeps its partitions over a
+    /// restart; nil: a new member each time.
+    let memberName: String?
+
+    /// Takes settings as they are written: a value `env:NAME` stands for an environment variable,
+    /// `file:PATH` for the first line of a file.
+    ///
+    /// Throws `badSetting` for a setting that is Weir's own, a secret that is written out, and a variable
+    /// or file that is not there.
+    public init(
+        brokers: [String], written: [String: String] = [:],
+        memoryBytes: Int = Self.defaultMemoryBytes, memberName: String? = nil
+    ) throws(LogError) {
+        self.brokers = brokers
+        self.memoryBytes = memoryBytes
+        self.memberName = memberName
+        var resolved: [String: String] = [:]
+        for (name, text) in written.sorted(by: { $0.key < $1.key }) {
+            if let reason = Self.reserved[name] { throw .badSetting(name, detail: reason) }
+            resolved[name] = try Self.value(text, of: name)
+        }
+        self.written = resolved
+    }
+
+    private static let reserved = [
+        "bootstrap.servers": "is what --log names: remove it",
+        "metadata.broker.list": "is what --log names: remove it",
+        "group.id": "is the worker's name: remove it",
+        "group.instance.id": "is what --member names: remove it",
+        "enable.auto.commit": "is off: offsets follow the store's commits; remove it",
+        "auto.commit.enable": "is off: offsets follow the store's commits; remove it",
+        "enable.auto.offset.store": "is off: offsets follow the store's commits; remove it",
+        "auto.offset.reset":
+            "is error: offsets come from the store, and are never reset; remove it",
+        "enable.partition.eof": "is on: it tells where a partition ends; remove it",
+        "enable.idempotence": "is on: nothing is published twice by a retry; remove it",
+        "acks": "is all: what is published is durable; remove it",
+        "request.required.acks": "is all: what is published is durable; remove it",
+    ]
+
+    private static let secrets: Set = [
+        "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem",
+        "ssl.keystore.password",
+    ]
+
+    private static func value(_ text: String, of name: String) throws(LogError) -> String {
+        if text.hasPrefix("env:") {
+            let variable = String(text.dropFirst("env:".count))
+            guard let found = ProcessInfo.processInfo.environment[variable], !found.isEmpty else {
+                throw .badSetting(name, detail: "names the variable \(variable), which is not set")
+            }
+            return found
+        }
+        if text.hasPrefix("file:") {
+            let path = String(text.dropFirst("file:".count))
+            guard let found = try? String(contentsOfFile: path, encoding: .utf8) else {
+                throw .badSetting(name, detail: "names the file \(path), which cannot be read")
+            }
+            // Only a key in PEM has several lines.
+            return name.hasSuffix(".pem")
+                ? found : found.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        }
+        guard !secrets.contains(name) else {
+            throw .badSetting(
+                name, detail: "is a secret: write env:NAME or file:PATH instead of it")
+        }
+        return text
+    }
+}
+
+// MARK: For each kind of client
+
+extension KafkaSettings {
+    /// Settings of a client that looks things up and manages topics.
+    var forLookups: [(String, String)] { common + own([]) }
+
+    /// Settings of a consumer of a group.
+    func forReading(group: String?) -> [(String, String)] {
+        // Most of the budget is for records that wait; the rest for those on their way. Small records
+        // cost librdkafka more than their bytes, so that their number is bounded too.
+        let fetchBytes = max(memoryBytes / 4, 1 << 16)
+        var settings = common
+        settings += own([
+            ("queued.max.messages.kbytes", "\(max(memoryBytes / 2 / 1024, 64))"),
+            ("queued.min.messages", "\(max(memoryBytes / 1024, 1000))"),
+            ("fetch.max.bytes", "\(fetchBytes)"),
+            ("receive.message.max.bytes", "\(max(fetchBytes + (1 << 20), 100_000_000))"),
+            ("fetch.message.max.bytes", "\(min(max(fetchBytes / 4, 1 << 16), 4 << 20))"),
+            ("fetch.wait.max.ms", "100"),
+            ("partition.assignment.strategy", "cooperative-sticky"),
+        ])
+        settings += [
+            ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
+            ("auto.offset.reset", "error"), ("enable.partition.eof", "true"),
+        ]
+        // librdkafka reads nothing without the name of a group; one that only looks never joins it.
+        settings.append(("group.id", group ?? "weir"))
+        if let group, let memberName {
+            settings.append(("group.instance.id", "\(group)-\(memberName)"))
+        }
+        return settings
+    }
+
+    /// Settings of a producer.
+    var forWriting: [(String, String)] {
+        common
+            + own([
+                ("linger.ms", "5"), ("message.timeout.ms", "120000"),
+                ("message.max.bytes", "8388608"), ("compression.type", "lz4"),
+            ])
+            + [("enable.idempotence", "true"), ("acks", "all")]
+    }
+
+    private var common: [(String, String)] {
+        [
+            ("bootstrap.servers", brokers.joined(separator: ",")), ("client.id", "weir"),
+            ("log.connection.close", "false"), ("topic.metadata.refresh.interval.ms", "30000"),
+        ].filter { written[$0.0] == nil } + written.sorted { $0.key < $1.key }
+    }
+
+    /// Settings that may be written otherwise.
+    private func own(_ settings: [(String, String)]) -> [(String, String)] {
+        settings.filter { written[$0.0] == nil }
+    }
+}

@@ -1,0 +1,30 @@
+/// How to reach the Kafka cluster: `kafka.yaml`, for all programs.
+public struct KafkaFile: Equatable, Sendable {
+    /// Memory that records may take that are fetched and not read yet (`memory_mib`), 8...65,536 MiB;
+    /// by default 64.
+    public let memoryMebibytes: Int
+    /// Settings of librdkafka (`settings`), by the names that it gives them, as they are written.
+    public let settings: [String: String]
+
+    /// What is in force without the file.
+    public init() {
+        memoryMebibytes = 64
+        settings = [:]
+    }
+
+    init(_ node: ConfigurationNode) throws(ConfigurationError) {
+        let mapping = try node.mapping(["memory_mib", "settings"])
+        memoryMebibytes = try mapping.integer("memory_mib", in: 8...65_536, default: 64).asInt
+        settings = try mapping["settings"]?.kafkaSettings() ?? [:]
+    }
+}
+
+extension PipelineDirectory {
+    static let kafkaName = "kafka.yaml"
+
+    /// How to reach Kafka; the defaults when there is no `kafka.yaml`.
+    public func kafka() throws(ConfigurationError) -> KafkaFile {
+        guard try names().contains(Self.kafkaName) else { return KafkaFile() }
+        return try KafkaFile(ConfigurationFile.read("\(path)/\(Self.kafkaName)"))
+    }
+}

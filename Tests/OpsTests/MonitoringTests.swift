@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+import Yams
+
+@Suite("What Weir is watched with")
+struct MonitoringTests {
+    private let ops = OpsDirectory()
+    private let metrics: Set = [
+        "weir_records_total", "weir_rejected_total", "weir_batch_records",
+        "weir_fold_duration_seconds", "weir_commit_duration_seconds", "kafka_consumergroup_lag",
+        "kafka_consumergroup_current_offset", "weir_lag_seconds", "weir_outbox_depth",
+        "weir_verifications_total", "weir_dedupe_ids", "weir_partitions_assigned",
+        "process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds",
+    ]
+
+    @Test("alerts and dashboard ask only for metrics that workers have, and for all of them")
+    func names() throws {
+        let alerts = try rules().compactMap { $0["expr"]?.string }
+        let panels = try queries()
+        #expect(alerts.count > 10 && panels.count > 20)
+        let used = Set((alerts + panels).flatMap(Self.metrics))
+        #expect(used.subtracting(metrics).isEmpty)
+        #expect(metrics.subtracting(panels.flatMap(Self.metrics)).isEmpty)
+    }
+
+    @Test("every metric that is asked for is documented")
+    func documentation() throws {
+        guard ops.exists("docs/metrics.md") else { return }
+        let documented = try ops.text("docs/metrics.md")
+        for metric in metrics.sorted() {
+            #expect(documented.contains(metric), "\(metric)")
+        }
+    }
+
+    @Test("every alert says what it means and names a page that is there")
+    func alerts() throws {
+        for rule in try rules() {
+            let name = try #require(rule["alert"]?.string)
+            let annotations = try #require(rule["annotations"], "\(name)")
+            #expect(annotations["summary"]?.string?.isEmpty == false, "\(name)")
+            #expect(annotations["description"]?.string?.isEmpty == false, "\(name)")
+            #expect(["page", "ticket"].contains(rule["labels"]?["severity"]?.string), "\(name)")
+            #expect(ops.exists(try #require(annotations["runbook"]?.string, "\(name)")), "\(name)")
+        }
+    }
+
+    @Test("every panel has its place, its words and the data source that is provisioned")
+    func dashboard() throws {
+        let source = try ops.document("ops/grafana/provisioning/datasources/prometheus.yaml")
+            .values(ofKey: "uid").first?.string
+        let panels = try panels()
+        #expect(Set(panels.compactMap { $0["id"]?.int }).count == panels.count)
+        for panel in panels where panel["type"]?.string != "row" {
+            let title = try #require(panel["title"]?.string)
+            #expect(panel["description"]?.string?.isEmpty == false, "\(title)")
+            #expect(panel["datasource"]?["uid"]?.string == source, "\(title)")
+        }
+    }
+
+    private func rules() throws -> [Node] {
+        try ops.document("ops/prometheus/alerts.yml").values(ofKey: "rules")
+            .flatMap { $0.sequence.map(Array.init) ?? [] }
+    }
+
+    /// The dashboard's panels. It has to be JSON, and JSON is YAML.
+    private func panels() throws -> [Node] {
+        let path = "ops/grafana/dashboards/weir.json"
+        _ = try JSONSerialization.jsonObject(with: Data(ops.text(path).utf8))
+        return try #require(try ops.document(path)["panels"]?.sequence.map(Array.init))
+    }
+
+    private func queries() throws -> [String] {
+        try panels().flatMap { $0.values(ofKey: "expr") }.compactMap(\.string)
+    }
+
+    /// The metrics of a query; those of a histogram by its name.
+    private static func metrics(_ query: String) -> [String] {
+        query.matches(of: /(?:weir|kafka|process)_[a-z_]+/).map { match in
+            String(match.output).replacing(/_(bucket|sum|count)$/, with: "")
+        }
+    }
+}

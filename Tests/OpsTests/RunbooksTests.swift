@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@Suite("Runbooks")
+struct RunbooksTests {
+    private let ops = OpsDirectory()
+    private let parts = [
+        "What you see", "What it means", "What is safe", "What to do", "How to know it is over",
+    ]
+
+    @Test("every page has the same parts in the same order, and stands in the list")
+    func form() throws {
+        let list = try ops.text("ops/runbooks/README.md")
+        let pages = try ops.paths(endingIn: ".md").filter {
+            $0.hasPrefix("ops/runbooks/") && !$0.hasSuffix("README.md")
+        }
+        #expect(pages.count >= 7)
+        for page in pages {
+            let headings = try ops.text(page).matches(of: /(?m)^## (.+)$/).map { String($0.1) }
+            #expect(headings == parts, "\(page)")
+            let name = page.dropFirst("ops/runbooks/".count)
+            #expect(list.contains("](\(name))"), "\(page)")
+        }
+    }
+
+    @Test("every link leads somewhere")
+    func links() throws {
+        for path in try ops.paths(endingIn: ".md") {
+            let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+            for match in try ops.text(path).matches(of: /\]\(([^)#]+)\)/) {
+                #expect(ops.exists("\(folder)/\(match.1)"), "\(path): \(match.1)")
+            }
+        }
+    }
+
+    @Test("every file of ops that a page names is there")
+    func files() throws {
+        for path in try ops.paths(endingIn: ".md") {
+            for match in try ops.text(path).matches(of: /\bops\/[A-Za-z0-9@.\/-]*[A-Za-z0-9]/) {
+                #expect(ops.exists(String(match.output)), "\(path): \(match.output)")
+            }
+        }
+    }
+}
