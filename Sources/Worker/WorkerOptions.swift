@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import Foundation
+import Monitoring
 
 /// The options that all workers have. Each may be given as an environment variable too.
 public struct WorkerOptions: ParsableArguments {
@@ -37,6 +38,16 @@ public struct WorkerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Serve /metrics for Prometheus, /livez and /readyz here, or off.",
+            discussion: """
+                Default off. An IPv6 address stands in brackets; port 0 picks a free one, which \
+                the log names. [WEIR_METRICS]
+                """,
+            valueName: "host:port"))
+    var metrics: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Name of this instance in the consumer group: with it the instance keeps its partitions over a restart. [WEIR_MEMBER]",
             valueName: "name"))
     var member: String?
@@ -58,6 +69,7 @@ public struct WorkerOptions: ParsableArguments {
         self.untilEnd = untilEnd
         // Said, so that the environment is not asked.
         partitions = Self.allPartitions
+        metrics = Self.noMetrics
         member = nil
         acceptPartitionCount = nil
     }
@@ -72,6 +84,7 @@ public struct WorkerOptions: ParsableArguments {
         _ = try assignment
         _ = try acceptedPartitionCount
         _ = try stopsAtEnd
+        _ = try metricsAddress
         if data == nil, dataDirectory.contains(":") {
             throw ValidationError(
                 "WEIR_DATA '\(dataDirectory)' lists several directories: a worker has one, give --data"
@@ -128,7 +141,22 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
+    /// Where to serve metrics; nil for nowhere.
+    var metricsAddress: ListenAddress? {
+        get throws {
+            guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != Self.noMetrics
+            else { return nil }
+            guard let address = ListenAddress(text) else {
+                throw ValidationError(
+                    "--metrics '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:9464 or [::1]:9464"
+                )
+            }
+            return address
+        }
+    }
+
     private static let allPartitions = "all"
+    private static let noMetrics = "off"
 
     /// Reads `0,2-3`.
     static func partitions(_ text: String) throws -> [Int32] {

@@ -5,53 +5,6 @@ import Testing
 
 @testable import Worker
 
-/// A worker as a process of its own.
-private struct WorkerProcess {
-    let process = Process()
-
-    init(
-        _ name: String, place: Workplace, data: String, arguments: [String] = [],
-        errors: Pipe? = nil
-    ) throws {
-        // Built beside the tests.
-        let directory = Bundle.main.executableURL?.deletingLastPathComponent()
-        let candidates =
-            [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
-            + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
-        let programs = candidates.map { $0.appendingPathComponent(name) }
-        let program: URL = try #require(
-            programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }),
-            "the program is built")
-        process.executableURL = program
-        process.arguments =
-            [
-                "--log", place.logAddress.description, "--data", place.path + "/" + data,
-                "--pipelines", place.pipelines,
-            ] + arguments
-        if let errors {
-            process.standardError = errors
-        } else {
-            process.standardError = FileHandle.nullDevice
-        }
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-    }
-
-    func kill() {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
-
-    /// Fails, and kills the process, when it does not end in time.
-    func waitForExit(seconds: Double) throws {
-        let deadline = Date().addingTimeInterval(seconds)
-        while process.isRunning, Date() < deadline { usleep(20_000) }
-        guard process.isRunning else { return }
-        kill()
-        Issue.record("the worker did not end within \(seconds) s")
-    }
-}
-
 @Suite("Workers as processes", .serialized)
 struct ProcessTests {
     @Test(
@@ -156,12 +109,10 @@ struct ProcessTests {
     func usageInOneLine() throws {
         let place = try Workplace()
         for arguments in [["--no-such-option"], ["--partitions", "x"]] {
-            let errors = Pipe()
             let worker = try WorkerProcess(
-                "weir-bids", place: place, data: "data", arguments: arguments, errors: errors)
+                "weir-bids", place: place, data: "data", arguments: arguments, log: "usage.log")
             try worker.waitForExit(seconds: 20)
-            let text = String(
-                decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            let text = worker.logged
             #expect(text.hasPrefix("weir-bids: "), "\(text)")
             #expect(text.hasSuffix(" (see weir-bids --help)\n"), "\(text)")
             #expect(text.split(separator: "\n").count == 1, "\(text)")

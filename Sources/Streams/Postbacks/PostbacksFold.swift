@@ -120,6 +120,11 @@ public final class PostbacksFold: StreamFold {
             attestor: attestor)
     }
 
+    /// How many postbacks were given a verdict.
+    public func verifications(in prepared: PreparedPostbacks) -> Int {
+        prepared.verifications
+    }
+
     /// Begins to fold a batch; waits for its verdicts.
     public func begin(_ prepared: PreparedPostbacks) {
         self.prepared = prepared
