@@ -145,9 +145,8 @@ extension KafkaReader {
                 throw LogError(rd_kafka_last_error(), operation: "read", address: log.address)
             }
             try take(Int(found), into: batch, messages)
+            if found > 0 || !isCaughtUp { wakeFetchers() }
             if found < portion { return }
-            // Its queue was full perhaps, and librdkafka 2.0 then sleeps for up to a second.
-            wakeFetchers()
             wait = 0
         }
     }
