@@ -37,6 +37,12 @@ public struct WorkerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "An archive of the topic, as weir archive writes it, to read first: sqlite:PATH. Goes on with the log where it ends. [WEIR_ARCHIVE]",
+            valueName: "address"))
+    var archive: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Name of this instance in the consumer group: with it the instance keeps its partitions over a restart. [WEIR_MEMBER]",
             valueName: "name"))
     var member: String?
@@ -51,13 +57,16 @@ public struct WorkerOptions: ParsableArguments {
     public init() {}
 
     /// Options for a worker within another program.
-    public init(log: LogAddress, data: String, pipelines: String, untilEnd: Bool) {
+    public init(
+        log: LogAddress, data: String, pipelines: String, untilEnd: Bool, archive: String? = nil
+    ) {
         self.log = log.description
         self.data = data
         self.pipelines = pipelines
         self.untilEnd = untilEnd
         // Said, so that the environment is not asked.
         partitions = Self.allPartitions
+        self.archive = archive
         member = nil
         acceptPartitionCount = nil
     }
@@ -69,6 +78,7 @@ public struct WorkerOptions: ParsableArguments {
         } catch {
             throw ValidationError("\(error)")
         }
+        _ = try archivePath
         _ = try assignment
         _ = try acceptedPartitionCount
         _ = try stopsAtEnd
@@ -103,6 +113,17 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
+    /// The file of the archive; nil when there is none.
+    var archivePath: String? {
+        get throws {
+            guard let text = archive ?? Self.environment("WEIR_ARCHIVE") else { return nil }
+            guard case .sqlite(let path)? = try? LogAddress(text) else {
+                throw ValidationError("--archive '\(text)' is no archive: write sqlite:PATH")
+            }
+            return path
+        }
+    }
+
     var memberName: String? { member ?? Self.environment("WEIR_MEMBER") }
 
     var acceptedPartitionCount: Int32? {
@@ -131,7 +152,7 @@ public struct WorkerOptions: ParsableArguments {
     private static let allPartitions = "all"
 
     /// Reads `0,2-3`.
-    static func partitions(_ text: String) throws -> [Int32] {
+    package static func partitions(_ text: String) throws -> [Int32] {
         var numbers: Set<Int32> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let bounds = part.split(separator: "-", omittingEmptySubsequences: false)
