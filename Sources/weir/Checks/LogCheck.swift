@@ -14,16 +14,20 @@ extension CheckReport {
         }
         let wrongBefore = wrongCount
         for topic in described {
-            let found = topics.first { $0.name == topic.name }
-            if found == nil {
+            guard let found = topics.first(where: { $0.name == topic.name }) else {
                 note(
                     wrong: "no topic \(topic.name) in \(log.address), \(topic.file) describes it: "
                         + "run weir topics apply")
-            } else if let found, found.partitionCount != topic.partitionCount {
+                continue
+            }
+            let comparison = TopicComparison(topic, found, in: log)
+            for drift in comparison.drifts {
                 note(
-                    wrong: "topic \(topic.name) in \(log.address) has \(found.partitionCount) "
-                        + "partitions, \(topic.file) describes \(topic.partitionCount): change the "
-                        + "description, or begin a new log")
+                    wrong: "topic \(topic.name) in \(log.address) has \(drift.words): "
+                        + drift.remedy)
+            }
+            if let words = comparison.unknown {
+                note(doubtful: "settings of topic \(topic.name) were not compared: \(words)")
             }
         }
         if wrongCount == wrongBefore {
