@@ -16,6 +16,8 @@ let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let http = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -32,7 +34,7 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "Pipelines", "Streams",
+                "KafkaLog", "MockKafka", "Pipelines", "Streams", "Worker",
             ]),
     ],
     dependencies: [
@@ -41,7 +43,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -78,11 +83,19 @@ let package = Package(
             ],
             swiftSettings: hot),
         .target(
+            name: "Monitoring",
+            dependencies: [
+                http, logging, metrics,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Worker",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "KafkaLog", "Pipelines", "Streams", arguments,
-                logging,
+                "KafkaLog", "Monitoring", "Pipelines", "Streams", arguments, logging, metrics,
             ],
             swiftSettings: strict),
         .target(
@@ -155,7 +168,9 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "AppStoreSigning", "EventLog", "Pipelines", "Worker", "weir-bids",
+                "AggregateStore", "AppStoreSigning", "EventLog", "Monitoring", "Pipelines",
+                "Worker",
+                "weir-bids",
                 "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb,
             ],
@@ -171,6 +186,8 @@ let package = Package(
                 yams,
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
             name: "OpsTests", dependencies: ["Pipelines", yams], swiftSettings: strict),
         .testTarget(

@@ -28,6 +28,20 @@ extension AggregateStore {
         }
     }
 
+    /// Number of outbox rows and rejected records that are not published yet.
+    public func unpublishedCount() throws(StoreError) -> Int64 {
+        try read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT coalesce(sum(outbox_next - outbox_emitted + (
+                      SELECT count(*) FROM refused WHERE refused.partition = partitions.partition
+                        AND offset >= dead_letters_next AND reason NOT IN ('conflict', 'untrusted')
+                    )), 0) FROM partitions
+                    """)
+        } ?? 0
+    }
+
     /// Refused records of a partition from an offset on, in order; at most `limit` of them.
     public func refused(
         partition: Int32, from offset: Int64, limit: Int

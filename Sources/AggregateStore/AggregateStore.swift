@@ -140,12 +140,12 @@ public final class AggregateStore {
     /// When a sum would overflow, the batch is folded again record by record, so that the one record
     /// is rejected. On an error nothing of the batch is stored.
     ///
-    /// - Returns: whether a sum overflowed.
+    /// - Returns: what became of the batch's records.
     public func store<Fold: StoredFold>(
         _ fold: Fold, batch: RecordBatch
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> StoredBatch {
         var next = positions
-        var hasOverflowed = false
+        var stored = StoredBatch()
         var newIDs = 0
         do throws(StoreError) {
             guard !fold.hasOverflowed else { throw .overflow }
@@ -155,15 +155,16 @@ public final class AggregateStore {
                 try self.write(fold, to: transaction, positions: &next)
                 newIDs = transaction.newIDs
             }
+            stored.add(fold.effects)
         } catch .overflow {
-            hasOverflowed = true
+            stored.hasOverflowed = true
             next = positions
-            newIDs = try refold(fold, batch: batch, positions: &next)
+            newIDs = try refold(fold, batch: batch, positions: &next, stored: &stored)
         }
         positions = next
         fold.clear()
         try fold.noteCommitted(newIDs: newIDs)
-        return hasOverflowed
+        return stored
     }
 
     private func write<Fold: StoredFold>(
@@ -184,7 +185,8 @@ public final class AggregateStore {
 
     /// Folds a batch again, record by record; says how many ids are new.
     private func refold<Fold: StoredFold>(
-        _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64]
+        _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64],
+        stored: inout StoredBatch
     ) throws(StoreError) -> Int {
         var newIDs = 0
         let partitions = Set(fold.effects.progress.map(\.partition))
@@ -201,6 +203,7 @@ public final class AggregateStore {
                     fold.rejectOverflow(index)
                     try self.write(fold, to: transaction, positions: &positions)
                 }
+                stored.add(fold.effects)
                 fold.clear()
             }
             newIDs = transaction.newIDs

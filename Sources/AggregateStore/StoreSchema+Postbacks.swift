@@ -78,8 +78,9 @@ extension StoreSchema {
               model TEXT NOT NULL, -- id of the model version
               event TEXT NOT NULL,
               currency TEXT NOT NULL,
+              has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
               UNIQUE (partition, hour, ad_network_id, campaign, app_id, source_app_id,
-                sequence_index, model, event, currency)
+                sequence_index, model, event, currency, has_source_identifier)
             ) STRICT;
 
             CREATE TABLE decoded_events_sums (

@@ -1,4 +1,5 @@
 import AggregateStore
+import Pipelines
 import Streams
 
 /// The rows of a dump, in order of their columns.
@@ -9,6 +10,8 @@ public struct Dump: Sendable {
         public let columns: [StoredValue]
         /// One for each measure.
         public let measures: [Int128]
+        /// Which ids the campaigns of the rows are that were put together.
+        let campaignIDKinds: CampaignIDKinds
     }
 
     /// The columns, in the order in which rows are sorted.
@@ -33,6 +36,7 @@ extension StoreSet {
 extension StoreView {
     /// Reads an aggregate: sums over the partitions.
     func dump(_ plan: DumpPlan) throws -> Dump {
+        let rule = CampaignIDRule(plan.description.columns)
         var places: [RowKeyBytes: Int] = [:]
         var groups: [Group] = []
         try forEachRow(plan) { values, measures in
@@ -43,12 +47,16 @@ extension StoreView {
                 places[key] = place
                 groups.append(Group(key: key, columns: plan.places.map { values[$0] }))
             }
-            groups[place].add(measures)
+            groups[place].add(measures, rule.kind(values))
         }
         let isCounted = !plan.measures.isEmpty
         let rows = groups.filter { !isCounted || $0.sums.contains { $0 != 0 } }
             .sorted { $0.key < $1.key }
-            .map { Dump.Row(columns: $0.columns, measures: isCounted ? $0.sums : []) }
+            .map { group in
+                Dump.Row(
+                    columns: group.columns, measures: isCounted ? group.sums : [],
+                    campaignIDKinds: group.kinds)
+            }
         return Dump(columns: plan.columns, measures: plan.measures, rows: rows)
     }
 
@@ -125,6 +133,7 @@ private struct Group {
     let key: RowKeyBytes
     let columns: [StoredValue]
     private(set) var sums: [Int128] = []
+    private(set) var kinds: CampaignIDKinds = []
 
     init(key: RowKeyBytes, columns: [StoredValue]) {
         self.key = key
@@ -132,7 +141,8 @@ private struct Group {
     }
 
     /// Adds sums of 64 bits: no store holds so many of them that 128 would overflow.
-    mutating func add(_ measures: [Int64]) {
+    mutating func add(_ measures: [Int64], _ kind: CampaignIDKind) {
+        kinds.insert(CampaignIDKinds(kind))
         if sums.isEmpty { sums = Array(repeating: 0, count: measures.count) }
         for index in sums.indices { sums[index] += Int128(measures[index]) }
     }

@@ -63,7 +63,7 @@ public struct DumpDescription: Sendable {
         let columns = table.columns.flatMap { column in
             column.kind == .hour
                 ? [DumpColumn(column.name, .hour), DumpColumn("day", .text, isDefault: false)]
-                : [DumpColumn(column.name, column.kind)]
+                : [DumpColumn(column.name, column.kind, isDefault: column.isDefault)]
         }
         return DumpDescription(
             name: table.name, columns: columns, measures: table.measures, streams: streams,

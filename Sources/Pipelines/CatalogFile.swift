@@ -85,7 +85,7 @@ extension ConfigurationNode {
             name: try mapping.required("name").name(),
             network: try mapping.required("network").networkID(),
             app: try mapping.required("app").app(),
-            campaignID: try mapping["campaign_id"]?.integer(in: 1...100).asInt,
+            campaignID: try mapping["campaign_id"]?.identifier(in: 1...100).asInt,
             sourceIdentifier: try mapping["source_identifier"]?.sourceIdentifier(),
             mediaSource: try mapping["media_source"]?.name(),
             partner: try mapping["partner"]?.name(),

@@ -41,6 +41,17 @@ enum ConfigurationFile {
         return text
     }
 
+    /// The parser's words, but for those that are of its code instead of the file.
+    private static func words(_ problem: String) -> String {
+        if problem.contains("nesting level") {
+            return "lists or mappings lie in one another too deep"
+        }
+        if problem.contains("found another document") {
+            return "a second document begins (---), and there may be one"
+        }
+        return problem
+    }
+
     private static func fault(
         _ error: YamlError,
         in file: String,
@@ -51,7 +62,7 @@ enum ConfigurationFile {
                 kind: .syntax,
                 file: file,
                 line: line,
-                words: "not YAML: \(problem); mend it here"
+                words: "not YAML: \(words(problem)); mend it here"
             )
         }
         switch error {

@@ -25,9 +25,26 @@ extension ConfigurationNode {
         return PositionedText(text: text, file: file, line: line, keyPath: path)
     }
 
-    /// A whole number in plain digits, quoted or not. A leading zero is refused: some readers of
-    /// YAML take such a number for octal.
+    /// A scalar that is no text: quotes, or the tag of a text, would make it one.
+    private func unquoted(_ expected: String) throws(ConfigurationError) -> String {
+        let text = try text(expected)
+        guard !isText else {
+            throw fault(
+                .wrongType,
+                "must be \(expected), and here is the text '\(text)': remove the quotes or the tag")
+        }
+        return text
+    }
+
+    /// A whole number in plain digits.
     func integer(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
+        _ = try unquoted("a whole number")
+        return try identifier(in: range)
+    }
+
+    /// An id that is a whole number, quoted or not. A leading zero is refused: some readers of YAML
+    /// take such a number for octal.
+    func identifier(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
         let text = try text("a whole number")
         guard let number = try Self.integer(text, for: self) else {
             throw wrongType("a whole number in plain digits")
@@ -54,7 +71,7 @@ extension ConfigurationNode {
     }
 
     func boolean() throws(ConfigurationError) -> Bool {
-        switch try text("true or false") {
+        switch try unquoted("true or false") {
         case "true": return true
         case "false": return false
         default: throw wrongType("true or false")
@@ -63,7 +80,7 @@ extension ConfigurationNode {
 
     /// An amount of money, in micros.
     func micros() throws(ConfigurationError) -> Int64 {
-        let text = try text("an amount")
+        let text = try unquoted("an amount")
         do {
             return try DecimalAmount.micros(text)
         } catch {
@@ -103,7 +120,7 @@ extension ConfigurationNode {
     }
 
     /// The App Store id of an app.
-    func app() throws(ConfigurationError) -> Int64 { try integer(in: 1...Int64.max) }
+    func app() throws(ConfigurationError) -> Int64 { try identifier(in: 1...Int64.max) }
 
     private static func integer(
         _ text: String,

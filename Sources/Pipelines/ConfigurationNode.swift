@@ -116,6 +116,12 @@ struct ConfigurationNode {
         return isNothing ? nil : scalar.string
     }
 
+    /// Whether a scalar is marked as a text, by quotes, as a block or by its tag.
+    var isText: Bool {
+        guard case .scalar(let scalar) = node else { return false }
+        return ![.plain, .any].contains(scalar.style) || scalar.tag.rawValue == Self.core + "str"
+    }
+
     func checkTag() throws(ConfigurationError) {
         if case .scalar(let scalar) = node { try checkTag(scalar.tag) }
     }

@@ -18,11 +18,15 @@ public struct AggregateTable: Sendable {
         public var name: String
         /// What it holds.
         public var kind: ColumnKind
+        /// False for one that tells rows apart in the store, and that dumps show only when it is
+        /// asked for.
+        public var isDefault: Bool
 
         /// Names a column.
-        public init(_ name: String, _ kind: ColumnKind) {
+        public init(_ name: String, _ kind: ColumnKind, isDefault: Bool = true) {
             self.name = name
             self.kind = kind
+            self.isDefault = isDefault
         }
     }
 

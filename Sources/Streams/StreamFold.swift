@@ -21,6 +21,8 @@ public protocol StreamFold: AnyObject {
     /// and having their signatures checked on other threads meanwhile. May be called for the next
     /// batch before the last one is folded; the batch is not to be changed until it is.
     func prepare(_ batch: RecordBatch) -> Prepared
+    /// How many records, or signatures in them, were verified for a batch that was begun.
+    func verifications(in prepared: Prepared) -> Int
     /// Begins to fold a batch that was prepared.
     func begin(_ prepared: Prepared)
     /// Folds one record of the batch that was begun. Throws when its memory cannot be read.
@@ -30,4 +32,9 @@ public protocol StreamFold: AnyObject {
     func rejectOverflow(_ index: Int)
     /// Clears the effects of what was folded so far.
     func clear()
+}
+
+extension StreamFold {
+    /// A stream that verifies nothing.
+    public func verifications(in prepared: Prepared) -> Int { 0 }
 }

@@ -66,10 +66,10 @@ extension [AppStoreRoot] {
     ) throws(ConfigurationError) {
         self = [.appleRootCAG3]
         for file in configured {
-            do {
+            do throws(AppStoreRootFault) {
                 append(try AppStoreRoot(pem: file.pem))
             } catch {
-                throw file.path.fault("holds no root certificate: give one, alone, as PEM")
+                throw file.path.fault(error.words)
             }
         }
     }

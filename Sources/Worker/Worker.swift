@@ -16,6 +16,7 @@ public final class Worker<Fold: StoredFold> {
     private let partitionCount: Int32
     private let stop: StopSignal
     private let logger: Logger
+    private let metrics: WorkerMetrics?
     private var progress: Progress
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
@@ -37,7 +38,7 @@ public final class Worker<Fold: StoredFold> {
     init(
         fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter,
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
-        logger: Logger
+        logger: Logger, metrics: WorkerMetrics? = nil
     ) {
         self.fold = fold
         self.store = store
@@ -48,6 +49,7 @@ public final class Worker<Fold: StoredFold> {
         partitionCount = settings.partitionCount
         self.stop = stop
         self.logger = logger
+        self.metrics = metrics
         progress = Progress(label: settings.name)
     }
 
@@ -75,6 +77,7 @@ public final class Worker<Fold: StoredFold> {
     /// Reads once; false when there is nothing left to do.
     private func step() throws -> Bool {
         let start = ContinuousClock.now
+        metrics?.turn(reader)
         let batch = batches[filling]
         let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
         switch try reader.read(
@@ -84,12 +87,14 @@ public final class Worker<Fold: StoredFold> {
         case .assigned(let partitions):
             try foldPending()
             try take(partitions)
-            try emitter.emit(Set(partitions))
+            metrics?.settle(rememberedIDs: fold.rememberedIDs(atMost: .max))
+            try emit(Set(partitions))
             try checkMemory()
         case .revoked(let partitions):
             try foldPending()
             try commitOffsets()
             for partition in partitions { drop(partition) }
+            metrics?.settle(rememberedIDs: fold.rememberedIDs(atMost: .max))
         case .records:
             try checkLastFolded(in: batch)
             guard !batch.isEmpty else { break }
@@ -119,20 +124,31 @@ public final class Worker<Fold: StoredFold> {
 
     /// Folds and commits a batch, then publishes, then tells the log: in this order.
     private func store(_ batch: RecordBatch, _ prepared: Fold.Prepared) throws {
+        let start = ContinuousClock.now
         fold.begin(prepared)
         for index in 0..<batch.count { try fold.fold(index) }
+        let folded = ContinuousClock.now
         let hasEmissions = !fold.effects.refused.isEmpty || fold.hasOutbox
         let partitions = fold.effects.progress
-        let hasOverflowed = try store.store(fold, batch: batch)
+        let stored = try store.store(fold, batch: batch)
+        metrics?.commit(
+            stored, progress: partitions, verifications: fold.verifications(in: prepared),
+            rememberedIDs: fold.rememberedIDs(atMost: .max), began: start, folded: folded)
         for progress in partitions { nextOffsets[progress.partition] = progress.nextOffset }
         hasUncommittedOffsets = true
         progress.add(batch.count, behind: behind)
-        let emits = hasEmissions || hasOverflowed
-        if emits { try emitter.emit(Set(partitions.map(\.partition))) }
+        let emits = hasEmissions || stored.hasOverflowed
+        if emits { try emit(Set(partitions.map(\.partition))) }
         // What was published is told at once, so that a rebuild does not publish it again.
         if emits || lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
         try checkPartitionCount()
         try checkMemory()
+    }
+
+    private func emit(_ partitions: Set<Int32>) throws {
+        try metrics?.setUnpublished(store.unpublishedCount())
+        try emitter.emit(partitions)
+        try metrics?.setUnpublished(store.unpublishedCount())
     }
 
     private func checkMemory() throws(WorkerError) {
@@ -224,6 +240,7 @@ extension Worker {
         nextOffsets[partition] = state.nextOffset
         readOffsets[partition] = state.nextOffset
         ends[partition] = bounds.endOffset
+        metrics?.take(state, end: bounds.endOffset)
         let last = state.nextOffset - 1
         if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
             lastFolded[partition] = (last, state.lastRecord)
@@ -308,5 +325,6 @@ extension Worker {
         readOffsets[partition] = nil
         lastFolded[partition] = nil
         ends[partition] = nil
+        metrics?.drop(partition)
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import Foundation
+import Monitoring
 
 /// The options that all workers have. Each may be given as an environment variable too.
 public struct WorkerOptions: ParsableArguments {
@@ -37,9 +38,21 @@ public struct WorkerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "An archive of the topic, as weir archive writes it, to read first: sqlite:PATH. Goes on with the log where it ends. [WEIR_ARCHIVE]",
+            "An archive of the topic, as weir archive writes it, to read first, or off: sqlite:PATH.",
+            discussion:
+                "Default off. The worker goes on with the log where it ends. [WEIR_ARCHIVE]",
             valueName: "address"))
     var archive: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve /metrics for Prometheus, /livez and /readyz here, or off.",
+            discussion: """
+                Default off. An IPv6 address stands in brackets; port 0 picks a free one, which \
+                the log names. [WEIR_METRICS]
+                """,
+            valueName: "host:port"))
+    var metrics: String?
 
     @Option(
         help: ArgumentHelp(
@@ -66,7 +79,8 @@ public struct WorkerOptions: ParsableArguments {
         self.untilEnd = untilEnd
         // Said, so that the environment is not asked.
         partitions = Self.allPartitions
-        self.archive = archive
+        self.archive = archive ?? Self.off
+        metrics = Self.off
         member = nil
         acceptPartitionCount = nil
     }
@@ -82,6 +96,7 @@ public struct WorkerOptions: ParsableArguments {
         _ = try assignment
         _ = try acceptedPartitionCount
         _ = try stopsAtEnd
+        _ = try metricsAddress
         if data == nil, dataDirectory.contains(":") {
             throw ValidationError(
                 "WEIR_DATA '\(dataDirectory)' lists several directories: a worker has one, give --data"
@@ -116,7 +131,8 @@ public struct WorkerOptions: ParsableArguments {
     /// The file of the archive; nil when there is none.
     var archivePath: String? {
         get throws {
-            guard let text = archive ?? Self.environment("WEIR_ARCHIVE") else { return nil }
+            guard let text = archive ?? Self.environment("WEIR_ARCHIVE"), text != Self.off
+            else { return nil }
             guard case .sqlite(let path)? = try? LogAddress(text) else {
                 throw ValidationError("--archive '\(text)' is no archive: write sqlite:PATH")
             }
@@ -149,7 +165,22 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
+    /// Where to serve metrics; nil for nowhere.
+    var metricsAddress: ListenAddress? {
+        get throws {
+            guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != Self.off
+            else { return nil }
+            guard let address = ListenAddress(text) else {
+                throw ValidationError(
+                    "--metrics '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:9464 or [::1]:9464"
+                )
+            }
+            return address
+        }
+    }
+
     private static let allPartitions = "all"
+    private static let off = "off"
 
     /// Reads `0,2-3`.
     package static func partitions(_ text: String) throws -> [Int32] {

@@ -88,15 +88,19 @@ extension WorkerProgram {
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
             catalog: catalog)
+        let settings = WorkerSettings(
+            name: programName, assignment: try options.assignment,
+            partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
+            batchRecords: stream.batchRecords,
+            commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
+            dedupeMaxIDs: stream.dedupeMaxIDs)
+        let monitor = try options.metricsAddress.map {
+            try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
+        }
+        defer { monitor?.stop() }
         let worker = Worker(
-            fold: fold, store: store, reader: reader, emitter: emitter,
-            settings: WorkerSettings(
-                name: programName, assignment: try options.assignment,
-                partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
-                batchRecords: stream.batchRecords,
-                commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
-                dedupeMaxIDs: stream.dedupeMaxIDs),
-            configuration: configuration, stop: stop, logger: logger)
+            fold: fold, store: store, reader: reader, emitter: emitter, settings: settings,
+            configuration: configuration, stop: stop, logger: logger, metrics: monitor?.metrics)
         try worker.run()
     }
 

@@ -71,6 +71,29 @@ struct ArchiveTests {
                 == source.reader(topic: "bids").identity())
     }
 
+    @Test("is one file when it is done, which can be copied")
+    func oneFile() throws {
+        let source = ScriptedReader()
+        source.records = (0..<50).map { ReadRecord("\($0)", offset: $0) }
+        try copy(source)
+        let other = try TemporaryLog()
+        try FileManager.default.copyItem(atPath: temporary.path, toPath: other.path)
+        #expect(try other.open().allRecords(of: "bids") == source.records)
+    }
+
+    @Test("of an archive is an archive of the same log")
+    func copiesOfCopies() throws {
+        let source = ScriptedReader()
+        source.records = (5..<50).map { ReadRecord("\($0)", offset: $0 * 2) }
+        try copy(source)
+        let other = try TemporaryLog()
+        let second = try other.open()
+        try ArchiveCopy(from: archive.reader(topic: "bids"), to: second).copyToEnd()
+        #expect(try second.allRecords(of: "bids") == source.records)
+        try ArchiveCopy(from: source, to: second).copyToEnd()
+        #expect(throws: LogError.self) { try second.writer().append([record("a")]) }
+    }
+
     @Test("keeps gaps, and ends where the log does, behind its last record")
     func gaps() throws {
         let source = ScriptedReader()

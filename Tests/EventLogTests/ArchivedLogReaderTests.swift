@@ -131,6 +131,35 @@ struct ArchivedLogReaderTests {
         #expect(sorted(found) == all)
     }
 
+    @Test(
+        "what the group takes is no longer read, and what it gives back begins where it is sought")
+    func rebalances() throws {
+        let reader = try ArchivedLogReader(archive, before: live)
+        let batch = RecordBatch()
+        try reader.subscribe(.all)
+        func readOn(_ times: Int) throws -> (changes: [LogReading], records: [ReadRecord]) {
+            var found: (changes: [LogReading], records: [ReadRecord]) = ([], [])
+            for _ in 0..<times {
+                let reading = try reader.read(
+                    into: batch, maxRecords: 2, maxBytes: 1 << 20, waitMilliseconds: 0)
+                if reading != .records, reading != .idle { found.changes.append(reading) }
+                found.records += (0..<batch.count).map { ReadRecord(batch[$0]) }
+            }
+            return found
+        }
+        #expect(try readOn(3).changes == [.assigned([0, 1])])
+        live.changes = [.revoked([0, 1])]
+        #expect(try readOn(2).changes == [.revoked([0, 1])])
+        #expect(reader.position(partition: 0) == nil)
+        let quiet = try readOn(5)
+        #expect(quiet.records.isEmpty && quiet.changes.isEmpty)
+        live.changes = [.assigned([1])]
+        #expect(try readOn(1).changes == [.assigned([1])])
+        try reader.seek(partition: 1, to: 7)
+        #expect(
+            try readOn(60).records == all.filter { $0.partition == 1 && $0.offset >= 7 })
+    }
+
     @Test("partitions that the archive does not have are the log's")
     func unarchivedPartitions() throws {
         let others = [try TemporaryLog(), try TemporaryLog()]

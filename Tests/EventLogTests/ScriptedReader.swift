@@ -13,6 +13,8 @@ final class ScriptedReader: LogReader {
     var ends: [Int32: Int64] = [:]
     /// Called before each read, to change the log meanwhile.
     var onRead: () -> Void = {}
+    /// What the group gives and takes, told by the next reads.
+    var changes: [LogReading] = []
     private var positions: [Int32: Int64] = [:]
     private var paused: Set<Int32> = []
     private var isNew = false
@@ -58,6 +60,7 @@ final class ScriptedReader: LogReader {
             return .assigned(positions.keys.sorted())
         }
         onRead()
+        if !changes.isEmpty { return take(changes.removeFirst()) }
         for number in positions.keys.sorted() where !paused.contains(number) {
             let first = max(positions[number] ?? 0, earliest[number] ?? 0)
             let found = records.filter { $0.partition == number && $0.offset >= first }.prefix(3)
@@ -69,6 +72,15 @@ final class ScriptedReader: LogReader {
             }
         }
         return batch.isEmpty ? .idle : .records
+    }
+
+    private func take(_ change: LogReading) -> LogReading {
+        switch change {
+        case .assigned(let partitions): for partition in partitions { positions[partition] = 0 }
+        case .revoked(let partitions): for partition in partitions { positions[partition] = nil }
+        case .records, .idle: break
+        }
+        return change
     }
 
     var isCaughtUp: Bool { false }

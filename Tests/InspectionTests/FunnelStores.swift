@@ -46,7 +46,10 @@ final class FunnelStores {
     func decoded(_ name: String, _ rows: [String: Any]...) throws {
         try begin(nil)
         guard let table = PostbacksFold.tables.first(where: { $0.name == name }) else { return }
-        for row in rows { try insert(row, into: table, of: "postbacks") }
+        for row in rows {
+            let known = ["has_source_identifier": 1].merging(row) { $1 }
+            try insert(known, into: table, of: "postbacks")
+        }
     }
 
     /// A store of a stream whose aggregate has these columns and rows.

@@ -34,7 +34,11 @@ struct FunnelTests {
                     "billed_price_micros": 4_500_001_500,
                 ]))
         try stores.store(
-            "impressions", postback("5239", ["presented": 3, "viewed": 2]))
+            "impressions",
+            postback("5239", ["format": "skoverlay", "presented": 2, "viewed": 0]),
+            postback("5239", ["format": "inapp", "presented": 1, "viewed": 0]),
+            postback("5239", ["format": "outbrain", "presented": 0, "viewed": 2]),
+            postback("5239", ["format": "skadn", "presented": 7, "viewed": 0]))
         try stores.store(
             "overlay-clicks", postback("5239", ["clicks": 2, "automatic_clicks": 1]))
         try stores.postbacks(
@@ -60,7 +64,8 @@ struct FunnelTests {
             try stores.funnel(by: "day,campaign").lines == [
                 """
                 {"day":"2026-11-21","campaign":"","bids":0,"overlay_requested":0,\
-                "overlay_eligible":0,"wins":0,"presented":0,"viewed":0,"clicks":0,\
+                "overlay_eligible":0,"wins":0,"presented":0,"viewed":0,"skadn_impressions":0,\
+                "clicks":0,\
                 "automatic_clicks":0,"installs":0,"redownloads":0,"reengagements":0,"postbacks":0,\
                 "null_values":0,"null_rate":null,"revenue_min_micros":{},"revenue_max_micros":{},\
                 "cost_micros":{},"win_rate":null,"ctr":null,"install_rate":null,"cpi":null,\
@@ -69,11 +74,11 @@ struct FunnelTests {
                 """,
                 """
                 {"day":"2026-11-21","campaign":"5239","bids":8,"overlay_requested":6,\
-                "overlay_eligible":5,"wins":3,"presented":3,"viewed":2,"clicks":2,\
-                "automatic_clicks":1,"installs":1,"redownloads":1,"reengagements":1,"postbacks":4,\
-                "null_values":1,"null_rate":0.250000,"revenue_min_micros":{"USD":9000003},\
+                "overlay_eligible":5,"wins":3,"presented":3,"viewed":2,"skadn_impressions":7,\
+                "clicks":2,"automatic_clicks":1,"installs":1,"redownloads":1,"reengagements":1,\
+                "postbacks":4,"null_values":1,"null_rate":0.250000,"revenue_min_micros":{"USD":9000003},\
                 "revenue_max_micros":{"USD":18000006},"cost_micros":{"USD":4500001},\
-                "win_rate":0.375000,"ctr":0.666667,"install_rate":0.500000,"cpi":4.500002,\
+                "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
                 "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_rate":0.125000,\
                 "maturity":0.000000}
                 """,
@@ -89,7 +94,9 @@ struct FunnelTests {
             postback("39"), postback("45", ["version": "3.0"]), postback("39", ["version": "3.0"]))
         try stores.decoded(
             "decoded-events",
-            postback("45", ["currency": "USD", "revenue_max_micros": 5]),
+            postback(
+                "45",
+                ["currency": "USD", "revenue_max_micros": 5, "has_source_identifier": 0]),
             postback("40", ["currency": "USD", "revenue_max_micros": 7]))
         let rows = try stores.funnel().rows(
             "campaign", "name", "media_source", "bids", "postbacks", "revenue_max_micros")
@@ -101,15 +108,33 @@ struct FunnelTests {
             ])
     }
 
-    @Test("revenue of an identifier that is a campaign id too goes where its postbacks go")
+    @Test("installs and revenue of one hour and text go to the campaign of their kind of id")
     func decodedKind() throws {
         try stores.setCatalog(catalog)
-        try stores.postbacks(postback("39"))
-        try stores.decoded(
-            "decoded-events", postback("39", ["currency": "USD", "revenue_max_micros": 5]))
+        func revenue(_ campaign: String, _ micros: Int, isIdentifier: Int) throws {
+            try stores.decoded(
+                "decoded-events",
+                postback(
+                    campaign,
+                    [
+                        "currency": "USD", "revenue_max_micros": micros,
+                        "has_source_identifier": isIdentifier,
+                    ]))
+        }
+        // 45 is the campaign id of 5239, and no identifier ends with it. 39 can be both.
+        for campaign in ["45", "39"] {
+            try stores.postbacks(
+                postback(campaign), postback(campaign, ["version": "3.0", "postbacks": 2]))
+        }
+        try revenue("45", 1, isIdentifier: 1)
+        try revenue("45", 20, isIdentifier: 0)
+        try revenue("39", 300, isIdentifier: 1)
+        try revenue("39", 4000, isIdentifier: 0)
         #expect(
-            try stores.funnel().rows("campaign", "postbacks", "revenue_max_micros")
-                == [["5239", "1", "USD 0.000005"]])
+            try stores.funnel().rows("campaign", "name", "installs", "revenue_max_micros") == [
+                ["39", "low", "2", "USD 0.004"], ["45", "", "1", "USD 0.000001"],
+                ["5239", "launch", "3", "USD 0.00032"],
+            ])
     }
 
     @Test("an ambiguous identifier is reported with the number of candidates, never guessed")

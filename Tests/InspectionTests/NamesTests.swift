@@ -53,6 +53,51 @@ struct NamesTests {
                 .contains("net,39,1,Network,App,? of 2,,,2,0"), "either id")
     }
 
+    @Test("an id is looked up as what it was in the records, whichever columns are shown")
+    func hiddenKinds() throws {
+        try setCatalog()
+        func event(_ campaign: String, isIdentifier: Int) -> [String: Any] {
+            [
+                "ad_network_id": "net", "app_id": 1, "campaign": campaign, "event": "sale",
+                "has_source_identifier": isIdentifier, "count_max": 1,
+            ]
+        }
+        let by = "ad_network_id,campaign,app_id"
+        func names() throws -> [String] {
+            try lines("decoded-events", by: by).dropFirst().map { line in
+                line.split(separator: ",", omittingEmptySubsequences: false)[5].description
+            }
+        }
+        try stores.decoded("decoded-events", event("39", isIdentifier: 0))
+        #expect(try names() == ["one"])
+        try stores.decoded("decoded-events", event("39", isIdentifier: 1))
+        #expect(try names() == ["? of 2"])
+        // No identifier is 5239's campaign id, and none ends with 38.
+        try stores.decoded(
+            "decoded-events", event("5239", isIdentifier: 0), event("240", isIdentifier: 1),
+            event("38", isIdentifier: 1))
+        #expect(try names() == ["four", "", "? of 2", ""])
+        try stores.postbacks(["ad_network_id": "net", "app_id": 1, "campaign": "39"])
+        #expect(
+            try lines("postbacks", by: by).contains("net,39,1,Network,App,two,,,1,0"))
+    }
+
+    @Test("what tells rows apart in the store is shown only when it is asked for")
+    func hiddenColumn() throws {
+        let event: [String: Any] = [
+            "ad_network_id": "net", "app_id": 1, "campaign": "39", "event": "sale", "count_max": 1,
+        ]
+        try stores.decoded(
+            "decoded-events", event, event.merging(["has_source_identifier": 0]) { $1 })
+        let all = try stores.sample.stores("data").lines(DumpQuery(name: "decoded-events"))
+        #expect(all.count == 1)
+        #expect(all.first?.contains("has_source_identifier") == false)
+        #expect(all.first?.contains(#""count_max":2,"#) == true)
+        #expect(
+            try lines("decoded-events", by: "event,has_source_identifier").map { $0.prefix(10) }
+                == ["event,has_", "sale,false", "sale,true,"])
+    }
+
     @Test("only names whose columns are shown are there")
     func shownColumns() throws {
         try setCatalog()

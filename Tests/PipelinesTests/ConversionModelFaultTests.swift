@@ -48,6 +48,30 @@ struct ConversionModelFaultTests {
         """
     }
 
+    @Test(
+        "a text in the place of a number or an amount is a wrong type; the id of an app may be one")
+    func quotedNumbers() throws {
+        func revenue(_ bits: String, _ max: String) -> String {
+            """
+            app: "7"
+            versions:
+              - id: one
+                effective_from: 2026-01-01T00:00:00Z
+                currency: USD
+                fine: {fields: [{kind: revenue, bits: \(bits), buckets: [0], max: \(max)}]}
+
+            """
+        }
+        #expect(try fault(revenue("[0, 0]", "4.99")) == nil)
+        #expect(
+            try fault(revenue("[\"0\", 0]", "4.99"))
+                == "6: versions[0].fine.fields[0].bits[0]: must be a whole number, and here is the"
+                + " text '0': remove the quotes or the tag")
+        #expect(
+            try fault(revenue("[0, 0]", "'4.99'"))?.contains(".max: must be an amount, and") == true
+        )
+    }
+
     @Test("versions have ids of their own and ascend strictly")
     func versions() throws {
         let first = "app: 7\nversions:\n" + version("one", "2026-01-01T00:00:00Z")

@@ -84,7 +84,7 @@ struct ConversionModelFileTests {
             - currency: 'USD'
               coarse: {"0": {low: []}}
               fine: {"fields": [
-                {max: "10.0", buckets: [0.0, 5.000000], bits: ["0", 3], event: revenue, kind: revenue},
+                {max: 10.0, buckets: [0.0, 5.000000], bits: [0, 3], event: revenue, kind: revenue},
                 {bits: [4, 5], kind: 'events', values: {
                   2: {event: b, revenue_max: 0, count_min: 1},
                   1: {count_max: 1, event: "a", count_min: 1, revenue_min: 0.00}}}]}

@@ -47,12 +47,12 @@ struct StreamFileTests {
         #expect(postbacks.trustedKeys.production == [])
     }
 
-    @Test("every key is read, quoted or not, and Kafka's settings are handed on as written")
+    @Test("every key is read, and Kafka's settings are handed on as written")
     func everyKey() throws {
         let bids = try bids(
             """
             topic: bids.eu-1
-            batch_records: "500"
+            batch_records: 500
             commit_interval_ms: 50
             dedupe_window_seconds: 0
             dedupe_max_ids: 9000000000
@@ -178,7 +178,10 @@ struct StreamFileTests {
     )
     func bounds(key: String, least: String, most: String, outside: [String]) throws {
         for number in [least, most] { #expect(try bidsFault("\(key): \(number)") == nil) }
-        let malformed = ["5.0", "5e3", "0o17", "0x1F", "017", "+5", "1_000", "true", "''", "~"]
+        let malformed = [
+            "5.0", "5e3", "0o17", "0x1F", "017", "+5", "1_000", "true", "''", "~", "\"5\"", "'5'",
+            "!!str 5",
+        ]
         for number in outside + malformed + ["99999999999999999999"] {
             let fault = try #require(try bidsFault("\(key): \(number)"), "\(key): \(number)")
             #expect(fault.hasPrefix("bids.yaml:1: \(key): "))
@@ -188,11 +191,16 @@ struct StreamFileTests {
                 == "bids.yaml:1: \(key): '017' starts with 0:"
                 + " write the number without leading zeros"
         )
+        #expect(
+            try bidsFault("\(key): \"17\"")
+                == "bids.yaml:1: \(key): must be a whole number, and here is the text '17':"
+                + " remove the quotes or the tag"
+        )
     }
 
     @Test("booleans are true and false and nothing else")
     func booleans() throws {
-        for word in ["yes", "True", "1", "on", "~", "[true]"] {
+        for word in ["yes", "True", "1", "on", "~", "[true]", "'true'"] {
             let fault = try #require(try postbacksFault("trust_development: \(word)"))
             #expect(
                 fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, and")
@@ -267,6 +275,19 @@ struct StreamFileTests {
         let fault = try #require(try bidsFault(text))
         #expect(fault.hasPrefix("bids.yaml:\(line): not YAML: "), "\(fault)")
         #expect(!fault.contains("\n"))
+    }
+
+    @Test("what is too deep or too many is said in words that are of the file")
+    func syntaxWords() throws {
+        let deep = String(repeating: "[", count: 2000) + String(repeating: "]", count: 2000)
+        #expect(
+            try bidsFault("topic: " + deep)
+                == "bids.yaml:1: not YAML: lists or mappings lie in one another too deep; mend it here"
+        )
+        #expect(
+            try bidsFault("topic: a\n---\ntopic: b\n")
+                == "bids.yaml:2: not YAML: a second document begins (---), and there may be one;"
+                + " mend it here")
     }
 
     @Test("bytes that are not UTF-8 are refused")

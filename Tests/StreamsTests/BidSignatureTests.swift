@@ -97,7 +97,7 @@ struct BidSignatureTests {
     }
 
     @Test(
-        "what is signed and missing makes a signature incomplete, and an unknown version unverifiable"
+        "what is signed and missing or malformed makes a signature incomplete, and an unknown version unverifiable"
     )
     func notChecked() throws {
         for name in ["nonce", "timestamp", "signature"] {
@@ -105,6 +105,11 @@ struct BidSignatureTests {
             #expect(try rows(fidelities([broken])).keys.map { $0["verdict"] } == ["incomplete"])
         }
         #expect(try rows(fidelities([])).keys.map { $0["verdict"] } == ["incomplete"])
+        let malformed = try fidelity(1).with(["signature": "!!!!"])
+        #expect(try rows(fidelities([malformed])).keys.map { $0["verdict"] } == ["incomplete"])
+        let other = try rows(fidelities([try fidelity(2)]))
+        #expect(other.keys.map { $0["verdict"] } == ["incomplete"])
+        #expect(other.keys.allSatisfy { $0["fidelity"] == nil })
         let unknown = fidelities([try fidelity(1)]).with([Auction.skadn + ".version": "9.0"])
         #expect(try rows(unknown).keys.map { $0["verdict"] } == ["unverifiable"])
     }

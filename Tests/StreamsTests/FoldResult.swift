@@ -31,7 +31,7 @@ enum Field: Hashable, CustomStringConvertible, ExpressibleByStringLiteral,
     }
 }
 
-/// The columns of a row, or columns and measures; without empty texts, zeros, false, and the hour
+/// The columns of a row as dumps show them, or columns and measures; without empty texts, zeros, false, and the hour
 /// when it is that of `TestRecord.halfPastFive`.
 typealias Row = [String: Field]
 
@@ -73,7 +73,7 @@ struct FoldResult: Equatable {
             key.forEachColumn { value in
                 guard let column = columns.next() else { return }
                 let field = Self.field(value, symbols)
-                if !field.isDefault { row[column.name] = field }
+                if column.isDefault, !field.isDefault { row[column.name] = field }
             }
             if row["hour"] == "2026-11-21T05:00:00Z" { row["hour"] = nil }
             for (name, amount) in zip(Key.table.measures, measures) where amount != 0 {

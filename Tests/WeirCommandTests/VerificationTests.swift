@@ -55,6 +55,36 @@ struct VerificationTests {
         #expect(rejected == [.outOfRange, .missingField, .missingField])
     }
 
+    @Test("a line of a record stands for its value, in each of the forms that publish reads")
+    func recordLines() throws {
+        let text = try #require(
+            String(contentsOfFile: Repository.path("examples/postbacks.ndjson"), encoding: .utf8)
+                .split(separator: "\n").first)
+        let line = try #require(
+            JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let postback = try JSONSerialization.data(
+            withJSONObject: #require(line["value"]), options: .sortedKeys)
+        for form: [String: Any] in [
+            line, ["text": String(decoding: postback, as: UTF8.self), "key": "k"],
+            ["base64": postback.base64EncodedString()],
+        ] {
+            let document = try verify(form, verifier())
+            #expect(document.title == "SKAdNetwork postback")
+            #expect(judgement(document)?.verdict == .valid)
+        }
+    }
+
+    @Test("a line of a record that says ce_via relay is judged as a relay's copy")
+    func relayedLine() throws {
+        let vector = try #require(
+            try vectors().first { $0["kind"] as? String == "skan-postback" })
+        for (via, isRelayed) in [("relay", true), ("device", false)] {
+            let document = try verify(
+                ["headers": ["ce_via": via], "value": #require(vector["postback"])], verifier())
+            #expect((judgement(document)?.form != nil) == isRelayed)
+        }
+    }
+
     @Test("the signed fields are those that Apple joined, value by value")
     func signedFields() throws {
         var compared = 0

@@ -36,6 +36,28 @@ struct PostbacksWorkerTests {
         }
     }
 
+    @Test("Decoded events of a campaign id and of a source identifier of one text stay apart")
+    func kindsOfCampaignIDs() throws {
+        let place = try makePlace()
+        try place.publish(
+            "postbacks",
+            [
+                Samples.record("postbacks", try Samples.postback("t1", value: 1), partition: 0),
+                Samples.record("postbacks", try Samples.postback("t2", value: 1), partition: 0),
+                Samples.record(
+                    "postbacks", try Samples.postback("t3", sourceIdentifier: "42"), partition: 0),
+            ])
+        try place.foldPostbacks()
+        for (isIdentifier, micros) in [(0, 10_000_000), (1, 100_000_000)] as [(Int, Int64)] {
+            let sum = try place.integer(
+                """
+                SELECT sum(revenue_max_micros) FROM decoded_events
+                WHERE campaign = '42' AND has_source_identifier = \(isIdentifier)
+                """, stream: "postbacks")
+            #expect(sum == micros)
+        }
+    }
+
     @Test("A forged copy that comes first does not block the real postback, nor reach a partner")
     func forgedCopyDoesNotBlock() throws {
         let place = try makePlace()

@@ -79,6 +79,24 @@ enum Samples {
             """
     }
 
+    /// A postback of version 4.0, signed with `key`; its source identifier may be shortened.
+    static func postback(
+        _ transaction: String, sourceIdentifier: String, value: Int = 4
+    ) throws -> String {
+        let network = "su67r6k2v3.skadnetwork"
+        let text = [
+            "4.0", network, sourceIdentifier, "525463029", transaction, "false", "1", "true", "0",
+        ].joined(separator: "\u{2063}")
+        let signature = try key.signature(for: Data(text.utf8)).derRepresentation
+        return """
+            {"version":"4.0","ad-network-id":"\(network)",\
+            "source-identifier":"\(sourceIdentifier)","app-id":525463029,\
+            "transaction-id":"\(transaction)","redownload":false,"fidelity-type":1,\
+            "did-win":true,"postback-sequence-index":0,"conversion-value":\(value),\
+            "attribution-signature":"\(signature.base64EncodedString())"}
+            """
+    }
+
     /// A mixture of postbacks: repeated, conflicting, forged and broken ones.
     static func postbacks(_ count: Int, seed: UInt64) throws -> [OutgoingRecord] {
         var generator = SeededGenerator(seed: seed)

@@ -219,7 +219,9 @@ struct StoreNotificationsWorkerTests {
         try place.publish(stream, [SampleNotifications.record("{}")])
         try place.write("roots/test.pem", "no certificate")
         let error = #expect(throws: (any Error).self) { try place.foldNotifications() }
-        #expect("\(try #require(error))".contains("store-notifications.yaml:3: roots[0]: holds no"))
+        #expect(
+            "\(try #require(error))".contains(
+                "store-notifications.yaml:3: roots[0]: holds no certificate"))
         _ = samples
     }
 }

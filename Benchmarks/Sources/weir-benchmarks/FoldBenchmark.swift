@@ -33,7 +33,7 @@ struct FoldBenchmark<Fold: WindowedStoredFold, Samples: SampleRecords> {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let store = try AggregateStore(
             path: "\(directory)/\(Fold.streamName).sqlite", fold: Fold.self,
-            topic: Fold.streamName, logIdentity: "benchmark")
+            topic: Fold.streamName, logIdentity: "benchmark", partitionCount: 4)
         guard let parser = JSONParser(), let other = JSONParser() else { return }
         let fold = Fold(
             topic: Fold.streamName,

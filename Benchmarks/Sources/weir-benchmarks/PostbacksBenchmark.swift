@@ -24,7 +24,7 @@ struct PostbacksBenchmark: ParsableCommand {
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let store = try AggregateStore(
             path: directory + "/postbacks.sqlite", fold: PostbacksFold.self, topic: "postbacks",
-            logIdentity: "benchmark")
+            logIdentity: "benchmark", partitionCount: 4)
         let fold = try makeFold(key: key, store: store, cores: cores)
         var bare = Stopwatch()
         var whole = Stopwatch()

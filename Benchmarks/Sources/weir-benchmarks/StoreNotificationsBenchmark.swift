@@ -24,7 +24,7 @@ struct StoreNotificationsBenchmark: ParsableCommand {
         var samples = SampleNotifications(chain: try AppStoreChain())
         let store = try AggregateStore(
             path: directory + "/store-notifications.sqlite", fold: StoreNotificationsFold.self,
-            topic: "store-notifications", logIdentity: "benchmark")
+            topic: "store-notifications", logIdentity: "benchmark", partitionCount: 4)
         let fold = try makeFold(samples.chain, store: store, cores: cores)
         var bare = Stopwatch()
         var whole = Stopwatch()

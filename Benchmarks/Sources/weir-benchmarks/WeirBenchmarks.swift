@@ -8,6 +8,7 @@ struct WeirBenchmarks: ParsableCommand {
         abstract: "Measures Weir's workers beside what bounds them, in one run.",
         subcommands: [
             AuctionsBenchmark.self, ImpressionsBenchmark.self, OverlayClicksBenchmark.self,
-            PostbacksBenchmark.self, StoreNotificationsBenchmark.self,
+            PostbacksBenchmark.self, StoreNotificationsBenchmark.self, KafkaBenchmark.self,
+            MockBrokersCommand.self,
         ])
 }

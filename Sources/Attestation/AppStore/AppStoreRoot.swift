@@ -8,13 +8,18 @@ public struct AppStoreRoot: Sendable {
 
     /// The root in `pem`, the text of a PEM file.
     ///
-    /// - Throws: `badCertificate` unless it holds one certificate, and nothing else in PEM, that
-    ///   may issue others.
-    public init(pem: String) throws(AppStoreFault) {
+    /// - Throws: what is wrong unless it holds one certificate, and nothing else in PEM, that may
+    ///   issue others.
+    public init(pem: String) throws(AppStoreRootFault) {
+        let blocks = pem.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("-----BEGIN ") }
+        guard blocks.contains(where: { $0.contains(" CERTIFICATE-----") }) else {
+            throw .noCertificate
+        }
+        guard blocks.count == 1 else { throw .severalBlocks(blocks.count) }
         guard let certificate = try? Certificate(pemEncoded: pem),
-            PinnedRoot(certificate) != nil,
             let der = try? certificate.serializeAsPEM().derBytes
-        else { throw .badCertificate }
+        else { throw .malformed }
+        guard PinnedRoot(certificate) != nil else { throw .noAuthority }
         self.der = der
     }
 

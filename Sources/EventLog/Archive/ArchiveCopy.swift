@@ -63,6 +63,7 @@ public final class ArchiveCopy {
         isStopped: () -> Bool = { false }, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
         while !isStopped(), !isAtEnd { try step(onProgress) }
+        try writer.settle()
     }
 
     /// Copies on with what is appended to the source until `isStopped` says so.
@@ -73,6 +74,7 @@ public final class ArchiveCopy {
             try step(onProgress)
             try checkPartitionCount()
         }
+        try writer.settle()
     }
 
     private var isAtEnd: Bool {

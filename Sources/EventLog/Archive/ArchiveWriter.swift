@@ -64,6 +64,9 @@ final class ArchiveWriter {
         }
     }
 
+    /// Leaves the archive in one file, which can be copied, as far as readers let it.
+    func settle() throws(LogError) { try connection.settle() }
+
     /// A copy of the last record of a partition; nil when it holds none.
     func lastRecord(of partition: Int32) throws(LogError) -> RecordCopy? {
         let ref = partitions[Int(partition)].ref

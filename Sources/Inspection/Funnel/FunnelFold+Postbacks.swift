@@ -18,12 +18,12 @@ extension FunnelFold {
             if rows[key]?.add(row) == nil { rows[key] = row }
         }
         let zeros = dateRule == .install ? try fineZeros(copy) : [:]
-        var origins: [RowKeyBytes: DecodedOrigin] = [:]
+        var installs: Set<RowKeyBytes> = []
         for (key, row) in rows {
             add(row, allAreZero: zeros[key] == row.count)
-            origins[row.decodedKey, default: DecodedOrigin()].add(row)
+            if row.hasInstall { installs.insert(row.decodedKey) }
         }
-        try addDecodedEvents(copy, origins)
+        try addDecodedEvents(copy, withInstall: installs)
     }
 
     private mutating func add(_ row: WinningPostbacks, allAreZero: Bool) {
@@ -46,18 +46,20 @@ extension FunnelFold {
         }
     }
 
+    /// - Parameter installs: what the rows of postbacks that say when an app was installed have in
+    ///   common with rows of decoded events.
     private mutating func addDecodedEvents(
-        _ copy: StoreView.Copy, _ origins: [RowKeyBytes: DecodedOrigin]
+        _ copy: StoreView.Copy, withInstall installs: Set<RowKeyBytes>
     ) throws {
         try copy.snapshot.forEachRow(
             of: FunnelSource.decodedEvents, partitions: copy.numbers
         ) { partition, columns, measures in
-            let key = RowKeyBytes(partition, columns[0...5])
-            let origin = origins[key] ?? DecodedOrigin()
+            let key = RowKeyBytes(partition, columns[0...5] + columns[7...])
             let place = datedPlace(
                 hour: columns[0].text, network: columns[1].text, app: columns[3].integer,
-                campaign: columns[2].text, kind: origin.kind,
-                sequenceIndex: columns[5].integer, hasInstall: origin.hasInstall)
+                campaign: columns[2].text,
+                kind: CampaignIDKind(hasSourceIdentifier: columns[7].integer != 0),
+                sequenceIndex: columns[5].integer, hasInstall: installs.contains(key))
             add(place) { sums in
                 sums.add(
                     revenueMinMicros: measures[0], max: measures[1], currency: columns[6])

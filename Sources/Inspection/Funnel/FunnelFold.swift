@@ -49,10 +49,8 @@ struct FunnelFold {
     mutating func add(_ copy: StoreView.Copy) throws {
         switch copy.stream {
         case FunnelSource.bids.name: try addBids(copy)
-        case FunnelSource.impressions.name:
-            try addCounts(copy, FunnelSource.impressions, [.presented, .viewed])
-        case FunnelSource.overlayClicks.name:
-            try addCounts(copy, FunnelSource.overlayClicks, [.clicks, .automaticClicks])
+        case FunnelSource.impressions.name: try addImpressions(copy)
+        case FunnelSource.overlayClicks.name: try addClicks(copy)
         case FunnelSource.postbacks.name: try addPostbacks(copy)
         default: try addNotifications(copy)
         }
@@ -61,7 +59,8 @@ struct FunnelFold {
     /// Lets `body` add to the group of a place, when it is asked for.
     mutating func add(_ place: Place, _ body: (inout FunnelSums) -> Void) {
         let named = names.named(
-            network: place.network, app: place.app, campaign: place.campaign, as: place.kind)
+            network: place.network, app: place.app, campaign: place.campaign,
+            as: CampaignIDKinds(place.kind))
         let values: [StoredValue] = [
             .text(place.day), .text(place.network), .integer(place.app), .text(named.campaign),
             .text(named.name), .text(named.mediaSource),
@@ -97,16 +96,32 @@ struct FunnelFold {
         }
     }
 
+    /// What SKAdNetwork was told of is mostly an ad that an SDK presented too, and reported so.
+    private mutating func addImpressions(_ copy: StoreView.Copy) throws {
+        let skadn = StoredValue.text("\(AdFormat.skadn.name)")
+        try copy.snapshot.forEachRow(of: FunnelSource.impressions, partitions: copy.numbers) {
+            _, columns, measures in
+            addCounts(
+                measures, as: [columns[4] == skadn ? .skadnImpressions : .presented, .viewed],
+                columns)
+        }
+    }
+
+    private mutating func addClicks(_ copy: StoreView.Copy) throws {
+        try copy.snapshot.forEachRow(of: FunnelSource.overlayClicks, partitions: copy.numbers) {
+            _, columns, measures in
+            addCounts(measures, as: [.clicks, .automaticClicks], columns)
+        }
+    }
+
     private mutating func addCounts(
-        _ copy: StoreView.Copy, _ table: AggregateTable, _ counts: [FunnelSums.Count]
-    ) throws {
-        try copy.snapshot.forEachRow(of: table, partitions: copy.numbers) { _, columns, measures in
-            guard measures.contains(where: { $0 != 0 }) else { return }
-            let place = place(columns, .either)
-            add(place) { sums in
-                for (count, measure) in zip(counts, measures) { sums.add(measure, to: count) }
-                sums.note(day: place.day, kinds: [])
-            }
+        _ measures: [Int64], as counts: [FunnelSums.Count], _ columns: [StoredValue]
+    ) {
+        guard measures.contains(where: { $0 != 0 }) else { return }
+        let place = place(columns, .either)
+        add(place) { sums in
+            for (count, measure) in zip(counts, measures) { sums.add(measure, to: count) }
+            sums.note(day: place.day, kinds: [])
         }
     }
 

@@ -26,7 +26,8 @@ struct FunnelRow {
         let names =
             [
                 "bids", "overlay_requested", "overlay_eligible", "wins", "presented", "viewed",
-                "clicks", "automatic_clicks", "installs", "redownloads", "reengagements",
+                "skadn_impressions", "clicks", "automatic_clicks", "installs", "redownloads",
+                "reengagements",
                 "postbacks", "null_values", "null_rate", "revenue_min_micros",
                 "revenue_max_micros", "cost_micros", "win_rate", "ctr", "install_rate", "cpi",
                 "roas_min", "roas_max", "app_refunds", "app_refund_rate",
@@ -55,7 +56,7 @@ struct FunnelRow {
             // A CPM price is that of a thousand impressions: fractions of a micro are cut off.
             .money(MoneyByCurrency(sums.billedPriceMicros.mapValues { $0 / 1000 })),
             Self.rate(sums[.wins], sums[.bids]),
-            Self.rate(sums[.clicks], sums[.presented]),
+            Self.rate(sums[.clicks], sums[.presented] + sums[.viewed]),
             Self.rate(sums[.installs], sums[.clicks]),
             costPerInstall,
             returnOnCost(sums.revenueMinMicros),

@@ -10,7 +10,8 @@ enum FunnelSource {
             "billed_price_micros",
         ])
     static let impressions = AggregateTable(
-        name: "impressions", columns: campaign, measures: ["presented", "viewed"])
+        name: "impressions", columns: campaign + [.init("format", .text)],
+        measures: ["presented", "viewed"])
     static let overlayClicks = AggregateTable(
         name: "overlay-clicks", columns: campaign, measures: ["clicks", "automatic_clicks"])
     static let postbacks = AggregateTable(
@@ -23,7 +24,7 @@ enum FunnelSource {
         name: "decoded-events",
         columns: campaign + [
             .init("source_app_id", .integer), .init("sequence_index", .integer),
-            .init("currency", .text),
+            .init("currency", .text), .init("has_source_identifier", .boolean),
         ],
         measures: ["revenue_min_micros", "revenue_max_micros"])
     static let storeNotifications = AggregateTable(

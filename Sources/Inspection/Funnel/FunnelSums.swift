@@ -4,8 +4,8 @@ import AggregateStore
 struct FunnelSums {
     /// The plain counts, in the order of the columns.
     enum Count: Int, CaseIterable {
-        case bids, overlayRequested, overlayEligible, wins, presented, viewed, clicks
-        case automaticClicks, installs, redownloads, reengagements, postbacks, nullValues
+        case bids, overlayRequested, overlayEligible, wins, presented, viewed, skadnImpressions
+        case clicks, automaticClicks, installs, redownloads, reengagements, postbacks, nullValues
     }
 
     private var counts = Array(repeating: Int128(0), count: Count.allCases.count)

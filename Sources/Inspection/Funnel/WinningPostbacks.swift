@@ -56,7 +56,7 @@ struct WinningPostbacks {
             partition,
             [
                 .text(hour), .text(network), .text(campaign), .integer(app), .integer(sourceApp),
-                .integer(sequenceIndex),
+                .integer(sequenceIndex), .integer(kind == .campaignID ? 0 : 1),
             ])
     }
 }

@@ -19,7 +19,7 @@ struct CampaignNames {
         let network: StoredValue
         let app: Int64
         let campaign: StoredValue
-        let kind: CampaignIDKind
+        let kinds: CampaignIDKinds
     }
 
     private let catalog: Catalog
@@ -30,25 +30,34 @@ struct CampaignNames {
     }
 
     mutating func named(
-        network: String, app: Int64, campaign: String, as kind: CampaignIDKind
+        network: String, app: Int64, campaign: String, as kinds: CampaignIDKinds
     ) -> Named {
-        let id = ID(network: .text(network), app: app, campaign: .text(campaign), kind: kind)
+        let id = ID(network: .text(network), app: app, campaign: .text(campaign), kinds: kinds)
         if let found = known[id] { return found }
-        let match = catalog.campaign(network: network, app: app, campaign: campaign, as: kind)
-        let named = Named(match, campaign: campaign)
+        let matches = kinds.kinds.map { kind in
+            catalog.campaign(network: network, app: app, campaign: campaign, as: kind)
+        }
+        let named = Named(matches, campaign: campaign)
         known[id] = named
         return named
     }
 }
 
 extension CampaignNames.Named {
-    init(_ match: CampaignMatch, campaign: String) {
-        switch match {
-        case .known(let found): self.init(found)
-        case .ambiguous(let candidates):
+    /// What an id stands for that was looked up as each kind that it has. One that is unknown as one
+    /// of them stands for a campaign that the catalog lacks.
+    init(_ matches: [CampaignMatch], campaign: String) {
+        var candidates: [CatalogCampaign] = []
+        for candidate in matches.flatMap(\.candidates) where !candidates.contains(candidate) {
+            candidates.append(candidate)
+        }
+        let count = candidates.count + (matches.contains(.unknown) ? 1 : 0)
+        if let found = candidates.first, count == 1 {
+            self.init(found)
+        } else {
             self.init(
-                campaign: campaign, name: "? of \(candidates.count)", mediaSource: "", partner: "")
-        case .unknown: self.init(campaign: campaign, name: "", mediaSource: "", partner: "")
+                campaign: campaign, name: candidates.isEmpty ? "" : "? of \(count)",
+                mediaSource: "", partner: "")
         }
     }
 
@@ -59,7 +68,22 @@ extension CampaignNames.Named {
     }
 }
 
+extension CampaignMatch {
+    fileprivate var candidates: [CatalogCampaign] {
+        switch self {
+        case .known(let campaign): [campaign]
+        case .ambiguous(let campaigns): campaigns
+        case .unknown: []
+        }
+    }
+}
+
 extension CampaignIDKind {
+    /// Which id the campaign column of decoded events is.
+    init(hasSourceIdentifier: Bool) {
+        self = hasSourceIdentifier ? .sourceIdentifier : .campaignID
+    }
+
     /// Which id the campaign column of an event of a version of SKAdNetwork is.
     init(skanVersion version: String) {
         guard let major = Int(version.prefix { $0 != "." }) else {

@@ -20,7 +20,7 @@ extension Dump {
             rows: rows.map { row in
                 Row(
                     columns: row.columns + naming.names(of: row).map { .text($0) },
-                    measures: row.measures)
+                    measures: row.measures, campaignIDKinds: row.campaignIDKinds)
             })
     }
 }
@@ -60,25 +60,14 @@ private struct DumpNaming {
         if hasApp { names.append(catalog.appName(app) ?? "") }
         if hasCampaign {
             let named = campaigns.named(
-                network: network, app: app, campaign: text("campaign", of: row), as: kind(of: row))
+                network: network, app: app, campaign: text("campaign", of: row),
+                as: row.campaignIDKinds)
             names += [named.name, named.mediaSource, named.partner]
         } else if hasOffer {
             let found = catalog.campaign(app: app, offer: text("offer", of: row))
             names += [found?.name ?? "", found?.mediaSource ?? "", found?.partner ?? ""]
         }
         return names
-    }
-
-    /// Windows after the first are of source identifiers only.
-    private func kind(of row: Dump.Row) -> CampaignIDKind {
-        if has("framework", "version") {
-            return CampaignIDKind(
-                framework: text("framework", of: row), version: text("version", of: row))
-        }
-        if has("skan_version") {
-            return CampaignIDKind(skanVersion: text("skan_version", of: row))
-        }
-        return integer("sequence_index", of: row) ?? 0 > 0 ? .sourceIdentifier : .either
     }
 
     private func text(_ column: String, of row: Dump.Row) -> String {

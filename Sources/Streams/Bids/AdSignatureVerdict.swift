@@ -4,7 +4,8 @@ public enum AdSignatureVerdict: Int, CaseIterable, Sendable {
     case valid
     /// All that is signed is there, and none of the network's keys made the signature.
     case invalid
-    /// The signature, or a field that it covers, is missing or malformed.
+    /// The signature, or a field that it covers, is missing or malformed: a signature that is no base64,
+    /// a fidelity other than 0 and 1.
     case incomplete
     /// The ad's version is none whose signed fields are known.
     case unverifiable

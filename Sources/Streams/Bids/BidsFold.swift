@@ -52,6 +52,11 @@ public final class BidsFold: WindowedFold {
         Prepared(batch: batch, signatures: verifier?.judge(batch) ?? [])
     }
 
+    /// How many signatures of ads were verified.
+    public func verifications(in prepared: Prepared) -> Int {
+        prepared.signatures.reduce(0) { $0 + $1.count }
+    }
+
     /// Begins to fold a batch.
     public func begin(_ prepared: Prepared) {
         state.batch = prepared.batch

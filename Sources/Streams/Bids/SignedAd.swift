@@ -27,7 +27,10 @@ struct SignedAd {
         guard let layout = AdSignature.Layout(version: version, isWeb: false) else {
             return .unverifiable
         }
-        guard let signature = place.member("signature")?.skadnText else { return .incomplete }
+        var decoded: [UInt8] = []
+        guard let signature = place.member("signature")?.skadnText,
+            Base64.standard.decode(signature, into: &decoded) != nil
+        else { return .incomplete }
         return withSourceIdentifier { sourceIdentifier in
             guard var ad = signedFields(layout) else { return .incomplete }
             ad.sourceIdentifier = sourceIdentifier
@@ -49,7 +52,8 @@ struct SignedAd {
             timestampMilliseconds: timestamp)
         ad.campaignID = skadn.member("campaign")?.skadnNumber
         ad.sourceAppID = skadn.member("sourceapp")?.skadnNumber
-        ad.fidelityType = fidelity
+        // One that Apple gives no meaning is malformed, whoever signs it.
+        ad.fidelityType = AdFidelity(fidelity) == .unknown ? nil : fidelity
         return ad
     }
 

@@ -120,6 +120,11 @@ public final class PostbacksFold: StreamFold {
             attestor: attestor)
     }
 
+    /// How many postbacks were given a verdict.
+    public func verifications(in prepared: PreparedPostbacks) -> Int {
+        prepared.verifications
+    }
+
     /// Begins to fold a batch; waits for its verdicts.
     public func begin(_ prepared: PreparedPostbacks) {
         self.prepared = prepared
@@ -256,7 +261,7 @@ extension PostbacksFold {
             received: place.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
             coarse: event.coarseValue, sequenceIndex: event.sequenceIndex)
         if let decoding, event.didWin, isTrusted(result.verdict) {
-            addEvents(of: decoding, sequenceIndex: event.sequenceIndex, key: key)
+            addEvents(of: decoding, event, key: key)
         }
         publish(event, result, decoding, place, prepared, index, &copy)
     }
@@ -302,15 +307,18 @@ extension PostbacksFold {
         conversionValues.add(1, to: 0, row: row)
     }
 
-    private func addEvents(of decoding: ModelDecoding, sequenceIndex: Int, key: PostbacksKey) {
+    private func addEvents(
+        of decoding: ModelDecoding, _ postback: PostbackEvent, key: PostbacksKey
+    ) {
         for event in decoding.events {
             let row = decodedEvents.row(
                 DecodedEventsKey(
                     partition: key.partition, hour: key.hour, campaign: key.campaign,
-                    sequenceIndex: Int64(sequenceIndex),
+                    sequenceIndex: key.sequenceIndex,
                     model: effects.symbols.intern(decoding.versionID),
                     event: effects.symbols.intern(event.event),
-                    currency: effects.symbols.intern(decoding.currency)))
+                    currency: effects.symbols.intern(decoding.currency),
+                    hasSourceIdentifier: postback.hasSourceIdentifier))
             func add(_ amount: Int64, _ measure: DecodedEventsKey.Measure) {
                 decodedEvents.add(amount, to: measure.rawValue, row: row)
             }

@@ -112,6 +112,8 @@ public struct DecodedEventsKey: RowKey {
     public var event: Symbol
     /// The version's currency.
     public var currency: Symbol
+    /// True when the campaign is a source identifier, false when it is a campaign id.
+    public var hasSourceIdentifier: Bool
 
     /// The measures, in the table's order.
     enum Measure: Int {
@@ -125,6 +127,7 @@ public struct DecodedEventsKey: RowKey {
             + [
                 .init("sequence_index", .integer), .init("model", .text), .init("event", .text),
                 .init("currency", .text),
+                .init("has_source_identifier", .boolean, isDefault: false),
             ],
         measures: [
             "count_min", "count_max", "revenue_min_micros", "revenue_max_micros", "ambiguous",
@@ -136,7 +139,7 @@ public struct DecodedEventsKey: RowKey {
         campaign.combine(into: &hasher)
         hasher.combine(sequenceIndex)
         hasher.combine(model, event)
-        hasher.combine(UInt64(currency.number))
+        hasher.combine(UInt64(currency.number) << 1 | (hasSourceIdentifier ? 1 : 0))
     }
 
     /// The columns, in the table's order.
@@ -147,5 +150,6 @@ public struct DecodedEventsKey: RowKey {
         body(.symbol(model))
         body(.symbol(event))
         body(.symbol(currency))
+        body(.boolean(hasSourceIdentifier))
     }
 }

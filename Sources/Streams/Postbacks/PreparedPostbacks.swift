@@ -26,6 +26,13 @@ public final class PreparedPostbacks {
         pending = attestor.begin(requests, bytes: bytes)
     }
 
+    /// Number of records that were decoded, each of which is given a verdict.
+    var verifications: Int {
+        items.count { item in
+            if case .success = item.event { true } else { false }
+        }
+    }
+
     /// The result for each record that was decoded; for the others there is one without meaning.
     /// Waits for the verification.
     func results() -> [AttestationResult] {

@@ -38,6 +38,16 @@ public final class PreparedNotifications {
         if chunks.isEmpty { chunks = run.finish() }
     }
 
+    /// Number of records that were verified, whatever came of it. To be called after `wait`.
+    var verifications: Int {
+        chunks.reduce(0) { sum, chunk in
+            sum
+                + chunk.items.count { item in
+                    if case .failure(.rejected) = item.event { false } else { true }
+                }
+        }
+    }
+
     /// What was read of a record, and the texts of its event. To be called after `wait`.
     func item(_ index: Int) -> (item: NotificationChunk.Item, bytes: [UInt8]) {
         let chunk = chunks[index / Self.recordsPerChunk]

@@ -62,6 +62,11 @@ public final class StoreNotificationsFold: StreamFold {
             batch, decoders: decoders, threadCount: threadCount, queue: queue)
     }
 
+    /// How many notifications and receipts were verified.
+    public func verifications(in prepared: PreparedNotifications) -> Int {
+        prepared.verifications
+    }
+
     /// Begins to fold a batch; waits for its verification.
     public func begin(_ prepared: PreparedNotifications) {
         prepared.wait()

@@ -28,18 +28,9 @@ extension CheckReport {
                 right:
                     "configuration \(directory.path): \(streams.joined(separator: ", ")), "
                     + "\(models) conversion models, \(partners) partners")
-            for collision in catalog.suffixCollisions { note(doubtful: collision.words) }
+            for doubt in catalog.doubts { note(doubtful: doubt) }
         } catch {
             note(wrong: error.description)
         }
-    }
-}
-
-extension SuffixCollision {
-    fileprivate var words: String {
-        let names = campaigns.map { "'\($0.name)'" }.joined(separator: ", ")
-        return
-            "catalog: a postback of \(network) for app \(app) that carries '\(suffix)' is ambiguous: "
-            + "\(names) end with it; give them source identifiers that end differently"
     }
 }

@@ -2,6 +2,9 @@ import EventLog
 
 extension CheckReport {
     /// Compares the topics of the log with those that are described.
+    ///
+    /// One that is missing is not wrong: whoever uses one stream needs no other's topic, and a publish
+    /// creates it. A store whose topic is missing is wrong, which is said of the store.
     mutating func check(_ log: any LogBackend, against directory: TopicDirectory) throws(LogError) {
         let topics = try log.topics()
         note(right: "log \(log.address): \(topics.count) topics")
@@ -13,11 +16,10 @@ extension CheckReport {
             return
         }
         let wrongBefore = wrongCount
+        var missing: [String] = []
         for topic in described {
             guard let found = topics.first(where: { $0.name == topic.name }) else {
-                note(
-                    wrong: "no topic \(topic.name) in \(log.address), \(topic.file) describes it: "
-                        + "run weir topics apply")
+                missing.append(topic.name)
                 continue
             }
             let comparison = TopicComparison(topic, found, in: log)
@@ -30,8 +32,13 @@ extension CheckReport {
                 note(doubtful: "settings of topic \(topic.name) were not compared: \(words)")
             }
         }
-        if wrongCount == wrongBefore {
-            note(right: "topics \(directory.path): all \(described.count) are in the log")
+        guard wrongCount == wrongBefore else { return }
+        guard !missing.isEmpty else {
+            return note(right: "topics \(directory.path): all \(described.count) are in the log")
         }
+        note(
+            right: "topics \(directory.path): \(described.count - missing.count) of "
+                + "\(described.count) are in the log; a publish creates the others, and so does weir "
+                + "topics apply: \(missing.joined(separator: ", "))")
     }
 }

@@ -18,6 +18,8 @@ struct VerifyCommand: ParsableCommand {
             bid, and lines of the form {"kind", "postback", "public_key"?}. A postback is judged as \
             weir-postbacks does it: with Apple's keys and those of the configuration.
 
+            Lines of records, as weir publish and weir read have them, stand for their value.
+
             Notifications of the App Store are read as their bodies or, of version 2, as the bare JWS; \
             each JWS in them is judged by itself. Passwords and receipts are masked.
             """)

@@ -40,7 +40,10 @@ struct DemoReport {
 
             """)
         for measures in [
-            ["bids", "wins", "win_rate", "presented", "clicks", "ctr", "installs", "install_rate"],
+            [
+                "bids", "wins", "win_rate", "presented", "viewed", "clicks", "ctr", "installs",
+                "install_rate",
+            ],
             [
                 "cost_micros", "cpi", "revenue_min_micros", "revenue_max_micros", "roas_min",
                 "roas_max",

@@ -64,14 +64,14 @@ struct StreamLag {
     /// Of each partition the copy that is furthest, by number.
     var furthest: [PartitionLag] {
         Dictionary(grouping: partitions, by: \.partition).values
-            .compactMap { copies in
-                copies.max {
-                    ($0.lag == nil ? 0 : 1, $0.nextOffset ?? -1) < (
-                        $1.lag == nil ? 0 : 1, $1.nextOffset ?? -1
-                    )
-                }
-            }
+            .compactMap { $0.max(by: Self.isBehind) }
             .sorted { $0.partition < $1.partition }
+    }
+
+    /// A store that cannot go on is behind any that can.
+    private static func isBehind(_ left: PartitionLag, _ right: PartitionLag) -> Bool {
+        guard (left.lag == nil) == (right.lag == nil) else { return left.lag == nil }
+        return (left.nextOffset ?? -1) < (right.nextOffset ?? -1)
     }
 
     private static func sorted(_ partitions: [PartitionLag]) -> [PartitionLag] {

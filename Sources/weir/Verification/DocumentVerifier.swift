@@ -39,35 +39,51 @@ final class DocumentVerifier {
             trust: notifications, parser: payloadParser, innerParser: innerParser)
     }
 
-    /// Says what a document is and whether its signature holds.
+    /// Says what a document is and whether its signature holds. Of a record's line, as `weir publish`
+    /// reads it, the document is the value, and `ce_via` says whether it came by a relay.
     func verify(_ text: UnsafeRawBufferPointer) -> SignedDocument {
+        let line = try? RecordLine.record(text, topic: "", partitionCount: .max)
+        guard let line, let value = line.value else {
+            return verify(text, isRelayed: isRelayed)
+        }
+        let via = line.headers.first { $0.name == "ce_via" }?.value
+        return value.withUnsafeBytes { value in
+            verify(value, isRelayed: isRelayed || via == Array("relay".utf8))
+        }
+    }
+
+    private func verify(
+        _ text: UnsafeRawBufferPointer, isRelayed: Bool
+    ) -> SignedDocument {
         if DocumentSequence.isJWS(text) { return notifications.document(text) }
         let value: JSONValue
         do throws(JSONFault) {
             value = try parser.parse(text)
         } catch {
             // The worker's own words for what is no JSON.
-            return postback(text, .skAdNetwork, title: "document")
+            return postback(text, .skAdNetwork, title: "document", isRelayed: isRelayed)
         }
         guard let wrapped = value.member("postback"), wrapped.isObject else {
-            return verify(value, text, kind: nil, key: nil)
+            return verify(value, text, kind: nil, key: nil, isRelayed: isRelayed)
         }
         let kind = value.member("kind")?.string.map { String(decoding: $0, as: UTF8.self) }
         let key = value.member("public_key")?.string.map { String(decoding: $0, as: UTF8.self) }
         return verify(
             wrapped, Self.postback(in: text), kind: kind.flatMap(SignedDocumentKind.init),
-            key: key.flatMap(VerificationKey.init(base64:)))
+            key: key.flatMap(VerificationKey.init(base64:)), isRelayed: isRelayed)
     }
 
     private func verify(
         _ value: JSONValue, _ text: UnsafeRawBufferPointer, kind: SignedDocumentKind?,
-        key: VerificationKey?
+        key: VerificationKey?, isRelayed: Bool
     ) -> SignedDocument {
         let ad = value.member("ext")?.member("skadn") ?? value
         let kind = kind ?? SignedDocumentKind(of: ad)
         switch kind {
-        case .skAdNetworkPostback: return postback(text, .skAdNetwork, title: kind.title)
-        case .adAttributionKitPostback: return postback(text, .adAttributionKit, title: kind.title)
+        case .skAdNetworkPostback:
+            return postback(text, .skAdNetwork, title: kind.title, isRelayed: isRelayed)
+        case .adAttributionKitPostback:
+            return postback(text, .adAttributionKit, title: kind.title, isRelayed: isRelayed)
         case .notificationV1: return notifications.version1(value, text: text)
         case .notificationV2: return notifications.version2(value)
         case .adSignature:
@@ -83,19 +99,23 @@ final class DocumentVerifier {
     }
 
     private func postback(
-        _ text: UnsafeRawBufferPointer, _ framework: PostbackInspection.Framework, title: String
+        _ text: UnsafeRawBufferPointer, _ framework: PostbackInspection.Framework, title: String,
+        isRelayed: Bool
     ) -> SignedDocument {
         do throws(Rejection) {
             let inspection = try PostbackInspection.inspect(
                 text, framework: framework, isRelayed: isRelayed, keys: trustedKeys)
             return SignedDocument(
-                title: title, findings: inspection.map { [.judged(judgement($0))] } ?? [])
+                title: title, findings: inspection.map { [.judged(judgement($0, isRelayed))] } ?? []
+            )
         } catch {
             return SignedDocument(title: title, findings: [.rejected(error)])
         }
     }
 
-    private func judgement(_ inspection: PostbackInspection) -> SignedDocument.Judgement {
+    private func judgement(
+        _ inspection: PostbackInspection, _ isRelayed: Bool
+    ) -> SignedDocument.Judgement {
         SignedDocument.Judgement(
             verdict: inspection.verdict, note: nil, form: isRelayed ? inspection.form : nil,
             signed: inspection.signedFields, unsigned: inspection.unsignedFields)

@@ -140,12 +140,16 @@ struct AppStoreVerifierTests {
         let chain = try AppStoreChain()
         let noAuthority = try AppStoreChain(AppStoreChainPlan { $0.rootIsAuthority = false })
         let bare = try AppStoreChain(AppStoreChainPlan { $0.rootIsAuthority = nil })
-        for pem in [
-            "", "text", noAuthority.rootPEM, bare.rootPEM, chain.rootPEM + "\n" + chain.rootPEM,
-            String(chain.rootPEM.dropLast(5)),
-            chain.rootPEM.replacingOccurrences(of: "CERTIFICATE", with: "PUBLIC KEY"),
-        ] {
-            #expect(throws: AppStoreFault.badCertificate) { try AppStoreRoot(pem: pem) }
+        let key = chain.rootPEM.replacingOccurrences(of: "CERTIFICATE", with: "PUBLIC KEY")
+        let faults: [(String, AppStoreRootFault)] = [
+            ("", .noCertificate), ("text", .noCertificate), (key, .noCertificate),
+            (noAuthority.rootPEM, .noAuthority), (bare.rootPEM, .noAuthority),
+            (chain.rootPEM + "\n" + chain.rootPEM, .severalBlocks(2)),
+            (chain.rootPEM + "\n" + key, .severalBlocks(2)),
+            (String(chain.rootPEM.dropLast(5)), .malformed),
+        ]
+        for (pem, fault) in faults {
+            #expect(throws: fault) { try AppStoreRoot(pem: pem) }
         }
         let commented = try AppStoreRoot(pem: "# a root\n" + chain.rootPEM + "\n")
         #expect(try commented.fingerprint == AppStoreRoot(pem: chain.rootPEM).fingerprint)

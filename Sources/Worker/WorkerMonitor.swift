@@ -1,0 +1,57 @@
+import CoreMetrics
+import Logging
+import Monitoring
+
+/// A worker's metrics and health, being served.
+final class WorkerMonitor {
+    /// What the worker's loop reports to.
+    let metrics: WorkerMetrics
+    private let endpoint: MonitoringEndpoint
+
+    /// Listens when it returns.
+    init(
+        at address: ListenAddress, topic: String, settings: WorkerSettings, logger: Logger
+    ) throws(MonitoringError) {
+        let registry = MetricRegistry(Self.descriptions + ProcessMetrics.descriptions)
+        let health = Health(waitMilliseconds: settings.commitIntervalMilliseconds)
+        let process = ProcessMetrics(factory: registry)
+        metrics = WorkerMetrics(
+            topic: topic, group: settings.name, factory: registry, health: health)
+        endpoint = try MonitoringEndpoint(
+            at: address, registry: registry, health: health, logger: logger,
+            update: process.update)
+        logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
+    }
+
+    /// Ends serving.
+    func stop() {
+        endpoint.stop()
+    }
+
+    private static let descriptions = [
+        MetricDescription("weir_records_total", "Records read, by what became of them."),
+        MetricDescription("weir_rejected_total", "Records rejected, by reason."),
+        MetricDescription(
+            "weir_batch_records", "Records folded and committed together.",
+            bounds: MetricDescription.countBounds),
+        MetricDescription(
+            "weir_fold_duration_seconds",
+            "Seconds that folding a batch took, waiting for its signatures included."),
+        MetricDescription(
+            "weir_commit_duration_seconds", "Seconds that committing a batch to the store took."),
+        MetricDescription(
+            "kafka_consumergroup_lag", "Records between the next offset and the end of the log."),
+        MetricDescription(
+            "kafka_consumergroup_current_offset", "Offset of the first record not folded yet."),
+        MetricDescription(
+            "weir_lag_seconds",
+            "Seconds since the timestamp of the newest folded record; 0 when caught up."),
+        MetricDescription(
+            "weir_outbox_depth",
+            "Partner postbacks and dead letters in the store that are not published yet."),
+        MetricDescription(
+            "weir_verifications_total", "Signatures and shared secrets that were verified."),
+        MetricDescription("weir_dedupe_ids", "Ids that are remembered to tell duplicates."),
+        MetricDescription("weir_partitions_assigned", "Partitions that this worker folds."),
+    ]
+}

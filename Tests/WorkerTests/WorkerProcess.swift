@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+/// A worker as a process of its own.
+struct WorkerProcess {
+    let process = Process()
+    /// File that standard error goes to, if any.
+    private let log: String?
+
+    /// Starts a worker; what it logs goes nowhere, or to a file of the workplace.
+    init(
+        _ name: String, place: Workplace, data: String, arguments: [String] = [],
+        log: String? = nil
+    ) throws {
+        self.log = log.map { place.path + "/" + $0 }
+        // Built beside the tests.
+        let directory = Bundle.main.executableURL?.deletingLastPathComponent()
+        let candidates =
+            [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
+            + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
+        let programs = candidates.map { $0.appendingPathComponent(name) }
+        let program: URL = try #require(
+            programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }),
+            "the program is built")
+        process.executableURL = program
+        process.arguments =
+            [
+                "--log", place.logAddress.description, "--data", place.path + "/" + data,
+                "--pipelines", place.pipelines,
+            ] + arguments
+        process.standardError = FileHandle.nullDevice
+        if let log = self.log {
+            try Data().write(to: URL(fileURLWithPath: log))
+            process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+        }
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+    }
+
+    /// What the worker has written to standard error so far.
+    var logged: String {
+        log.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
+    }
+
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// Fails, and kills the process, when it does not end in time.
+    func waitForExit(seconds: Double) throws {
+        let deadline = Date().addingTimeInterval(seconds)
+        while process.isRunning, Date() < deadline { usleep(20_000) }
+        guard process.isRunning else { return }
+        kill()
+        Issue.record("the worker did not end within \(seconds) s")
+    }
+}
