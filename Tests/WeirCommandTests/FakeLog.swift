@@ -9,6 +9,9 @@ final class FakeLog: LogBackend {
     /// What topics were created with.
     private(set) var created: [String: [String: String]] = [:]
 
+    /// The topics whose settings were asked for.
+    private(set) var questions: [String] = []
+
     func topics() throws(LogError) -> [TopicDescription] { described }
 
     func createTopic(
@@ -23,6 +26,7 @@ final class FakeLog: LogBackend {
     }
 
     func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
+        questions.append(name)
         guard let found = settings[name] else {
             throw .backend(operation: "ask for settings in", address: address, detail: "no answer")
         }

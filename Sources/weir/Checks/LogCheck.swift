@@ -17,12 +17,13 @@ extension CheckReport {
         }
         let wrongBefore = wrongCount
         var missing: [String] = []
+        var settings = TopicSettings(of: log)
         for topic in described {
             guard let found = topics.first(where: { $0.name == topic.name }) else {
                 missing.append(topic.name)
                 continue
             }
-            let comparison = TopicComparison(topic, found, in: log)
+            let comparison = TopicComparison(topic, found, &settings)
             for drift in comparison.drifts {
                 note(
                     wrong: "topic \(topic.name) in \(log.address) has \(drift.words): "

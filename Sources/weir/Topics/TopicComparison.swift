@@ -11,18 +11,19 @@ struct TopicComparison {
     /// `HOST:PORT,...` of a cluster, for commands; nil for an embedded log.
     private let brokers: String?
 
-    init(_ described: DescribedTopic, _ found: TopicDescription, in log: any LogBackend) {
+    init(_ described: DescribedTopic, _ found: TopicDescription, _ settings: inout TopicSettings) {
         self.described = described
+        let address = settings.log.address
         let kafka = "kafka://"
         brokers =
-            log.address.hasPrefix(kafka) ? String(log.address.dropFirst(kafka.count)) : nil
+            address.hasPrefix(kafka) ? String(address.dropFirst(kafka.count)) : nil
         comparePartitions(found.partitionCount)
         if let wanted = described.replicaCount, let count = found.replicaCount, count != wanted {
             note("replicas", "\(count)", "\(wanted)", replicasRemedy(count, wanted))
         }
         do throws(LogError) {
-            guard let settings = try log.settings(ofTopic: described.name) else { return }
-            compare(settings)
+            guard let found = try settings.ask(described.name) else { return }
+            compare(found)
         } catch {
             unknown = error.description
         }

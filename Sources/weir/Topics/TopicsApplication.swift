@@ -14,6 +14,7 @@ struct TopicsApplication {
         var created: Set<String> = []
         for topic in described where try log.create(topic) { created.insert(topic.name) }
         let topics = try log.topics()
+        var settings = TopicSettings(of: log)
         for topic in described {
             guard let found = topics.first(where: { $0.name == topic.name }) else {
                 throw .unknownTopic(topic.name, address: log.address)
@@ -22,7 +23,7 @@ struct TopicsApplication {
             if created.contains(topic.name) {
                 lines.append("created  \(size)")
             } else {
-                note(TopicComparison(topic, found, in: log), topic, size)
+                note(TopicComparison(topic, found, &settings), topic, size)
             }
         }
     }

@@ -21,6 +21,7 @@ struct TopicsReport {
 
     init(_ log: any LogBackend, _ described: [DescribedTopic]) throws(LogError) {
         var entries: [Entry] = []
+        var settings = TopicSettings(of: log)
         for topic in try log.topics() {
             let bounds = try log.reader(topic: topic.name).bounds()
             let described = described.first { $0.name == topic.name }
@@ -29,7 +30,7 @@ struct TopicsReport {
                     name: topic.name, partitionCount: topic.partitionCount,
                     records: bounds.reduce(0) { $0 + $1.endOffset - $1.earliestOffset },
                     described: described,
-                    comparison: described.map { TopicComparison($0, topic, in: log) }))
+                    comparison: described.map { TopicComparison($0, topic, &settings) }))
         }
         self.entries = entries
     }
@@ -44,9 +45,10 @@ struct TopicsReport {
 
     /// What is to be said beside the report.
     var notices: [String] {
-        entries.compactMap { entry in
-            entry.comparison?.unknown.map { "settings of \(entry.name) were not compared: \($0)" }
-        }
+        let unknown = entries.filter { $0.comparison?.unknown != nil }
+        guard let words = unknown.first?.comparison?.unknown else { return [] }
+        let names = unknown.map(\.name).joined(separator: ", ")
+        return ["settings of \(names) were not compared: \(words)"]
     }
 
     private var table: String {
