@@ -55,7 +55,7 @@ let package = Package(
         .target(
             name: "EventLog",
             dependencies: [grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")],
-            swiftSettings: strict),
+            swiftSettings: hot),
         .systemLibrary(
             name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .target(

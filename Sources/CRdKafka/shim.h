@@ -2,8 +2,17 @@
 #ifndef WEIR_CRDKAFKA_SHIM_H
 #define WEIR_CRDKAFKA_SHIM_H
 
+#include <malloc.h>
+
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
+
+// Fetched records come in blocks of megabytes that are freed a moment later. The allocator would map each
+// of them anew, and the kernel clear every page of it.
+static inline void weir_keep_freed_memory(void) {
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 128 << 20);
+}
 
 // Hands one record to a producer, which copies key and value. A null key or value is Kafka's null. Takes
 // the headers over unless it fails. A timestamp of 0 lets the producer stamp the record.

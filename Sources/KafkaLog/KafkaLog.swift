@@ -19,6 +19,7 @@ public final class KafkaLog: LogBackend {
         address = LogAddress.kafka(settings.brokers).description
         self.settings = settings
         self.logger = logger
+        weir_keep_freed_memory()
         lookups = try KafkaClient(
             .consumer, settings.forLookups, address: address, logger: logger)
     }
@@ -74,14 +75,13 @@ extension KafkaLog {
         }
         defer { rd_kafka_topic_destroy(topic) }
         let count = try withMetadata(of: topic) { (topics) throws(LogError) -> Int32 in
-            guard let found = topics.first, found.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                let code = topics.first?.err ?? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
-                guard code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART else {
-                    throw LogError(code, operation: "ask about", address: address)
-                }
-                return 0
+            switch topics.first?.err {
+            case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+                return topics.first?.partition_cnt ?? 0
+            case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, nil: return 0
+            case .some(let code):
+                throw LogError(code, operation: "ask about", address: address)
             }
-            return found.partition_cnt
         }
         guard count > 0 else { throw .unknownTopic(name, address: address) }
         return count

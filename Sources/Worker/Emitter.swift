@@ -11,6 +11,8 @@ final class Emitter {
     static let partnerTopic = "partner-postbacks"
     /// Refused records come with their bytes: so many of them are held at once.
     private static let rowsAtOnce = 100
+    /// A rejected record comes with headers of its own, and may be as large as a topic allows.
+    private static let deadLetterSettings = ["max.message.bytes": "4194304"]
 
     private let store: AggregateStore
     private let log: any LogBackend
@@ -70,7 +72,8 @@ final class Emitter {
 
     private func openWriter() throws(LogError) -> any LogWriter {
         if let writer { return writer }
-        try log.createTopic("\(topic).dlq", partitionCount: partitionCount)
+        try log.createTopic(
+            "\(topic).dlq", partitionCount: partitionCount, settings: Self.deadLetterSettings)
         if store.stream == PostbacksFold.streamName {
             try log.createTopic(Self.partnerTopic, partitionCount: partitionCount)
         }

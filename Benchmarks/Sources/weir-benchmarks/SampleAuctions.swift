@@ -2,12 +2,16 @@
 /// bid, some with none or two, of six seats on forty campaigns in twelve apps.
 struct SampleAuctions: SampleRecords {
     var choices = SampleChoices()
+    /// The publishers' apps.
+    var publishers: Range<UInt64> = 0..<12
 
     mutating func next() -> (type: String?, value: String) { (nil, auction()) }
 
     private mutating func auction() -> String {
         let id = choices.nextID()
-        let publisher = 880_047_100 + choices.random(below: 12)
+        let publisher =
+            880_047_100 + publishers.lowerBound
+            + choices.random(below: publishers.upperBound - publishers.lowerBound)
         let bids = [1, 1, 1, 1, 1, 1, 1, 2, 2, 0][Int(choices.random(below: 10))]
         let bidTexts = (0..<bids).map { bid($0, publisher: publisher) }
         return """
