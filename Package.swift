@@ -160,8 +160,8 @@ let package = Package(
             name: "WeirCommandTests",
             dependencies: [
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "Inspection",
-                "Pipelines", "Streams", "weir",
+                "Inspection", "KafkaLog", "MockKafka",
+                "Pipelines", "Streams", "Worker", "weir", logging,
             ],
             swiftSettings: strict),
         .testTarget(

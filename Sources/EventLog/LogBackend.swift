@@ -6,12 +6,17 @@ public struct TopicDescription: Equatable, Sendable {
     public var partitionCount: Int32
     /// What tells it from a topic of the same name that was deleted and created again.
     public var identity: String
+    /// How many copies each partition has; nil where a log has none but itself.
+    public var replicaCount: Int32?
 
     /// Describes a topic.
-    public init(name: String, partitionCount: Int32, identity: String) {
+    public init(
+        name: String, partitionCount: Int32, identity: String, replicaCount: Int32? = nil
+    ) {
         self.name = name
         self.partitionCount = partitionCount
         self.identity = identity
+        self.replicaCount = replicaCount
     }
 }
 
@@ -26,7 +31,7 @@ public protocol LogBackend: AnyObject {
     /// Creates a topic unless it exists; says whether it was created. An existing topic is left as it
     /// is.
     ///
-    /// - Parameter settings: by Kafka's names; the embedded log has no use for them.
+    /// - Parameter settings: by Kafka's names, and `replicas`; the embedded log has no use for them.
     @discardableResult
     func createTopic(
         _ name: String, partitionCount: Int32, settings: [String: String]

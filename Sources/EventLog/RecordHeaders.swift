@@ -56,13 +56,22 @@ public struct RecordHeaders {
 
     /// The headers in the form that `init(encoded:)` reads.
     public func encodedBytes() -> [UInt8] {
-        if case .encoded(let bytes) = form { return Array(bytes) }
         var bytes: [UInt8] = []
+        encode(onto: &bytes)
+        return bytes
+    }
+
+    /// Appends the headers, in the form that `init(encoded:)` reads, to a buffer that is used again and
+    /// again.
+    public func encode(onto bytes: inout [UInt8]) {
+        if case .encoded(let encoded) = form {
+            bytes.append(contentsOf: encoded)
+            return
+        }
         forEach { name, value in
             Self.encode(name: name, value: value, onto: &bytes)
             return true
         }
-        return bytes
     }
 
     private static func forEach(

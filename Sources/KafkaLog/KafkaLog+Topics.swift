@@ -7,9 +7,11 @@ extension KafkaLog {
         let identity = try identity()
         let topics = try withMetadata(of: nil) { (topics) throws(LogError) in
             topics.map { topic in
-                TopicDescription(
+                let partitions = UnsafeBufferPointer(
+                    start: topic.partitions, count: Int(topic.partition_cnt))
+                return TopicDescription(
                     name: String(cString: topic.topic), partitionCount: topic.partition_cnt,
-                    identity: identity)
+                    identity: identity, replicaCount: partitions.map(\.replica_cnt).min())
             }
         }
         return topics.filter { !$0.name.hasPrefix("__") }

@@ -215,6 +215,8 @@ extension Worker {
         var state = try store.partitionStates().first { $0.partition == partition }
         groupOffsets[partition] = emitted
         if state == nil {
+            // A reader that cannot begin there says so before the store begins.
+            try reader.seek(partition: partition, to: bounds.earliestOffset)
             try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
             state = try store.partitionStates().first { $0.partition == partition }
         }

@@ -38,6 +38,14 @@ public struct WorkerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "An archive of the topic, as weir archive writes it, to read first, or off: sqlite:PATH.",
+            discussion:
+                "Default off. The worker goes on with the log where it ends. [WEIR_ARCHIVE]",
+            valueName: "address"))
+    var archive: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Serve /metrics for Prometheus, /livez and /readyz here, or off.",
             discussion: """
                 Default off. An IPv6 address stands in brackets; port 0 picks a free one, which \
@@ -62,14 +70,17 @@ public struct WorkerOptions: ParsableArguments {
     public init() {}
 
     /// Options for a worker within another program.
-    public init(log: LogAddress, data: String, pipelines: String, untilEnd: Bool) {
+    public init(
+        log: LogAddress, data: String, pipelines: String, untilEnd: Bool, archive: String? = nil
+    ) {
         self.log = log.description
         self.data = data
         self.pipelines = pipelines
         self.untilEnd = untilEnd
         // Said, so that the environment is not asked.
         partitions = Self.allPartitions
-        metrics = Self.noMetrics
+        self.archive = archive ?? Self.off
+        metrics = Self.off
         member = nil
         acceptPartitionCount = nil
     }
@@ -81,6 +92,7 @@ public struct WorkerOptions: ParsableArguments {
         } catch {
             throw ValidationError("\(error)")
         }
+        _ = try archivePath
         _ = try assignment
         _ = try acceptedPartitionCount
         _ = try stopsAtEnd
@@ -116,6 +128,18 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
+    /// The file of the archive; nil when there is none.
+    var archivePath: String? {
+        get throws {
+            guard let text = archive ?? Self.environment("WEIR_ARCHIVE"), text != Self.off
+            else { return nil }
+            guard case .sqlite(let path)? = try? LogAddress(text) else {
+                throw ValidationError("--archive '\(text)' is no archive: write sqlite:PATH")
+            }
+            return path
+        }
+    }
+
     var memberName: String? { member ?? Self.environment("WEIR_MEMBER") }
 
     var acceptedPartitionCount: Int32? {
@@ -144,7 +168,7 @@ public struct WorkerOptions: ParsableArguments {
     /// Where to serve metrics; nil for nowhere.
     var metricsAddress: ListenAddress? {
         get throws {
-            guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != Self.noMetrics
+            guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != Self.off
             else { return nil }
             guard let address = ListenAddress(text) else {
                 throw ValidationError(
@@ -156,10 +180,10 @@ public struct WorkerOptions: ParsableArguments {
     }
 
     private static let allPartitions = "all"
-    private static let noMetrics = "off"
+    private static let off = "off"
 
     /// Reads `0,2-3`.
-    static func partitions(_ text: String) throws -> [Int32] {
+    package static func partitions(_ text: String) throws -> [Int32] {
         var numbers: Set<Int32> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let bounds = part.split(separator: "-", omittingEmptySubsequences: false)

@@ -68,7 +68,7 @@ extension WorkerProgram {
                 written: kafka.settings.merging(stream.kafka) { _, own in own },
                 memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
         }
-        let reader = try log.reader(topic: stream.topic, group: programName)
+        let reader = try openReader(of: stream.topic, in: log, options)
         defer { reader.close() }
         let partitionCount = try reader.partitionCount()
         if case .partitions(let wanted) = try options.assignment,
@@ -102,6 +102,15 @@ extension WorkerProgram {
             fold: fold, store: store, reader: reader, emitter: emitter, settings: settings,
             configuration: configuration, stop: stop, logger: logger, metrics: monitor?.metrics)
         try worker.run()
+    }
+
+    /// The log's reader, behind the archive's where there is one.
+    private static func openReader(
+        of topic: String, in log: any LogBackend, _ options: WorkerOptions
+    ) throws -> any LogReader {
+        let reader = try log.reader(topic: topic, group: programName)
+        guard let path = try options.archivePath else { return reader }
+        return try ArchivedLogReader(path: path, before: reader)
     }
 
     private static func checkOrigin(

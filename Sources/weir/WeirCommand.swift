@@ -15,6 +15,7 @@ struct WeirCommand: ParsableCommand {
               weir publish --topic bids F  put records of the NDJSON file F there
               weir-bids --until-end        fold them into data/bids.sqlite
               weir dump bids --by day,seat see what was counted
+              weir lag                     how far behind each partition is
               weir digest                  one line that is the same for equal states
 
             The log is data/log.sqlite unless --log or WEIR_LOG names another; stores lie in data \
@@ -24,8 +25,7 @@ struct WeirCommand: ParsableCommand {
         subcommands: [
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
             DigestCommand.self, ExportCommand.self, VerifyCommand.self, DecodeCommand.self,
-            CheckCommand.self,
-            DemoCommand.self,
+            CheckCommand.self, LagCommand.self, ArchiveCommand.self, DemoCommand.self,
         ])
 
     static func main() {

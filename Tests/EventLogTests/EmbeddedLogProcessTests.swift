@@ -152,7 +152,8 @@ struct EmbeddedLogProcessTests {
     }
 }
 
-private func integrityCheck(_ path: String) throws -> [String] {
+/// What SQLite finds wrong with a log: `ok` when nothing is.
+func integrityCheck(_ path: String) throws -> [String] {
     try DatabaseQueue(path: path).read { db in
         try String.fetchAll(db, sql: "PRAGMA integrity_check")
     }

@@ -10,7 +10,7 @@ struct TopicDirectoryTests {
         channels:
           x:
             address: t
-            bindings: {kafka: {partitions: 3, topicConfiguration: {retention.ms: 5, cleanup.policy: [delete, compact]}}}
+            bindings: {kafka: {partitions: 3, replicas: 2, topicConfiguration: {retention.ms: 5, cleanup.policy: [delete, compact]}}}
             x-weir-topic-config: {message.timestamp.type: LogAppendTime}
         """
 
@@ -31,7 +31,7 @@ struct TopicDirectoryTests {
         #expect(
             try TopicDirectory("\(place.path)/topics").topics() == [
                 DescribedTopic(
-                    name: "t", partitionCount: 3,
+                    name: "t", partitionCount: 3, replicaCount: 2,
                     settings: [
                         "retention.ms": "5", "cleanup.policy": "delete,compact",
                         "message.timestamp.type": "LogAppendTime",
@@ -86,11 +86,11 @@ struct TopicDirectoryTests {
         let other = DescribedTopic(name: "kept", partitionCount: 3, settings: [:], file: "f.yaml")
         #expect(
             try TopicsReport(log, [other]).text(.table)
-                == "topic  partitions  records  described\n"
-                + "kept            2        2  f.yaml with 3 partitions\n")
+                == "topic  partitions  records  described  drift\n"
+                + "kept            2        2  f.yaml     partitions 2, not 3\n")
         #expect(
             try TopicsReport(log, []).text(.json)
                 == #"[{"topic":"kept","partitions":2,"records":2,"described_partitions":null,"#
-                + "\"settings\":{}}]\n")
+                + "\"settings\":{},\"drift\":[]}]\n")
     }
 }

@@ -30,33 +30,45 @@ extension EmbeddedLog {
         }
         let connection = try openForWriting()
         return try connection.transaction(operation) { db in
-            let createdMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
+            let identity = try String.fetchOne(db, sql: "SELECT lower(hex(randomblob(16)))")
+            guard try Self.insertTopic(name, identity: identity ?? "", in: db) else { return false }
+            try Self.addPartitions(0..<partitionCount, to: name, in: db, address: address)
+            return true
+        }
+    }
+
+    /// Notes a topic, without partitions, unless it is there; says whether it was not.
+    static func insertTopic(_ name: String, identity: String, in db: Database) throws -> Bool {
+        let createdMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
+        try db.execute(
+            sql: """
+                INSERT INTO topics (name, identity, created_ms) VALUES (?, ?, ?)
+                ON CONFLICT DO NOTHING
+                """,
+            arguments: [name, identity, createdMilliseconds]
+        )
+        return db.changesCount == 1
+    }
+
+    /// Adds empty partitions to a topic.
+    static func addPartitions(
+        _ partitions: Range<Int32>, to topic: String, in db: Database, address: String
+    ) throws {
+        for partition in partitions {
             try db.execute(
                 sql: """
-                    INSERT INTO topics (name, identity, created_ms)
-                    VALUES (?, lower(hex(randomblob(16))), ?) ON CONFLICT DO NOTHING
+                    INSERT INTO partitions (topic_id, partition, earliest_offset, end_offset)
+                    SELECT id, ?, 0, 0 FROM topics WHERE name = ?
                     """,
-                arguments: [name, createdMilliseconds]
+                arguments: [partition, topic]
             )
-            guard db.changesCount == 1 else { return false }
-            let topicID = db.lastInsertedRowID
-            for partition in 0..<partitionCount {
-                try db.execute(
-                    sql: """
-                        INSERT INTO partitions (topic_id, partition, earliest_offset, end_offset)
-                        VALUES (?, ?, 0, 0)
-                        """,
-                    arguments: [topicID, partition]
-                )
-            }
-            guard db.lastInsertedRowID < EmbeddedSchema.refLimit else {
-                throw LogError.backend(
-                    operation: operation,
-                    address: address,
-                    detail: "the log has had too many partitions; begin a new one"
-                )
-            }
-            return true
+        }
+        guard partitions.isEmpty || db.lastInsertedRowID < EmbeddedSchema.refLimit else {
+            throw LogError.backend(
+                operation: "create topic '\(topic)' in",
+                address: address,
+                detail: "the log has had too many partitions; begin a new one"
+            )
         }
     }
 

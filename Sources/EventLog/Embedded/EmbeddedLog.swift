@@ -67,6 +67,10 @@ public final class EmbeddedLog: LogBackend, Sendable {
 
     /// A reader of one topic, with a connection of its own. Throws `unknownTopic`.
     public func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
+        try openReader(topic: topic, group: group)
+    }
+
+    func openReader(topic: String, group: String?) throws(LogError) -> EmbeddedLogReader {
         guard let connection = try Self.open(path, address: address) else {
             throw .noLog(address: address)
         }

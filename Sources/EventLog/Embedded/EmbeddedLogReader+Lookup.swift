@@ -36,6 +36,14 @@ extension EmbeddedLogReader {
         }
     }
 
+    /// Offset of the last record of a partition; nil when there is none.
+    func lastOffset(partition number: Int32) throws(LogError) -> Int64? {
+        let ref = try partition(number).ref
+        return try connection.reading("read", log.address) { db in
+            try EmbeddedPartition.lastRecord(db, ref: ref, partition: number)?.offset
+        }
+    }
+
     func committedOffsets() throws(LogError) -> [Int32: Int64] {
         guard let group else { return [:] }
         return try connection.reading("read", log.address) { db in

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// A row of `partitions`.
@@ -45,6 +46,28 @@ struct EmbeddedPartition {
             )
         }
         return found
+    }
+
+    /// A copy of the last record of a partition; nil when there is none.
+    static func lastRecord(_ db: Database, ref: Int64, partition: Int32) throws -> RecordCopy? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT position, timestamp_ms, key, headers, value FROM records
+                WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT 1
+                """
+        )
+        let first = EmbeddedSchema.position(ref: ref, offset: 0)
+        let limit = (ref + 1) << EmbeddedSchema.offsetBits
+        guard let row = try Row.fetchOne(statement, arguments: [first, limit]) else { return nil }
+        let position: Int64 = row[0]
+        return RecordCopy(
+            partition: partition,
+            offset: position & (EmbeddedSchema.offsetLimit - 1),
+            timestampMilliseconds: row[1],
+            key: (row[2] as Data?).map { Array($0) },
+            headers: (row[3] as Data?).map { Array($0) } ?? [],
+            value: (row[4] as Data?).map { Array($0) }
+        )
     }
 
     /// A partition of a deleted topic, nil when nothing of any is left.

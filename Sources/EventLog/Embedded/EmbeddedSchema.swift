@@ -56,6 +56,26 @@ enum EmbeddedSchema {
         ref << offsetBits | min(max(offset, 0), offsetLimit - 1)
     }
 
+    /// Whether a topic is a copy of one of another log: its identity is that one's, and so are its
+    /// offsets. A log without any archive has no such table.
+    static func isArchive(_ db: Database, topic: String) throws -> Bool {
+        let hasTable = try db.cachedStatement(
+            sql: "SELECT 1 FROM sqlite_schema WHERE name = 'archives'")
+        guard try Row.fetchOne(hasTable) != nil else { return false }
+        let found = try db.cachedStatement(
+            sql: "SELECT 1 FROM archives JOIN topics USING (name, identity) WHERE name = ?")
+        return try Row.fetchOne(found, arguments: [topic]) != nil
+    }
+
+    /// Made with the first archive.
+    static let archivesTable = """
+        CREATE TABLE IF NOT EXISTS archives ( -- topics that were copied from another log
+            name TEXT NOT NULL,               -- topics.name
+            identity TEXT NOT NULL,           -- topics.identity, which is that of the other log
+            PRIMARY KEY (name, identity)
+        ) WITHOUT ROWID
+        """
+
     private static let tables = """
         CREATE TABLE topics (
             id INTEGER PRIMARY KEY,

@@ -80,6 +80,14 @@ final class EmbeddedWriteConnection {
         }
     }
 
+    /// Copies the write-ahead log into the database and cuts it, as far as readers let it, so that the
+    /// file alone is the log and can be copied.
+    func settle() throws(LogError) {
+        try lock.acquire("checkpoint", timeoutSeconds: Self.timeoutSeconds)
+        defer { lock.release() }
+        queue.inDatabase(cutWriteAheadLog)
+    }
+
     private func makeReady(creating: Bool) throws(LogError) {
         do {
             try queue.inDatabase { db in
@@ -133,6 +141,10 @@ final class EmbeddedWriteConnection {
         guard checkpoint(db, SQLITE_CHECKPOINT_PASSIVE), walBytes() > Self.truncateBytes else {
             return
         }
+        cutWriteAheadLog(db)
+    }
+
+    private func cutWriteAheadLog(_ db: Database) {
         sqlite3_busy_timeout(db.sqliteConnection, Self.truncateWaitMilliseconds)
         _ = checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE)
         sqlite3_busy_timeout(db.sqliteConnection, Int32(Self.timeoutSeconds * 1000))

@@ -17,16 +17,20 @@ extension CheckReport {
         }
         let wrongBefore = wrongCount
         var missing: [String] = []
+        var settings = TopicSettings(of: log)
         for topic in described {
             guard let found = topics.first(where: { $0.name == topic.name }) else {
                 missing.append(topic.name)
                 continue
             }
-            if found.partitionCount != topic.partitionCount {
+            let comparison = TopicComparison(topic, found, &settings)
+            for drift in comparison.drifts {
                 note(
-                    wrong: "topic \(topic.name) in \(log.address) has \(found.partitionCount) "
-                        + "partitions, \(topic.file) describes \(topic.partitionCount): change the "
-                        + "description, or begin a new log")
+                    wrong: "topic \(topic.name) in \(log.address) has \(drift.words): "
+                        + drift.remedy)
+            }
+            if let words = comparison.unknown {
+                note(doubtful: "settings of topic \(topic.name) were not compared: \(words)")
             }
         }
         guard wrongCount == wrongBefore else { return }

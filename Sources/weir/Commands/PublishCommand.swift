@@ -50,7 +50,7 @@ struct PublishCommand: ParsableCommand {
     private func existingTopic(in log: any LogBackend) throws -> TopicDescription {
         if let found = try log.topics().first(where: { $0.name == topic }) { return found }
         let described = try topics.directory.topic(topic, missingFrom: log.address)
-        try log.createTopic(topic, partitionCount: described.partitionCount)
+        try log.create(described)
         guard let created = try log.topics().first(where: { $0.name == topic }) else {
             throw LogError.unknownTopic(topic, address: log.address)
         }

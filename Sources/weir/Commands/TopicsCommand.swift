@@ -14,7 +14,15 @@ struct TopicsApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
         abstract: "Creates the topics that are not there yet; never changes one that is.",
-        discussion: "Ends with 1 when a topic has another number of partitions than described.")
+        discussion: """
+            On Kafka each topic gets the partitions, replicas and settings that its file describes. Of \
+            a topic that is there, every difference has a line that says what to do: partitions, \
+            replicas, and each setting that is described. Ends with 1 when there is any. An embedded \
+            log has partitions only.
+
+              weir topics apply
+              weir topics apply --log kafka://localhost:9092
+            """)
 
     @OptionGroup var topics: TopicsOptions
     @OptionGroup var log: LogOptions
@@ -30,8 +38,12 @@ struct TopicsApplyCommand: ParsableCommand {
         guard application.differing.isEmpty else {
             throw CommandError.failure(
                 "\(application.differing.joined(separator: ", ")) in \(log.address) "
-                    + "differ from \(topics.directory.path): change the description, "
-                    + "or begin a new log")
+                    + "differ from \(topics.directory.path): see the lines above")
+        }
+        guard application.unknown.isEmpty else {
+            throw CommandError.failure(
+                "settings of \(application.unknown.joined(separator: ", ")) in \(log.address) could "
+                    + "not be compared: see the lines above")
         }
     }
 }
@@ -40,7 +52,11 @@ struct TopicsApplyCommand: ParsableCommand {
 struct TopicsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the topics of the log, how many records they hold and who describes them.")
+        abstract: "Lists the topics of the log, how many records they hold and who describes them.",
+        discussion: """
+            The last column says in what a topic differs from its description; weir topics apply says \
+            what to do about it.
+            """)
 
     @OptionGroup var topics: TopicsOptions
     @OptionGroup var log: LogOptions
@@ -54,7 +70,9 @@ struct TopicsListCommand: ParsableCommand {
         let described = directory.exists ? try directory.topics() : []
         let log = try log.open(.existing, dataDirectories: data.directories)
         let output = BufferedOutput()
-        try output.write(TopicsReport(log, described).text(format))
+        let report = try TopicsReport(log, described)
+        try output.write(report.text(format))
         try output.flush()
+        report.notices.forEach(Notice.write)
     }
 }

@@ -88,11 +88,30 @@ struct TopicDirectory {
         var settings: [String: String] = [:]
         for section in [kafka?["topicConfiguration"], channel["x-weir-topic-config"]] {
             for (key, value) in section?.mapping ?? [:] {
-                let words = value.sequence.map { $0.compactMap(\.string).joined(separator: ",") }
-                settings[key.string ?? ""] = words ?? value.string ?? ""
+                let words = value.sequence.map { $0.map(text).joined(separator: ",") }
+                settings[key.string ?? ""] = words ?? text(value)
             }
         }
         return DescribedTopic(
-            name: address, partitionCount: Int32(count), settings: settings, file: file)
+            name: address, partitionCount: Int32(count),
+            replicaCount: try replicaCount(kafka, name: name, file: file), settings: settings,
+            file: file)
+    }
+
+    private static func replicaCount(
+        _ kafka: Node?, name: String, file: String
+    ) throws(CommandError) -> Int32? {
+        guard let written = kafka?["replicas"] else { return nil }
+        guard let count = written.int, (1...1000).contains(count) else {
+            throw .failure(
+                "\(file): channels.\(name).bindings.kafka.replicas is no number of replicas: "
+                    + "write 1 to 1000, or remove it")
+        }
+        return Int32(count)
+    }
+
+    /// A number in digits alone, anything else as it is written.
+    private static func text(_ value: Node) -> String {
+        value.int.map { "\($0)" } ?? value.string ?? ""
     }
 }

@@ -12,6 +12,8 @@ struct TopicsReport {
         var records: Int64
         /// Nil when the topics directory does not describe it.
         var described: DescribedTopic?
+        /// Nil when it is not described.
+        var comparison: TopicComparison?
     }
 
     /// The topics of the log, by name.
@@ -19,13 +21,16 @@ struct TopicsReport {
 
     init(_ log: any LogBackend, _ described: [DescribedTopic]) throws(LogError) {
         var entries: [Entry] = []
+        var settings = TopicSettings(of: log)
         for topic in try log.topics() {
             let bounds = try log.reader(topic: topic.name).bounds()
+            let described = described.first { $0.name == topic.name }
             entries.append(
                 Entry(
                     name: topic.name, partitionCount: topic.partitionCount,
                     records: bounds.reduce(0) { $0 + $1.endOffset - $1.earliestOffset },
-                    described: described.first { $0.name == topic.name }))
+                    described: described,
+                    comparison: described.map { TopicComparison($0, topic, &settings) }))
         }
         self.entries = entries
     }
@@ -38,18 +43,27 @@ struct TopicsReport {
         }
     }
 
+    /// What is to be said beside the report.
+    var notices: [String] {
+        let unknown = entries.filter { $0.comparison?.unknown != nil }
+        guard let words = unknown.first?.comparison?.unknown else { return [] }
+        let names = unknown.map(\.name).joined(separator: ", ")
+        return ["settings of \(names) were not compared: \(words)"]
+    }
+
     private var table: String {
         guard !entries.isEmpty else { return "no topics\n" }
         let table = TextTable(
-            header: ["topic", "partitions", "records", "described"],
-            isNumber: [false, true, true, false],
+            header: ["topic", "partitions", "records", "described", "drift"],
+            isNumber: [false, true, true, false, false],
             rows: entries.map { entry in
-                let file = entry.described.map { described in
-                    described.partitionCount == entry.partitionCount
-                        ? described.file
-                        : "\(described.file) with \(described.partitionCount) partitions"
-                }
-                return [entry.name, "\(entry.partitionCount)", "\(entry.records)", file ?? "no"]
+                let drifts = entry.comparison?.drifts.map(\.words).joined(separator: "; ") ?? ""
+                let isKnown = entry.comparison?.unknown == nil
+                return [
+                    entry.name, "\(entry.partitionCount)", "\(entry.records)",
+                    entry.described?.file ?? "no",
+                    drifts.isEmpty ? (isKnown ? "" : "unknown") : drifts,
+                ]
             })
         return table.lines.joined(separator: "\n") + "\n"
     }
@@ -77,6 +91,21 @@ struct TopicsReport {
                     json.string(value)
                 }
             }
+            json.name("drift")
+            json.array { json in
+                for drift in entry.comparison?.drifts ?? [] { write(drift, to: &json) }
+            }
+        }
+    }
+
+    private static func write(_ drift: TopicDrift, to json: inout JSONText) {
+        json.object { json in
+            json.name("setting")
+            json.string(drift.subject)
+            json.name("found")
+            json.string(drift.found)
+            json.name("described")
+            json.string(drift.described)
         }
     }
 }

@@ -1,0 +1,245 @@
+/// Copies a topic of a log to an archive: partition, offset, timestamp, key, headers and value of every
+/// record, from where the archive ends. Offsets of no record stay gaps.
+public final class ArchiveCopy {
+    private let source: any LogReader
+    private let writer: ArchiveWriter
+    private let numbers: [Int32]
+    private let partitionCount: Int32
+    /// Where each partition ended when the copy began.
+    private var ends: [Int32: Int64] = [:]
+    /// Where the next record of each partition is expected.
+    private var expected: [Int32: Int64] = [:]
+    /// The last records of the archive: they are read again, and must still be what they were.
+    private var seams: [Int32: RecordCopy] = [:]
+    private var added: [Int32: Int64] = [:]
+    private var lastCount = ContinuousClock.now
+    private let batch = RecordBatch()
+
+    private static let batchRecords = 10_000
+    private static let batchBytes = 16 << 20
+    private static let waitMilliseconds = 200
+
+    /// Compares the archive with the source, and chooses where to go on.
+    ///
+    /// Throws `badArchive` when both do not fit together: the archive is of another log, the source has
+    /// lost records that the archive does not hold, it ends before the archive, or the archive would
+    /// have to begin elsewhere than it does.
+    ///
+    /// - Parameter partitions: those to copy; nil for all of the topic.
+    public init(
+        from source: any LogReader, to archive: EmbeddedLog, partitions: [Int32]? = nil,
+        start: ArchiveStart = .earliest
+    ) throws(LogError) {
+        self.source = source
+        partitionCount = try source.partitionCount()
+        numbers = partitions ?? Array(0..<partitionCount)
+        let bounds = try source.bounds(of: numbers)
+        writer = try ArchiveWriter(
+            archive, topic: source.topic, identity: try source.identity(),
+            partitionCount: partitionCount)
+        for bounds in bounds {
+            ends[bounds.partition] = bounds.endOffset
+            try plan(bounds, start)
+        }
+        try takePositions()
+    }
+
+    /// What the archive holds of the partitions that are copied.
+    public var ranges: [ArchiveRange] {
+        numbers.map { number in
+            let partition = writer.partitions[Int(number)]
+            return ArchiveRange(
+                partition: number, earliestOffset: partition.earliestOffset,
+                endOffset: partition.endOffset, added: added[number] ?? 0)
+        }
+    }
+
+    /// Number of records that were added.
+    public var addedCount: Int64 { added.values.reduce(0, +) }
+
+    /// Copies what the source held at the start, and tells how many records were added after each
+    /// transaction. Ends early when `isStopped` says so.
+    public func copyToEnd(
+        isStopped: () -> Bool = { false }, onProgress: (Int64) -> Void = { _ in }
+    ) throws(LogError) {
+        while !isStopped(), !isAtEnd { try step(onProgress) }
+        try writer.settle()
+    }
+
+    /// Copies on with what is appended to the source until `isStopped` says so.
+    public func follow(
+        isStopped: () -> Bool, onProgress: (Int64) -> Void = { _ in }
+    ) throws(LogError) {
+        while !isStopped() {
+            try step(onProgress)
+            try checkPartitionCount()
+        }
+        try writer.settle()
+    }
+
+    private var isAtEnd: Bool {
+        ends.allSatisfy { writer.partitions[Int($0.key)].endOffset >= $0.value }
+    }
+
+    private func step(_ onProgress: (Int64) -> Void) throws(LogError) {
+        let reading = try source.read(
+            into: batch, maxRecords: Self.batchRecords, maxBytes: Self.batchBytes,
+            waitMilliseconds: Self.waitMilliseconds)
+        guard reading == .records || reading == .idle else { return }
+        try checkSeams()
+        try checkContinuity()
+        var positions: [Int32: Int64] = [:]
+        for number in numbers where seams[number] == nil {
+            let end = writer.partitions[Int(number)].endOffset
+            if let position = source.position(partition: number), position > end {
+                positions[number] = position
+            }
+        }
+        guard !positions.isEmpty else { return }
+        try writer.append(batch, positions: positions)
+        for index in 0..<batch.count { added[batch.position(index).partition, default: 0] += 1 }
+        onProgress(addedCount)
+    }
+}
+
+// MARK: Where to begin
+
+extension ArchiveCopy {
+    private func plan(_ bounds: PartitionBounds, _ start: ArchiveStart) throws(LogError) {
+        let number = bounds.partition
+        let held = writer.partitions[Int(number)]
+        let wanted = try offset(of: start, in: bounds)
+        guard held.earliestOffset < held.endOffset else {
+            let goesOn = start == .earliest && held.endOffset > bounds.earliestOffset
+            guard !goesOn || held.endOffset <= bounds.endOffset else {
+                throw endsEarlier(bounds, held)
+            }
+            let first = goesOn ? held.endOffset : wanted
+            try writer.begin(number, at: first)
+            expected[number] = first
+            return
+        }
+        guard bounds.earliestOffset <= held.endOffset else { throw startsLater(bounds, held) }
+        guard bounds.endOffset >= held.endOffset else { throw endsEarlier(bounds, held) }
+        guard start == .earliest || (held.earliestOffset...held.endOffset).contains(wanted) else {
+            throw beginsElsewhere(held, wanted)
+        }
+        expected[number] = held.endOffset
+        if let last = try writer.lastRecord(of: number), last.offset >= bounds.earliestOffset {
+            seams[number] = last
+        }
+    }
+
+    private func offset(
+        of start: ArchiveStart, in bounds: PartitionBounds
+    ) throws(LogError) -> Int64 {
+        let wanted: Int64 =
+            switch start {
+            case .earliest: bounds.earliestOffset
+            case .offset(let offset): offset
+            case .time(let time):
+                try source.offset(partition: bounds.partition, atOrAfter: time) ?? bounds.endOffset
+            }
+        return min(max(wanted, bounds.earliestOffset), bounds.endOffset)
+    }
+
+    private func takePositions() throws(LogError) {
+        try source.subscribe(.partitions(numbers))
+        _ = try source.read(
+            into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 0)
+        for number in numbers {
+            let first = seams[number]?.offset ?? expected[number] ?? 0
+            try source.seek(partition: number, to: first)
+        }
+    }
+
+    private func endsEarlier(_ bounds: PartitionBounds, _ held: EmbeddedPartition) -> LogError {
+        misfit(
+            "holds \(place(held)) up to offset \(held.endOffset), and the log ends at "
+                + "\(bounds.endOffset): the topic was created anew or truncated; archive it to "
+                + "another file")
+    }
+
+    private func startsLater(_ bounds: PartitionBounds, _ held: EmbeddedPartition) -> LogError {
+        misfit(
+            "ends at offset \(held.endOffset) of \(place(held)), and the log now begins at "
+                + "\(bounds.earliestOffset): the records between are gone. What it holds stays "
+                + "good; archive what is left to another file, and more often than records expire")
+    }
+
+    private func beginsElsewhere(_ held: EmbeddedPartition, _ wanted: Int64) -> LogError {
+        misfit(
+            "holds offsets \(held.earliestOffset) to \(held.endOffset) of \(place(held)), and "
+                + "cannot begin at \(wanted): leave --from-offset and --from-time out to go on "
+                + "where it ends, or archive to another file")
+    }
+
+    private func misfit(_ detail: String) -> LogError {
+        .badArchive(address: writer.log.address, detail: detail)
+    }
+
+    private func place(_ partition: EmbeddedPartition) -> TopicPartition {
+        TopicPartition(topic: source.topic, partition: partition.partition)
+    }
+}
+
+// MARK: What must hold on the way
+
+extension ArchiveCopy {
+    /// Leaves out the records that the archive ended with, once they are seen to be the same.
+    private func checkSeams() throws(LogError) {
+        for (number, seam) in seams {
+            let index = (0..<batch.count).first { batch.position($0).partition == number }
+            guard let index else {
+                // It was compacted away, with everything up to the end.
+                if let position = source.position(partition: number), position > seam.offset {
+                    seams[number] = nil
+                }
+                continue
+            }
+            seams[number] = nil
+            guard batch.position(index).offset == seam.offset else { continue }
+            guard RecordCopy(batch[index]) == seam else {
+                throw misfit(
+                    "holds another record at offset \(seam.offset) of "
+                        + "\(TopicPartition(topic: source.topic, partition: number)) than the log: "
+                        + "the topic was created anew or truncated; archive it to another file")
+            }
+            batch.remove(at: index)
+        }
+    }
+
+    /// A gap in the offsets is normal, unless records expired while they were copied.
+    private func checkContinuity() throws(LogError) {
+        var gaps: [Int32: Int64] = [:]
+        for index in 0..<batch.count {
+            let (number, offset) = batch.position(index)
+            let next = expected.updateValue(offset + 1, forKey: number) ?? offset
+            if offset > next, gaps[number] == nil { gaps[number] = next }
+        }
+        // The end may have moved over offsets of no record.
+        for number in numbers where seams[number] == nil {
+            guard let position = source.position(partition: number),
+                let next = expected[number], position > next
+            else { continue }
+            expected[number] = position
+            if gaps[number] == nil { gaps[number] = next }
+        }
+        guard !gaps.isEmpty else { return }
+        for bounds in try source.bounds(of: gaps.keys.sorted()) {
+            if let next = gaps[bounds.partition], bounds.earliestOffset > next {
+                throw startsLater(bounds, writer.partitions[Int(bounds.partition)])
+            }
+        }
+    }
+
+    /// Now and then asks whether the topic has grown. A log that does not answer is asked again later.
+    private func checkPartitionCount() throws(LogError) {
+        guard lastCount.duration(to: .now) > .seconds(30) else { return }
+        lastCount = .now
+        guard let now = try? source.partitionCount(), now != partitionCount else { return }
+        throw misfit(
+            "has all that was read of topic '\(source.topic)', which now has \(now) partitions and "
+                + "had \(partitionCount): start weir archive again to copy them too")
+    }
+}

@@ -1,0 +1,158 @@
+import GRDB
+
+/// Writes an archive: the copy of a topic of another log in an embedded one, with that log's identity
+/// and with its partitions, offsets and timestamps.
+///
+/// Each call is one transaction, on disk when it returns: an archive that is interrupted ends behind a
+/// record that it holds, and goes on there.
+final class ArchiveWriter {
+    let topic: String
+    let log: EmbeddedLog
+    /// The partitions as this writer left them, in order of their numbers.
+    private(set) var partitions: [EmbeddedPartition]
+    private let connection: EmbeddedWriteConnection
+
+    /// Opens the archive of a topic, and makes what is not there yet of it.
+    ///
+    /// Throws `badArchive` when records were appended to the topic by other means, when it is a copy
+    /// from another log, and when it has more partitions than its source.
+    init(
+        _ log: EmbeddedLog, topic: String, identity: String, partitionCount: Int32
+    ) throws(LogError) {
+        self.topic = topic
+        self.log = log
+        let connection = try log.openForWriting()
+        self.connection = connection
+        partitions = try connection.transaction("archive to") { db in
+            try db.execute(sql: EmbeddedSchema.archivesTable)
+            if try EmbeddedLog.insertTopic(topic, identity: identity, in: db) {
+                try db.execute(
+                    sql:
+                        "INSERT INTO archives (name, identity) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    arguments: [topic, identity])
+            }
+            try Self.check(db, topic: topic, identity: identity, address: log.address)
+            let count = Int32(try EmbeddedPartition.all(db, topic: topic).count)
+            guard count <= partitionCount else {
+                throw LogError.badArchive(
+                    address: log.address,
+                    detail: "has \(count) partitions of '\(topic)', and the topic has "
+                        + "\(partitionCount): it was created anew; archive it to another file")
+            }
+            try EmbeddedLog.addPartitions(
+                count..<partitionCount, to: topic, in: db, address: log.address)
+            return try EmbeddedPartition.all(db, topic: topic)
+        }
+    }
+
+    private static func check(
+        _ db: Database, topic: String, identity: String, address: String
+    ) throws {
+        guard try EmbeddedSchema.isArchive(db, topic: topic) else {
+            throw LogError.badArchive(
+                address: address,
+                detail: "has a topic '\(topic)' of its own, with records that were published to "
+                    + "it: archive to another file")
+        }
+        let found = try String.fetchOne(
+            db, sql: "SELECT identity FROM topics WHERE name = ?", arguments: [topic])
+        guard found == identity else {
+            throw LogError.badArchive(
+                address: address,
+                detail: "holds topic '\(topic)' of another log, or of before it was created anew "
+                    + "(\(found ?? ""), not \(identity)): archive to another file")
+        }
+    }
+
+    /// Leaves the archive in one file, which can be copied, as far as readers let it.
+    func settle() throws(LogError) { try connection.settle() }
+
+    /// A copy of the last record of a partition; nil when it holds none.
+    func lastRecord(of partition: Int32) throws(LogError) -> RecordCopy? {
+        let ref = partitions[Int(partition)].ref
+        return try connection.transaction("read") { db in
+            try EmbeddedPartition.lastRecord(db, ref: ref, partition: partition)
+        }
+    }
+
+    /// Has a partition that holds nothing begin at an offset.
+    func begin(_ partition: Int32, at offset: Int64) throws(LogError) {
+        let before = partitions[Int(partition)]
+        partitions = try connection.transaction("archive to") { db in
+            try requireUnchanged(before, in: db)
+            try db.execute(
+                sql: """
+                    UPDATE partitions SET earliest_offset = ?1, end_offset = ?1
+                    WHERE ref = ?2 AND earliest_offset = end_offset
+                    """,
+                arguments: [offset, before.ref])
+            return try EmbeddedPartition.all(db, topic: topic)
+        }
+    }
+
+    /// Appends records at their own offsets, which lie at or behind the end of their partition.
+    ///
+    /// - Parameter positions: up to where partitions were read: what lies below and is not among the
+    ///   records is no record.
+    func append(_ batch: RecordBatch, positions: [Int32: Int64]) throws(LogError) {
+        let tails = try connection.transaction("archive to") { db in
+            var tails: [EmbeddedTail] = []
+            for partition in partitions {
+                if positions[partition.partition] != nil {
+                    try requireUnchanged(partition, in: db)
+                }
+                tails.append(EmbeddedTail(partition))
+            }
+            try insert(batch, &tails, in: db)
+            for (partition, position) in positions { tails[Int(partition)].extend(to: position) }
+            for tail in tails { try tail.write(in: db) }
+            return tails
+        }
+        partitions = tails.map(\.partition)
+    }
+
+    private func insert(
+        _ batch: RecordBatch, _ tails: inout [EmbeddedTail], in db: Database
+    ) throws {
+        let insertion = try EmbeddedInsertion(db)
+        defer { insertion.finish() }
+        var headerBytes: [UInt8] = []
+        for index in 0..<batch.count {
+            let record = batch[index]
+            let place = Int(record.partition)
+            let partition = tails[place].partition
+            guard record.offset >= partition.endOffset,
+                record.offset < EmbeddedSchema.offsetLimit - 1
+            else { throw misplaced(record, end: partition.endOffset) }
+            headerBytes.removeAll(keepingCapacity: true)
+            record.headers.encode(onto: &headerBytes)
+            try (headerBytes.isEmpty ? nil : headerBytes).withBytes { headers in
+                try insertion.insert(
+                    at: EmbeddedSchema.position(ref: partition.ref, offset: record.offset),
+                    timestampMilliseconds: record.timestampMilliseconds, key: record.key,
+                    headers: headers, value: record.value)
+            }
+            try tails[place].append(
+                offset: record.offset, timestampMilliseconds: record.timestampMilliseconds, in: db)
+        }
+    }
+
+    /// Throws when another process has written to a partition since this writer did.
+    private func requireUnchanged(_ partition: EmbeddedPartition, in db: Database) throws {
+        let end = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT end_offset FROM partitions WHERE ref = ?"),
+            arguments: [partition.ref])
+        guard end == partition.endOffset else {
+            throw LogError.badArchive(
+                address: log.address,
+                detail: "is written by another process too: let one at a time archive '\(topic)'")
+        }
+    }
+
+    private func misplaced(_ record: RecordView, end: Int64) -> LogError {
+        let place = TopicPartition(topic: topic, partition: record.partition)
+        return .badArchive(
+            address: log.address,
+            detail: "ends at offset \(end) of \(place), and cannot take offset \(record.offset)")
+    }
+}

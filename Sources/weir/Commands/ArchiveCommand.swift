@@ -1,0 +1,165 @@
+import ArgumentParser
+import EventLog
+import Foundation
+import Inspection
+import Worker
+
+/// `weir archive`
+struct ArchiveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "archive",
+        abstract: "Copies a topic to an archive, so that it outlives the log's retention.",
+        discussion: """
+            An archive is an embedded log whose topic has the partitions, offsets, timestamps, keys, \
+            headers and values of the original, byte for byte, and its identity: a store folded from \
+            the one goes on with the other, and both give the same weir digest. Offsets of no record \
+            stay gaps. Running it again copies what has come since; it may be killed at any instant. \
+            An archive whose log has meanwhile lost records behind its end is refused: run this more \
+            often than records expire.
+
+              weir archive --topic bids --from kafka://localhost:9092 --to sqlite:archive.sqlite
+              weir-bids --log kafka://localhost:9092 --archive sqlite:archive.sqlite
+              weir-bids --log sqlite:archive.sqlite --data data-of-archive --until-end
+            """)
+
+    @Option(help: "The topic (WEIR_TOPIC).")
+    var topic: String?
+    @Option(
+        help: ArgumentHelp(
+            "The log to copy from: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT] (WEIR_LOG).",
+            valueName: "log"))
+    var from: String?
+    @Option(
+        help: ArgumentHelp(
+            "The archive: sqlite:PATH, created when it is not there (WEIR_ARCHIVE).",
+            valueName: "archive"))
+    var to: String?
+    @Option(
+        help: ArgumentHelp(
+            "Only these partitions, as 0,2-3 (WEIR_PARTITIONS; default: all).", valueName: "list"))
+    var partitions: String?
+    @Option(
+        help: ArgumentHelp(
+            "Begin at this offset of every partition (WEIR_FROM_OFFSET; default: the earliest).",
+            valueName: "offset"))
+    var fromOffset: Int64?
+    @Option(
+        help: ArgumentHelp(
+            "Begin at the first record of this time: RFC 3339, a date, or milliseconds (WEIR_FROM_TIME).",
+            valueName: "time"))
+    var fromTime: String?
+    @Flag(help: "Stop at the end that the log has at the start: the default.")
+    var untilEnd = false
+    @Flag(help: "Go on with what is appended, until it is stopped (WEIR_FOLLOW=1).")
+    var follow = false
+
+    func run() throws {
+        let environment = Environment()
+        let follows = try environment.isSet("WEIR_FOLLOW", option: follow)
+        guard !(untilEnd && follow) else {
+            throw CommandError.usage("--follow has no end: leave --until-end out")
+        }
+        let topic = try named(topic, "--topic", "WEIR_TOPIC")
+        let source = try LogAddress(named(from, "--from", "WEIR_LOG"))
+        let archive = try Self.archive(named(to, "--to", "WEIR_ARCHIVE"), source: source)
+        let start = try start(environment)
+        let numbers = try partitions(environment)
+        let log = try LogOptions.open(source, .existing)
+        let reader = try log.reader(topic: topic)
+        defer { reader.close() }
+        StopSignal.listen()
+        let copy = try ArchiveCopy(
+            from: reader, to: EmbeddedLog(path: archive, mode: .create), partitions: numbers,
+            start: start)
+        try run(copy, follows: follows)
+        let output = BufferedOutput()
+        try output.write(Self.table(copy.ranges))
+        try output.flush()
+        let words = "archived \(copy.addedCount) records of \(topic) to sqlite:\(archive)"
+        Self.say("\(words)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")\n")
+    }
+
+    private func run(_ copy: ArchiveCopy, follows: Bool) throws {
+        let isTerminal = isatty(STDERR_FILENO) == 1
+        let progress = { (count: Int64) in
+            if isTerminal { Self.say("\rarchived \(count) records") }
+        }
+        defer { if isTerminal { Self.say("\r\u{1B}[K") } }
+        let isStopped = { StopSignal.ofProcess.isRequested }
+        if follows {
+            try copy.follow(isStopped: isStopped, onProgress: progress)
+        } else {
+            try copy.copyToEnd(isStopped: isStopped, onProgress: progress)
+        }
+    }
+
+    private func named(
+        _ option: String?, _ name: String, _ variable: String
+    ) throws(CommandError) -> String {
+        if let text = option ?? Environment()[variable] { return text }
+        throw .usage("give \(name), or set \(variable)")
+    }
+
+    /// The archive's file, which is another one than the log.
+    private static func archive(
+        _ text: String, source: LogAddress
+    ) throws(CommandError) -> String {
+        guard case .sqlite(let path)? = try? LogAddress(text) else {
+            throw .usage("--to '\(text)' is no archive: write sqlite:PATH")
+        }
+        if case .sqlite(let other) = source,
+            URL(fileURLWithPath: other).resolvingSymlinksInPath()
+                == URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        {
+            throw .usage("--from and --to name the same file: give --to another one")
+        }
+        return path
+    }
+
+    /// Where an archive begins that holds nothing yet.
+    func start(_ environment: Environment) throws -> ArchiveStart {
+        let offset: Int64?
+        if let text = environment["WEIR_FROM_OFFSET"], fromOffset == nil, fromTime == nil {
+            guard let number = Int64(text) else {
+                throw CommandError.usage("WEIR_FROM_OFFSET '\(text)' is no offset: write a number")
+            }
+            offset = number
+        } else {
+            offset = fromOffset
+        }
+        let time = fromTime ?? (offset == nil ? environment["WEIR_FROM_TIME"] : nil)
+        guard offset == nil || time == nil else {
+            throw CommandError.usage("--from-offset and --from-time exclude each other")
+        }
+        if let offset {
+            guard offset >= 0 else { throw CommandError.usage("offsets begin with 0") }
+            return .offset(offset)
+        }
+        return try time.map { .time(try LogTime.milliseconds($0, option: "--from-time")) }
+            ?? .earliest
+    }
+
+    private func partitions(_ environment: Environment) throws -> [Int32]? {
+        guard let text = partitions ?? environment["WEIR_PARTITIONS"], text != "all" else {
+            return nil
+        }
+        return try WorkerOptions.partitions(text)
+    }
+
+    private static func table(_ ranges: [ArchiveRange]) -> String {
+        let table = TextTable(
+            header: ["partition", "earliest", "end", "added"],
+            isNumber: [true, true, true, true],
+            rows: ranges.map { range in
+                [
+                    "\(range.partition)", "\(range.earliestOffset)", "\(range.endOffset)",
+                    "\(range.added)",
+                ]
+            })
+        return table.lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func say(_ words: String) {
+        FileHandle.standardError.write(Data(words.utf8))
+    }
+}

@@ -1,0 +1,137 @@
+import AggregateStore
+import EventLog
+import Foundation
+import Inspection
+import Streams
+
+/// How far behind the log the stores of some directories are.
+struct LagReport {
+    /// By stream, then by topic.
+    let streams: [StreamLag]
+
+    /// Compares every store that there is with the log.
+    init(directories: [String], log: any LogBackend, nowMilliseconds: Int64) throws {
+        var streams: [StreamLag] = []
+        for stream in StoreSet.streams {
+            let stores = try Self.stores(of: stream, in: directories)
+            for topic in Set(stores.map(\.topic)).sorted() {
+                streams.append(
+                    try StreamLag(
+                        stream: stream, topic: topic, stores: stores.filter { $0.topic == topic },
+                        log: log, nowMilliseconds: nowMilliseconds))
+            }
+        }
+        self.streams = streams
+    }
+
+    private static func stores(
+        of stream: String, in directories: [String]
+    ) throws(StoreError) -> [StreamLag.Store] {
+        var stores: [StreamLag.Store] = []
+        for directory in directories {
+            let path = StoreSet.path(of: stream, in: directory)
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            let store = try StoreReader(path: path).snapshot { snapshot in
+                StreamLag.Store(
+                    path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
+                    states: try snapshot.partitionStates())
+            }
+            stores.append(store)
+        }
+        return stores
+    }
+
+    /// The report as text.
+    func text(_ format: ReportFormat) -> String {
+        switch format {
+        case .table: table
+        case .json: json
+        }
+    }
+}
+
+// MARK: Text
+
+extension LagReport {
+    private var table: String {
+        guard !streams.isEmpty else { return "no stores\n" }
+        let table = TextTable(
+            header: [
+                "stream", "partition", "next_offset", "earliest", "end", "lag", "lag_seconds",
+                "committed_offset", "store", "note",
+            ],
+            isNumber: [false, true, true, true, true, true, true, true, false, false],
+            rows: streams.flatMap { stream in
+                stream.partitions.map { lag in
+                    [
+                        stream.stream, "\(lag.partition)", Self.cell(lag.nextOffset),
+                        Self.cell(lag.earliestOffset), Self.cell(lag.endOffset),
+                        Self.cell(lag.lag), Self.cell(lag.lagSeconds),
+                        Self.cell(lag.committedOffset), lag.store ?? "", lag.note ?? "",
+                    ]
+                }
+            })
+        let summaries = streams.map(Self.summary)
+        return (table.lines + [""] + summaries).joined(separator: "\n") + "\n"
+    }
+
+    private static func cell(_ number: Int64?) -> String { number.map { "\($0)" } ?? "" }
+
+    private static func summary(_ stream: StreamLag) -> String {
+        let partitions = stream.furthest
+        var words =
+            "\(stream.stream): \(stream.lag) records behind in \(partitions.count) partitions"
+        if let seconds = stream.lagSeconds, stream.lag > 0 {
+            words += ", the oldest for \(seconds) s"
+        }
+        let unfolded = partitions.count { $0.store == nil }
+        if unfolded > 0 { words += "; \(unfolded) not folded by any store" }
+        let standing = partitions.count { $0.lag == nil }
+        if standing > 0 { words += "; \(standing) cannot go on" }
+        return words
+    }
+
+    private var json: String {
+        var json = JSONText()
+        json.object { json in
+            json.name("streams")
+            json.array { json in for stream in streams { Self.write(stream, to: &json) } }
+        }
+        return json.text + "\n"
+    }
+
+    private static func write(_ stream: StreamLag, to json: inout JSONText) {
+        json.object { json in
+            json.name("stream")
+            json.string(stream.stream)
+            json.name("topic")
+            json.string(stream.topic)
+            write("lag", stream.lag, to: &json)
+            write("lag_seconds", stream.lagSeconds, to: &json)
+            json.name("partitions")
+            json.array { json in for lag in stream.partitions { write(lag, to: &json) } }
+        }
+    }
+
+    private static func write(_ lag: PartitionLag, to json: inout JSONText) {
+        json.object { json in
+            json.name("partition")
+            json.raw(lag.partition)
+            write("next_offset", lag.nextOffset, to: &json)
+            write("earliest", lag.earliestOffset, to: &json)
+            write("end", lag.endOffset, to: &json)
+            write("lag", lag.lag, to: &json)
+            write("lag_seconds", lag.lagSeconds, to: &json)
+            write("committed_offset", lag.committedOffset, to: &json)
+            json.name("store")
+            json.string(lag.store)
+            json.name("note")
+            json.string(lag.note)
+        }
+    }
+
+    private static func write(_ name: String, _ number: Int64?, to json: inout JSONText) {
+        json.name(name)
+        json.raw(number.map { "\($0)" } ?? "null")
+    }
+}

@@ -1,0 +1,165 @@
+import AggregateStore
+import EventLog
+
+/// How far behind the partitions of a stream are, of one topic.
+struct StreamLag {
+    /// A store as it was found.
+    struct Store {
+        var path: String
+        var topic: String
+        var logIdentity: String
+        var states: [PartitionState]
+    }
+
+    let stream: String
+    let topic: String
+    /// By partition, then in the order of the stores.
+    let partitions: [PartitionLag]
+
+    /// Compares stores of a stream with the log.
+    ///
+    /// - Parameter nowMilliseconds: the present, milliseconds since 1970.
+    init(
+        stream: String, topic: String, stores: [Store], log: any LogBackend,
+        nowMilliseconds: Int64
+    ) throws(LogError) {
+        self.stream = stream
+        self.topic = topic
+        guard let found = try log.topics().first(where: { $0.name == topic }) else {
+            let note =
+                "no topic '\(topic)' in \(log.address): give --log the one it was folded from"
+            partitions = Self.strangers(stores, note)
+            return
+        }
+        let reader = try log.reader(topic: topic, group: "weir-\(stream)")
+        defer { reader.close() }
+        let bounds = try reader.bounds()
+        let committed = try reader.committedOffsets()
+        let own = stores.filter { $0.logIdentity == found.identity }
+        var partitions = Self.strangers(
+            stores.filter { $0.logIdentity != found.identity },
+            "folded from another log than \(log.address), or before the topic was created anew: "
+                + "give --log that one, or fold into a fresh --data directory")
+        for store in own {
+            partitions += try Self.folded(store, bounds, reader, nowMilliseconds)
+        }
+        let missing = bounds.filter { bounds in
+            !own.contains { $0.states.contains { $0.partition == bounds.partition } }
+        }
+        partitions += try Self.unfolded(missing, reader, nowMilliseconds)
+        for index in partitions.indices {
+            partitions[index].committedOffset = committed[partitions[index].partition]
+        }
+        self.partitions = Self.sorted(partitions)
+    }
+
+    /// Records to be folded, of each partition by the store that is furthest.
+    var lag: Int64 {
+        furthest.reduce(0) { $0 + ($1.lag ?? 0) }
+    }
+
+    /// Age of the oldest record to be folded; nil when no age is known.
+    var lagSeconds: Int64? { furthest.compactMap(\.lagSeconds).max() }
+
+    /// Of each partition the copy that is furthest, by number.
+    var furthest: [PartitionLag] {
+        Dictionary(grouping: partitions, by: \.partition).values
+            .compactMap { $0.max(by: Self.isBehind) }
+            .sorted { $0.partition < $1.partition }
+    }
+
+    /// A store that cannot go on is behind any that can.
+    private static func isBehind(_ left: PartitionLag, _ right: PartitionLag) -> Bool {
+        guard (left.lag == nil) == (right.lag == nil) else { return left.lag == nil }
+        return (left.nextOffset ?? -1) < (right.nextOffset ?? -1)
+    }
+
+    private static func sorted(_ partitions: [PartitionLag]) -> [PartitionLag] {
+        partitions.enumerated()
+            .sorted { ($0.element.partition, $0.offset) < ($1.element.partition, $1.offset) }
+            .map(\.element)
+    }
+}
+
+// MARK: Each partition
+
+extension StreamLag {
+    /// The partitions of stores that cannot be compared with the log.
+    private static func strangers(_ stores: [Store], _ note: String) -> [PartitionLag] {
+        sorted(
+            stores.flatMap { store in
+                store.states.map { state in
+                    PartitionLag(
+                        partition: state.partition, store: store.path,
+                        nextOffset: state.nextOffset, note: note)
+                }
+            })
+    }
+
+    private static func folded(
+        _ store: Store, _ bounds: [PartitionBounds], _ reader: any LogReader,
+        _ nowMilliseconds: Int64
+    ) throws(LogError) -> [PartitionLag] {
+        var partitions = store.states.map { state in
+            let bounds = bounds.first { $0.partition == state.partition }
+            var lag = PartitionLag(
+                partition: state.partition, store: store.path, nextOffset: state.nextOffset,
+                earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
+            lag.note = fault(state.nextOffset, bounds)
+            if let bounds, lag.note == nil { lag.lag = bounds.endOffset - state.nextOffset }
+            return lag
+        }
+        try addAges(to: &partitions, reader, nowMilliseconds)
+        return partitions
+    }
+
+    private static func unfolded(
+        _ bounds: [PartitionBounds], _ reader: any LogReader, _ nowMilliseconds: Int64
+    ) throws(LogError) -> [PartitionLag] {
+        var partitions = bounds.map { bounds in
+            PartitionLag(
+                partition: bounds.partition, nextOffset: nil,
+                earliestOffset: bounds.earliestOffset, endOffset: bounds.endOffset,
+                lag: bounds.endOffset - bounds.earliestOffset, note: "not folded by any store")
+        }
+        try addAges(to: &partitions, reader, nowMilliseconds)
+        return partitions
+    }
+
+    /// Why a store cannot go on with a partition; nil when it can.
+    private static func fault(_ nextOffset: Int64, _ bounds: PartitionBounds?) -> String? {
+        guard let bounds else {
+            return "the topic has no such partition now: give --log the one it was folded from"
+        }
+        if nextOffset < bounds.earliestOffset {
+            return
+                "the log starts later: up to \(bounds.earliestOffset - nextOffset) records are gone; "
+                + "start the worker with --archive, or fold into a fresh --data directory"
+        }
+        if nextOffset > bounds.endOffset {
+            return "the log ends earlier: it was truncated or is another one; give the right --log"
+        }
+        return nil
+    }
+
+    /// Adds the age of the first record to be folded. Where nothing but offsets of no record is left,
+    /// the partition is caught up.
+    private static func addAges(
+        to partitions: inout [PartitionLag], _ reader: any LogReader, _ nowMilliseconds: Int64
+    ) throws(LogError) {
+        var firsts: [Int32: Int64] = [:]
+        for lag in partitions where (lag.lag ?? 0) > 0 {
+            firsts[lag.partition] = lag.nextOffset ?? lag.earliestOffset
+        }
+        let found = try FirstRecords(at: firsts, of: reader)
+        for index in partitions.indices where partitions[index].lag != nil {
+            let number = partitions[index].partition
+            if firsts[number] == nil || found.isAtEnd.contains(number) {
+                partitions[index].lag = 0
+                partitions[index].lagSeconds = 0
+            } else if let time = found.timestamps[number], time >= 0 {
+                partitions[index].lagSeconds = max(nowMilliseconds - time, 0) / 1000
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import AggregateStore
+import EventLog
+import Foundation
+import MockKafka
+import Pipelines
+import Streams
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("Lag")
+struct LagTests {
+    private let place: TemporaryPlace
+    private let log: EmbeddedLog
+
+    /// A topic with records of second 100 on, one a second, in each of three partitions.
+    init() throws {
+        place = try TemporaryPlace()
+        log = try place.log("bids", partitions: 3)
+        try log.writer().append(
+            (0..<30).map {
+                OutgoingRecord(
+                    topic: "bids", partition: Int32($0 % 3),
+                    timestampMilliseconds: 100_000 + Int64($0 / 3) * 1000, key: nil, value: [1])
+            })
+    }
+
+    /// A store of bids that goes on at these offsets.
+    private func makeStore(
+        _ directory: String, _ offsets: [Int32: Int64], identity: String? = nil
+    ) throws {
+        let identity = try identity ?? log.topics()[0].identity
+        try FileManager.default.createDirectory(
+            atPath: "\(place.path)/\(directory)", withIntermediateDirectories: true)
+        let store = try AggregateStore(
+            path: "\(place.path)/\(directory)/bids.sqlite", fold: BidsFold.self, topic: "bids",
+            logIdentity: identity, partitionCount: 3)
+        for (partition, offset) in offsets {
+            try store.beginPartition(partition, at: offset, emitFrom: 0)
+        }
+    }
+
+    private func report(_ directories: String..., log: (any LogBackend)? = nil) throws -> LagReport
+    {
+        try LagReport(
+            directories: directories.map { "\(place.path)/\($0)" }, log: log ?? self.log,
+            nowMilliseconds: 120_500)
+    }
+
+    @Test("is the records between the store and the log's end, and the age of the first of them")
+    func numbers() throws {
+        try makeStore("a", [0: 4, 1: 10])
+        try log.reader(topic: "bids", group: "weir-bids").commit([0: 3])
+        let stream = try #require(try report("a").streams.first)
+        #expect(stream.lag == 16)
+        #expect(stream.lagSeconds == 20)
+        let partitions = stream.partitions
+        #expect(partitions.map(\.partition) == [0, 1, 2])
+        #expect(partitions.map(\.nextOffset) == [4, 10, nil])
+        #expect(partitions.map(\.earliestOffset) == [0, 0, 0])
+        #expect(partitions.map(\.endOffset) == [10, 10, 10])
+        #expect(partitions.map(\.lag) == [6, 0, 10])
+        #expect(partitions.map(\.lagSeconds) == [16, 0, 20])
+        #expect(partitions.map(\.committedOffset) == [3, nil, nil])
+        #expect(partitions.map(\.note) == [nil, nil, "not folded by any store"])
+    }
+
+    @Test("of several stores, each has its lines, and the one that is furthest counts")
+    func severalStores() throws {
+        try makeStore("a", [0: 4, 1: 10])
+        try makeStore("b", [0: 9, 2: 10])
+        let report = try report("a", "b")
+        let stream = try #require(report.streams.first)
+        #expect(stream.partitions.map(\.partition) == [0, 0, 1, 2])
+        #expect(stream.partitions.map(\.lag) == [6, 1, 0, 0])
+        #expect(stream.lag == 1)
+        #expect(
+            report.text(.table).hasSuffix(
+                "\n\nbids: 1 records behind in 3 partitions, the oldest for 11 s\n"))
+    }
+
+    @Test("a store that cannot go on says why")
+    func standing() throws {
+        try log.trim(topic: "bids", partition: 0, before: 5)
+        try makeStore("a", [0: 4, 1: 11, 2: 10])
+        let report = try report("a")
+        let notes = report.streams[0].partitions.map { $0.note ?? "" }
+        #expect(notes[0].hasPrefix("the log starts later: up to 1 records are gone"))
+        #expect(notes[1].hasPrefix("the log ends earlier"))
+        #expect(notes[2].isEmpty)
+        #expect(report.streams[0].partitions.map(\.lag) == [nil, nil, 0])
+        #expect(
+            report.text(.table).hasSuffix(
+                "bids: 0 records behind in 3 partitions; 2 cannot go on\n"))
+    }
+
+    @Test("a store of another log is not compared with this one")
+    func otherLogs() throws {
+        try makeStore("a", [0: 4], identity: "other")
+        let stream = try report("a").streams[0]
+        #expect(stream.partitions.count == 4)
+        #expect(stream.partitions[0].note?.hasPrefix("folded from another log than") == true)
+        #expect(stream.partitions[0].lag == nil)
+        let other = try TemporaryPlace()
+        let missing = try report("a", log: other.log("other")).streams[0]
+        #expect(
+            missing.partitions.map(\.note).allSatisfy { $0?.hasPrefix("no topic 'bids'") == true })
+    }
+
+    @Test("as JSON, every number has its name, and what is not known is null")
+    func json() throws {
+        try makeStore("a", [0: 4, 1: 10, 2: 10])
+        #expect(
+            try report("a").text(.json).hasPrefix(
+                #"{"streams":[{"stream":"bids","topic":"bids","lag":6,"lag_seconds":16,"partitions":"#
+                    + #"[{"partition":0,"next_offset":4,"earliest":0,"end":10,"lag":6,"#
+                    + #""lag_seconds":16,"committed_offset":null,"store":"#))
+        #expect(try report("none").text(.json) == "{\"streams\":[]}\n")
+        #expect(try report("none").text(.table) == "no stores\n")
+    }
+
+    @Test("is told of a cluster too")
+    func cluster() throws {
+        let cluster = try MockCluster(brokerCount: 1)
+        try cluster.createTopic("bids", partitionCount: 3)
+        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        try log.writer().append(
+            (0..<30).map {
+                OutgoingRecord(topic: "bids", partition: Int32($0 % 3), key: nil, value: [1])
+            })
+        let identity = try #require(try log.topics().first?.identity)
+        try makeStore("k", [0: 4, 1: 10], identity: identity)
+        let now = Int64(Date().timeIntervalSince1970 * 1000) + 60_000
+        let report = try LagReport(
+            directories: ["\(place.path)/k"], log: log, nowMilliseconds: now)
+        let partitions = report.streams[0].partitions
+        #expect(partitions.map(\.lag) == [6, 0, 10])
+        #expect((60...90).contains(partitions[0].lagSeconds ?? 0))
+        #expect(partitions[1].lagSeconds == 0)
+    }
+}

@@ -1,0 +1,123 @@
+import EventLog
+import Foundation
+import MockKafka
+import Testing
+
+@testable import weir
+
+@Suite("Drift of topics")
+struct TopicDriftTests {
+    private let log = FakeLog()
+    private let described = DescribedTopic(
+        name: "t", partitionCount: 4, replicaCount: 3,
+        settings: [
+            "cleanup.policy": "compact,delete", "retention.ms": "604800000",
+            "message.timestamp.type": "LogAppendTime",
+        ], file: "t.yaml")
+    private let settings = [
+        "cleanup.policy": "delete, compact", "retention.ms": "0604800000",
+        "message.timestamp.type": "logappendtime", "segment.ms": "1",
+    ]
+
+    private func make(_ partitionCount: Int32, replicas: Int32? = 3) {
+        log.described = [
+            TopicDescription(
+                name: "t", partitionCount: partitionCount, identity: "fake", replicaCount: replicas)
+        ]
+        log.settings["t"] = settings
+    }
+
+    @Test("a topic is created with all that is described, and not compared then")
+    func creation() throws {
+        let application = try TopicsApplication([described], to: log)
+        #expect(application.lines == ["created  t (4 partitions)"])
+        #expect(
+            log.created["t"] == described.settings.merging(["replicas": "3"]) { left, _ in left })
+    }
+
+    @Test("equal numbers, words and lists are no drift, and settings not described are nobody's")
+    func equal() throws {
+        make(4)
+        let application = try TopicsApplication([described], to: log)
+        #expect(application.lines == ["exists   t (4 partitions)"])
+        #expect(application.differing.isEmpty)
+        #expect(application.unknown.isEmpty)
+    }
+
+    @Test("every difference has its line, which says what to do")
+    func differences() throws {
+        make(2, replicas: 1)
+        log.settings["t"]?["cleanup.policy"] = "delete"
+        log.settings["t"]?["retention.ms"] = "1"
+        log.settings["t"]?["message.timestamp.type"] = nil
+        let application = try TopicsApplication([described], to: log)
+        #expect(application.differing == ["t"])
+        let lines = application.lines
+        try #require(lines.count == 5)
+        #expect(lines[0].hasPrefix("differs  t: partitions 2, not 4: write 2 in t.yaml, or add"))
+        #expect(
+            lines[0].contains("--bootstrap-server broker:9092 --alter --topic t --partitions 4:"))
+        #expect(lines[0].contains("--accept-partition-count 4"))
+        #expect(lines[1].hasPrefix("differs  t: replicas 1, not 3: "))
+        #expect(lines[2].contains("cleanup.policy delete, not compact,delete: "))
+        #expect(lines[2].hasSuffix("--add-config cleanup.policy=[compact,delete]"))
+        #expect(lines[3].contains("message.timestamp.type unknown, not LogAppendTime: "))
+        #expect(lines[4].contains("retention.ms 1, not 604800000: "))
+        #expect(
+            lines[4].contains(
+                "--entity-type topics --entity-name t --add-config retention.ms=604800000"))
+        #expect(log.created.isEmpty)
+    }
+
+    @Test("too many partitions cannot be taken away")
+    func tooMany() throws {
+        make(9)
+        let line = try TopicsApplication([described], to: log).lines[0]
+        #expect(line.contains("partitions 9, not 4: write 9 in t.yaml, or create the topic anew"))
+    }
+
+    @Test("settings that cannot be asked for are said to be unknown")
+    func unknown() throws {
+        make(4)
+        log.settings["t"] = nil
+        let application = try TopicsApplication([described], to: log)
+        #expect(application.unknown == ["t"])
+        #expect(application.differing.isEmpty)
+        #expect(application.lines.count == 1)
+        #expect(application.lines[0].hasPrefix("unknown  t: its settings were not compared: "))
+        var report = CheckReport()
+        let place = try TemporaryPlace()
+        try place.write(
+            "channels: {x: {address: t, bindings: {kafka: {partitions: 4}}}}", to: "topics/t.yaml")
+        try report.check(log, against: TopicDirectory("\(place.path)/topics"))
+        #expect(report.wrongCount == 0)
+        #expect(report.text.contains("warning: settings of topic t were not compared"))
+    }
+
+    @Test("a log that does not tell the settings of one topic is not asked for those of others")
+    func asksOnce() throws {
+        make(4)
+        log.settings["t"] = nil
+        log.described.append(
+            TopicDescription(name: "u", partitionCount: 4, identity: "fake", replicaCount: 3))
+        log.settings["u"] = settings
+        var other = described
+        other.name = "u"
+        #expect(try TopicsApplication([described, other], to: log).unknown == ["t", "u"])
+        #expect(log.questions == ["t"])
+    }
+
+    @Test("a cluster that describes no settings is listed all the same, with words beside it")
+    func mockCluster() throws {
+        let cluster = try MockCluster(brokerCount: 1)
+        try cluster.createTopic("t", partitionCount: 2)
+        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        let report = try TopicsReport(log, [described])
+        #expect(report.text(.table).contains("partitions 2, not 4; replicas 1, not 3"))
+        #expect(
+            report.text(.json).contains(
+                #""drift":[{"setting":"partitions","found":"2","described":"4"},"#))
+        #expect(report.notices.count == 1)
+        #expect(report.notices[0].hasPrefix("settings of t were not compared: cannot ask for"))
+    }
+}

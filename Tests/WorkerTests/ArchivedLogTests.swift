@@ -1,0 +1,90 @@
+import EventLog
+import Foundation
+import Simulation
+import Testing
+
+@Suite("Workers with an archive", .serialized)
+struct ArchivedLogTests {
+    /// A log of bids whose first half is archived, and of which all but the last quarter of that has
+    /// expired since; folded once before that.
+    private func makePlace() throws -> Workplace {
+        let place = try Workplace()
+        try place.write("bids.yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
+        let records = Samples.bids(4000, seed: 17)
+        try place.publish("bids", Array(records.prefix(2000)))
+        let log = try place.openLog()
+        let archive = try EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create)
+        let copy = try ArchiveCopy(from: log.reader(topic: "bids"), to: archive)
+        try copy.copyToEnd()
+        try place.publish("bids", Array(records.dropFirst(2000)))
+        try place.foldBids(data: "once")
+        for range in copy.ranges {
+            try log.trim(
+                topic: "bids", partition: range.partition, before: range.endOffset * 3 / 4)
+        }
+        return place
+    }
+
+    private func address(_ place: Workplace) -> String { "sqlite:\(place.path)/archive.sqlite" }
+
+    @Test("killed at random instants on the way through both, the store is that of one run")
+    func killed() throws {
+        let place = try makePlace()
+        var generator = SeededGenerator(seed: 18)
+        for _ in 0..<12 {
+            let worker = try WorkerProcess(
+                "weir-bids", place: place, data: "killed",
+                arguments: ["--until-end", "--archive", address(place)])
+            usleep(UInt32.random(in: 30_000...160_000, using: &generator))
+            worker.kill()
+        }
+        let last = try WorkerProcess(
+            "weir-bids", place: place, data: "killed",
+            arguments: ["--until-end", "--archive", address(place)])
+        try last.waitForExit(seconds: 60)
+        #expect(last.process.terminationStatus == 0)
+        #expect(
+            try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
+    }
+
+    @Test("an archive that is missing ends a worker with 1, another kind of log with 64")
+    func exitCodes() throws {
+        let place = try makePlace()
+        func code(_ archive: String) throws -> Int32 {
+            let worker = try WorkerProcess(
+                "weir-bids", place: place, data: "refused",
+                arguments: ["--until-end", "--archive", archive])
+            try worker.waitForExit(seconds: 30)
+            return worker.process.terminationStatus
+        }
+        #expect(try code("sqlite:\(place.path)/none.sqlite") == 1)
+        #expect(try code("kafka://localhost:9092") == 64)
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/refused/bids.sqlite"))
+        #expect(try code("off") == 0)
+    }
+
+    @Test("a hole between archive and log stops the worker before a store is begun of it")
+    func holes() throws {
+        let place = try makePlace()
+        let log = try place.openLog()
+        for bounds in try log.reader(topic: "bids").bounds() {
+            try log.trim(
+                topic: "bids", partition: bounds.partition, before: bounds.endOffset - 1)
+        }
+        let worker = try WorkerProcess(
+            "weir-bids", place: place, data: "holed",
+            arguments: ["--until-end", "--archive", address(place)], log: "words")
+        try worker.waitForExit(seconds: 30)
+        #expect(worker.process.terminationStatus == 1)
+        #expect(worker.logged.contains("the records between are in neither"))
+        #expect(
+            try place.integer("SELECT count(*) FROM partitions", stream: "bids", data: "holed")
+                == 0)
+        // What is past the hole already needs nothing of the archive.
+        let past = try WorkerProcess(
+            "weir-bids", place: place, data: "once",
+            arguments: ["--until-end", "--archive", address(place)])
+        try past.waitForExit(seconds: 30)
+        #expect(past.process.terminationStatus == 0)
+    }
+}
