@@ -155,8 +155,8 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "AppStoreSigning", "EventLog", "Pipelines", "Worker", "weir-bids",
-                "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
+                "AggregateStore", "AppStoreSigning", "EventLog", "KafkaLog", "MockKafka",
+                "Pipelines", "Worker", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb,
             ],
             swiftSettings: strict),
