@@ -156,8 +156,8 @@ let package = Package(
             dependencies: [
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "EventLog", "KafkaLog", "MockKafka",
-                "Pipelines", "Worker", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-                "weir-store-notifications", crypto, grdb,
+                "Pipelines", "Worker", "weir-bids", "weir-impressions", "weir-overlay-clicks",
+                "weir-postbacks", "weir-store-notifications", crypto, grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(

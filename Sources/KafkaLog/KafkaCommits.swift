@@ -26,6 +26,9 @@ final class KafkaCommits {
         rd_kafka_queue_destroy(queue)
     }
 
+    /// Whether an answer is waited for.
+    var isUnderWay: Bool { underWay != nil }
+
     /// Commits those offsets that differ from what was committed last.
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {
         try takeAnswer(waitMilliseconds: 0)

@@ -47,6 +47,7 @@ final class KafkaReader: LogReader {
 
     deinit {
         // Without `close` the group notices by its session's time-out.
+        if commits?.isUnderWay == true { consumer?.abandon() }
         commits = nil
         if let queue { rd_kafka_queue_destroy(queue) }
     }
@@ -114,10 +115,13 @@ final class KafkaReader: LogReader {
 
     func close() {
         guard let consumer else { return }
-        if isShared { settleRebalances() }
-        consumer.events.isClosing = true
+        if isShared {
+            settleRebalances()
+            consumer.leaveGroup()
+        } else if commits?.isUnderWay == true {
+            consumer.abandon()
+        }
         commits = nil
-        if isShared { rd_kafka_consumer_close(consumer.handle) }
         if let queue { rd_kafka_queue_destroy(queue) }
         queue = nil
         assigned = [:]

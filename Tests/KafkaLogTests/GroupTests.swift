@@ -171,8 +171,10 @@ struct GroupTests {
         }
     }
 
-    @Test("leaves within bounds when its coordinator is away, with a commit that is not answered")
-    func closesWithoutCoordinator() async throws {
+    @Test(
+        "leaves within bounds when its coordinator is away, with a commit that is not answered",
+        arguments: 0..<6)
+    func closesWithoutCoordinator(round: Int) async throws {
         try await onThread { [self] in
             let place = try Place()
             let batch = RecordBatch()
