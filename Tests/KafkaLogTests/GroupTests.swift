@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import KafkaLog
 import MockKafka
+import Synchronization
 import Testing
 
 @Suite("A consumer group")
@@ -86,6 +87,26 @@ struct GroupTests {
             try place.expectAllRead(by: members)
             #expect(members.allSatisfy { $0.seen.failure == nil })
             members.forEach { $0.leave() }
+        }
+    }
+
+    @Test("loses nothing of what arrives while it shares out anew", arguments: strategies)
+    func flow(strategy: String) async throws {
+        try await onThread { [self] in
+            let place = try Place()
+            let first = place.join(settings(strategy))
+            try place.expectShared([first])
+            let flow = try place.startFlow()
+            for _ in 0..<2 {
+                let second = place.join(settings(strategy))
+                try place.expectShared([first, second])
+                second.leave()
+                try place.expectShared([first])
+                flow.members.append(second)
+            }
+            try place.end(flow)
+            try place.expectAllRead(by: [first] + flow.members)
+            first.leave()
         }
     }
 
@@ -229,6 +250,16 @@ struct GroupTests {
     }
 }
 
+/// Records that trickle in, one after the other.
+private final class Flow: @unchecked Sendable {
+    let hasEnded = Atomic<Bool>(false)
+    let isOver = DispatchSemaphore(value: 0)
+    /// Read and written by the test only.
+    var members: [Member] = []
+    /// Records of each partition; to be read once it is over.
+    var count: Int64 = 0
+}
+
 /// A cluster of its own with a topic of four partitions.
 private final class Place {
     let cluster: MockCluster
@@ -260,6 +291,30 @@ private final class Place {
         try writer.append(
             (0..<200).map { record("\($0)", topic: topic, partition: Int32($0 % 4)) })
         appended += 50
+    }
+
+    /// Appends a record to each partition, again and again, on a thread of its own.
+    func startFlow() throws -> Flow {
+        let flow = Flow()
+        let topic = topic
+        let brokers = cluster.brokers
+        Thread.detachNewThread {
+            let writer = try? TestLog.kafka(brokers, ["linger.ms": "0"]).writer()
+            while !flow.hasEnded.load(ordering: .relaxed) {
+                let records = (0..<4).map { record("x", topic: topic, partition: Int32($0)) }
+                guard (try? writer?.append(records)) != nil else { break }
+                flow.count += 1
+                usleep(1000)
+            }
+            flow.isOver.signal()
+        }
+        return flow
+    }
+
+    func end(_ flow: Flow) throws {
+        flow.hasEnded.store(true, ordering: .relaxed)
+        try #require(flow.isOver.wait(timeout: .now() + 10) == .success)
+        appended += flow.count
     }
 
     /// Each partition comes to have one owner, and each member to have its share.

@@ -47,8 +47,7 @@ struct SecretTests {
     @Test("Settings that librdkafka does not know, or values that it refuses, are named")
     func unknown() throws {
         #expect(try words(["sasl.pasword": "env:PATH"]).contains("sasl.pasword"))
-        let text = try words(["session.timeout.ms": "soon"])
-        #expect(text.contains("session.timeout.ms") && text.contains("soon"))
+        #expect(try words(["session.timeout.ms": "soon"]).contains("session.timeout.ms"))
         #expect(try words(["security.protocol": "TSL"]).contains("security.protocol"))
     }
 
