@@ -130,7 +130,7 @@ let package = Package(
             dependencies: ["EventLog", grdb],
             swiftSettings: strict),
         .target(
-            name: "MockKafka", dependencies: ["CRdKafka"], path: "Tests/MockKafka",
+            name: "MockKafka", dependencies: ["CRdKafka", "Simulation"], path: "Tests/MockKafka",
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",

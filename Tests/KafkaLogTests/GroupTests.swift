@@ -147,6 +147,24 @@ struct GroupTests {
         }
     }
 
+    @Test("a member that comes back under its name has its partitions again, and reads on")
+    func namedMember() async throws {
+        try await onThread { [self] in
+            let place = try Place()
+            let member = place.join(hasty, name: "a")
+            let other = place.join(hasty, name: "b")
+            try place.expectShared([member, other])
+            try place.append()
+            member.vanish()
+            let again = place.join(hasty, name: "a")
+            try place.append()
+            try place.expectShared([again, other])
+            try place.expectAllRead(by: [member, again, other])
+            #expect([member, again, other].allSatisfy { $0.seen.failure == nil })
+            [again, other].forEach { $0.leave() }
+        }
+    }
+
     @Test("a member whose name another one took ends in words")
     func fenced() async throws {
         try await onThread { [self] in
@@ -341,7 +359,8 @@ private final class Place {
             for (partition, offsets) in member.seen.records {
                 for (one, next) in zip(offsets, offsets.dropFirst()) where next > one + 1 {
                     let taken = members.contains { other in
-                        other !== member && other.seen.records[partition]?.contains(next - 1) == true
+                        other !== member
+                            && other.seen.records[partition]?.contains(next - 1) == true
                     }
                     #expect(taken, "nobody read \(partition)/\(next - 1) before \(next)")
                 }

@@ -91,7 +91,8 @@ struct WriterFaultTests {
                 #expect(
                     texts.filter { seen.insert($0).inserted }
                         == stride(from: partition, to: 100, by: 2).map { "\($0)" })
-                #expect(texts.suffix(49) == stride(from: partition + 2, to: 100, by: 2).map { "\($0)" })
+                #expect(
+                    texts.suffix(49) == stride(from: partition + 2, to: 100, by: 2).map { "\($0)" })
             }
         }
     }

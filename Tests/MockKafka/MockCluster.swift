@@ -1,4 +1,5 @@
 import CRdKafka
+import Simulation
 
 /// librdkafka's mock cluster: brokers of the real protocol on loopback, in this process. Other processes
 /// may use it too. Its records are in memory, at most 5 MiB a partition; it knows no topic settings, no
@@ -44,7 +45,7 @@ public final class MockCluster: @unchecked Sendable {
         if isUp {
             rd_kafka_mock_broker_set_up(cluster, id)
         } else {
-            rd_kafka_mock_broker_set_down(cluster, id)
+            _ = Spawning.apart { rd_kafka_mock_broker_set_down(cluster, id) }
         }
     }
 

@@ -15,10 +15,10 @@ final class ClusterPlace {
     let address: String
     let log: KafkaLog
 
-    init(_ cluster: MockCluster? = nil) throws {
+    init() throws {
         let real = ProcessInfo.processInfo.environment["WEIR_TEST_KAFKA"]
         place = try Workplace()
-        self.cluster = real == nil ? try cluster ?? MockCluster() : nil
+        self.cluster = real == nil ? try MockCluster() : nil
         let brokers =
             self.cluster?.brokers ?? real?.split(separator: ",").map(String.init) ?? []
         address = "kafka://" + brokers.joined(separator: ",")
@@ -73,7 +73,9 @@ final class ClusterPlace {
     }
 
     /// What a store becomes that folds the same records from an embedded log.
-    func embeddedContents(of stream: String, _ fold: (WorkerOptions) throws -> Void) throws
+    func embeddedContents(
+        of stream: String, _ fold: (WorkerOptions) throws -> Void
+    ) throws
         -> [String]
     {
         let embedded = try place.openLog()
@@ -148,13 +150,5 @@ final class ClusterPlace {
                 stream: stream, data: data)
         }
         return offsets
-    }
-}
-
-/// Does something a little later, on a thread of its own.
-func after(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
-    Thread.detachNewThread {
-        Thread.sleep(forTimeInterval: seconds)
-        body()
     }
 }

@@ -13,7 +13,8 @@ struct StoredIDsTests {
         let directory = (path as NSString).deletingLastPathComponent
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let store = try AggregateStore(
-            path: path, fold: StoreNotificationsFold.self, topic: "t", logIdentity: "log", partitionCount: 4)
+            path: path, fold: StoreNotificationsFold.self, topic: "t", logIdentity: "log",
+            partitionCount: 4)
         // The filter looks at the lowest 24 bits of these only.
         let alike = (0..<5).map { RecordID(high: 1, low: UInt64($0) << 24) }
         try store.commit { db in

@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Testing
 
 /// A worker as a process of its own.
@@ -27,7 +28,7 @@ struct WorkerProcess {
             ] + arguments
         process.standardError = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        try Spawning.apart { try process.run() }
     }
 
     /// Sends it a signal.
