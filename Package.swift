@@ -143,7 +143,7 @@ let package = Package(
             dependencies: ["EventLog", grdb],
             swiftSettings: strict),
         .target(
-            name: "MockKafka", dependencies: ["CRdKafka"], path: "Tests/MockKafka",
+            name: "MockKafka", dependencies: ["CRdKafka", "Simulation"], path: "Tests/MockKafka",
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",
@@ -168,11 +168,10 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "AppStoreSigning", "EventLog", "Monitoring", "Pipelines",
-                "Worker",
-                "weir-bids",
-                "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-                "weir-store-notifications", crypto, grdb,
+                "AggregateStore", "AppStoreSigning", "EventLog", "KafkaLog", "MockKafka",
+                "Monitoring", "Pipelines", "Worker", "weir-bids", "weir-impressions",
+                "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications", crypto, grdb,
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(

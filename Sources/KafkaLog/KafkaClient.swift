@@ -15,7 +15,9 @@ final class KafkaClient {
     let handle: OpaquePointer
     let events: KafkaEvents
 
-    /// How long the cluster may take to answer a question, in milliseconds.
+    /// How long the cluster may take to answer a question.
+    static let patience = Duration.seconds(10)
+    /// The same in milliseconds.
     static let patienceMilliseconds: Int32 = 10_000
 
     init(
@@ -51,11 +53,15 @@ final class KafkaClient {
 
     /// Throws once the client can do nothing any more, as when another member has taken its name.
     func checkFatal() throws(LogError) {
-        guard events.hasFailed else { return }
+        if events.hasFailed, let fatal { throw fatal }
+    }
+
+    /// Why the client can do nothing any more; nil while it can.
+    var fatal: LogError? {
         var text = [CChar](repeating: 0, count: 512)
         let code = rd_kafka_fatal_error(handle, &text, text.count)
-        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-        throw code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        return code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID
             ? .fenced(address: address, detail: Self.words(text))
             : .backend(operation: "go on with", address: address, detail: Self.words(text))
     }

@@ -9,8 +9,12 @@ final class KafkaCommits {
     private let queue: OpaquePointer
     private var committed: [Int32: Int64] = [:]
     private var underWay: [Int32: Int64]?
+    /// What is to be committed and was not taken yet.
+    private var wanted: [Int32: Int64] = [:]
+    private var lastTry = ContinuousClock.now
 
     private static let patienceMilliseconds: Int32 = 3_000
+    private static let pause = Duration.seconds(1)
 
     init(of client: KafkaClient, topic: String) {
         self.client = client
@@ -22,21 +26,47 @@ final class KafkaCommits {
         rd_kafka_queue_destroy(queue)
     }
 
+    /// Whether an answer is waited for.
+    var isUnderWay: Bool { underWay != nil }
+
     /// Commits those offsets that differ from what was committed last.
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {
         try takeAnswer(waitMilliseconds: 0)
-        guard underWay == nil else { return }
-        let new = offsets.filter { committed[$0.key] != $0.value }
-        guard !new.isEmpty else { return }
-        let list = KafkaPartitions(topic, new.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        try client.check(
-            rd_kafka_commit_queue(client.handle, list.list, queue, nil, nil), "commit offsets to")
-        underWay = new
+        wanted.merge(offsets.filter { committed[$0.key] != $0.value }) { _, new in new }
+        guard underWay == nil, !wanted.isEmpty else { return }
+        try tell()
         try takeAnswer(waitMilliseconds: Self.patienceMilliseconds)
         if underWay != nil {
             client.events.logger.warning(
                 "the group's coordinator does not answer: offsets are told later")
         }
+    }
+
+    /// Commits what was not taken, now and then, without waiting.
+    func tellAgain() throws(LogError) {
+        guard underWay != nil || !wanted.isEmpty else { return }
+        try takeAnswer(waitMilliseconds: 0)
+        guard underWay == nil, !wanted.isEmpty, lastTry.duration(to: .now) > Self.pause else {
+            return
+        }
+        try tell()
+    }
+
+    /// Forgets partitions that are another member's from now on.
+    func forget(_ partitions: [Int32]) {
+        for partition in partitions {
+            wanted[partition] = nil
+            committed[partition] = nil
+        }
+    }
+
+    private func tell() throws(LogError) {
+        lastTry = .now
+        let list = KafkaPartitions(
+            topic, wanted.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        try client.check(
+            rd_kafka_commit_queue(client.handle, list.list, queue, nil, nil), "commit offsets to")
+        underWay = wanted
     }
 
     private func takeAnswer(waitMilliseconds: Int32) throws(LogError) {
@@ -49,7 +79,10 @@ final class KafkaCommits {
         let code = rd_kafka_event_error(event)
         switch code {
         case RD_KAFKA_RESP_ERR_NO_ERROR:
-            committed.merge(sent) { _, new in new }
+            for (partition, offset) in sent where wanted[partition] != nil {
+                committed[partition] = offset
+                if wanted[partition] == offset { wanted[partition] = nil }
+            }
         case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
             throw .fenced(
                 address: client.address, detail: String(cString: rd_kafka_err2str(code)))

@@ -93,8 +93,8 @@ final class KafkaEvents: @unchecked Sendable {
             if !isAssignment { KafkaReader.unassign(handle, list) }
             return
         }
+        // What was read so far is handed out first. `rd_kafka_yield` would end the look into the queue,
+        // but librdkafka 2.0 then drops what it takes out of the queue next.
         rebalances.append(Rebalance(isAssignment: isAssignment, partitions: partitions.sorted()))
-        // What was read so far is handed out first.
-        rd_kafka_yield(handle)
     }
 }

@@ -1,5 +1,6 @@
 import CRdKafka
 import EventLog
+import Glibc
 import Logging
 
 /// An event log on a Kafka cluster, through librdkafka.
@@ -106,23 +107,21 @@ extension KafkaLog {
     func offsets(
         ofTopic name: String, _ times: [(partition: Int32, offset: Int64)]
     ) throws(LogError) -> [Int32: Int64] {
-        let list = KafkaPartitions(name, times)
-        let code = rd_kafka_offsets_for_times(
-            lookups.handle, list.list, KafkaClient.patienceMilliseconds)
-        try lookups.check(code, "ask for offsets in")
-        var offsets: [Int32: Int64] = [:]
-        for element in list.elements {
-            guard element.err != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION,
-                element.err != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
-            else {
-                throw .unknownPartition(
-                    TopicPartition(topic: name, partition: element.partition),
-                    partitionCount: try partitionCount(ofTopic: name))
-            }
-            try lookups.check(element.err, "ask for offsets in")
-            offsets[element.partition] = element.offset
+        let count = try partitionCount(ofTopic: name)
+        if let unknown = times.first(where: { !(0..<count).contains($0.partition) }) {
+            throw .unknownPartition(
+                TopicPartition(topic: name, partition: unknown.partition), partitionCount: count)
         }
-        return offsets
+        // The question changes the list that it is asked with.
+        var list = KafkaPartitions(name, times)
+        let code = patiently { left in
+            list = KafkaPartitions(name, times)
+            let code = rd_kafka_offsets_for_times(lookups.handle, list.list, left)
+            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }
+            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? failed?.err ?? code : code
+        }
+        try lookups.check(code, "ask for offsets in")
+        return Dictionary(uniqueKeysWithValues: list.elements.map { ($0.partition, $0.offset) })
     }
 
     /// Calls `body` with the cluster's description of one topic, or of all.
@@ -130,21 +129,58 @@ extension KafkaLog {
         of topic: OpaquePointer?,
         _ body: (UnsafeBufferPointer<rd_kafka_metadata_topic>) throws(LogError) -> Answer
     ) throws(LogError) -> Answer {
+        // What went wrong meanwhile waits to be logged.
+        _ = rd_kafka_poll(lookups.handle, 0)
         var metadata: UnsafePointer<rd_kafka_metadata>?
-        let code = rd_kafka_metadata(
-            lookups.handle, topic == nil ? 1 : 0, topic, &metadata,
-            KafkaClient.patienceMilliseconds)
+        let code = patiently { left in
+            if let metadata { rd_kafka_metadata_destroy(metadata) }
+            metadata = nil
+            let code = rd_kafka_metadata(
+                lookups.handle, topic == nil ? 1 : 0, topic, &metadata, left)
+            let answer = topic == nil ? nil : metadata?.pointee.topics.pointee.err
+            return answer.map { Self.passing.contains($0.rawValue) ? $0 : code } ?? code
+        }
+        defer { if let metadata { rd_kafka_metadata_destroy(metadata) } }
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
             if code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__TIMED_OUT {
                 throw noAnswer("ask about topics of")
             }
             throw LogError(code, operation: "ask about topics of", address: address)
         }
-        defer { rd_kafka_metadata_destroy(metadata) }
         return try body(
             UnsafeBufferPointer(
                 start: metadata.pointee.topics, count: Int(metadata.pointee.topic_cnt)))
     }
+
+    /// Asks again, for a while, when the answer is that the cluster is busy with itself: a leader or a
+    /// coordinator moves, a broker starts.
+    ///
+    /// - Parameter ask: asks within so many milliseconds.
+    func patiently(_ ask: (_ milliseconds: Int32) -> rd_kafka_resp_err_t) -> rd_kafka_resp_err_t {
+        let deadline = ContinuousClock.now + KafkaClient.patience
+        while true {
+            let left = Int32(ContinuousClock.now.duration(to: deadline) / .milliseconds(1))
+            let code = ask(max(left, 1))
+            guard Self.passing.contains(code.rawValue), left > 0 else { return code }
+            usleep(100_000)
+        }
+    }
+
+    private static let passing = Set(
+        [
+            RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__WAIT_COORD,
+            RD_KAFKA_RESP_ERR__TIMED_OUT,
+            RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
+            RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
+            RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE,
+            RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
+            RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_NOT_COORDINATOR,
+            RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT, RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
+            RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
+            RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, RD_KAFKA_RESP_ERR_UNKNOWN,
+            // What librdkafka says of a partition without a leader.
+            RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION,
+        ].map(\.rawValue))
 
     func noAnswer(_ operation: String) -> LogError {
         .backend(

@@ -1,5 +1,6 @@
 import CRdKafka
 import EventLog
+import Glibc
 
 /// Partitions that come and go.
 extension KafkaReader {
@@ -29,17 +30,34 @@ extension KafkaReader {
     /// Has librdkafka fetch what was given and give up what was taken, since the last read.
     func applyAssignment() throws(LogError) {
         guard let consumer else { return }
-        if !leaving.isEmpty {
-            let gone = KafkaPartitions(topic, leaving.map { ($0, Int64(RD_KAFKA_OFFSET_INVALID)) })
-            leaving = []
-            Self.unassign(consumer.handle, gone.list)
+        var hasChanged = false
+        if let gone = leaving {
+            hasChanged = true
+            leaving = nil
+            commits?.forget(gone)
+            let list = KafkaPartitions(topic, gone.map { ($0, Int64(RD_KAFKA_OFFSET_INVALID)) })
+            Self.unassign(consumer.handle, list.list)
         }
+        let kept = assigned.filter { $0.value.isFetched }.keys.sorted()
+        if isGiving {
+            hasChanged = true
+            isGiving = false
+            try fetchNew(of: consumer)
+        }
+        // While the group shares out anew, librdkafka 2.0 drops records that it counts as read.
+        guard hasChanged else { return }
+        for partition in kept where assigned[partition]?.isPaused == false {
+            try moveFetching(partition, to: assigned[partition]?.position ?? 0)
+        }
+    }
+
+    /// Begins with partitions that were given. The group waits for this even when it gave none.
+    private func fetchNew(of consumer: KafkaClient) throws(LogError) {
         let new = assigned.filter { !$0.value.isFetched }.keys.sorted()
-        guard !new.isEmpty else { return }
         let isIncremental = isShared && Self.isCooperative(consumer.handle)
         let wanted = isIncremental ? new : assigned.keys.sorted()
         let list = KafkaPartitions(
-            topic, wanted.map { ($0, assigned[$0]?.position ?? Int64(RD_KAFKA_OFFSET_BEGINNING)) })
+            topic, wanted.map { ($0, assigned[$0]?.position ?? Self.earliest) })
         if isIncremental {
             try consumer.check(
                 rd_kafka_incremental_assign(consumer.handle, list.list), "take partitions of")
@@ -58,22 +76,20 @@ extension KafkaReader {
         let change = consumer.events.rebalances.removeFirst()
         guard change.isAssignment else {
             for partition in change.partitions { assigned[partition] = nil }
-            leaving += change.partitions
+            leaving = (leaving ?? []) + change.partitions
             return .revoked(change.partitions)
         }
-        for partition in change.partitions { assigned[partition] = Assigned(position: 0) }
-        if change.partitions.isEmpty { confirmEmptyAssignment(consumer) }
+        for partition in change.partitions {
+            assigned[partition] = Assigned(position: Self.earliest)
+        }
+        isGiving = true
         return .assigned(change.partitions)
     }
 
-    /// The group waits for an answer even when it gave nothing.
-    private func confirmEmptyAssignment(_ consumer: KafkaClient) {
-        let nothing = KafkaPartitions(topic, [])
-        if Self.isCooperative(consumer.handle) {
-            rd_kafka_incremental_assign(consumer.handle, nothing.list).map(rd_kafka_error_destroy)
-        } else {
-            _ = rd_kafka_assign(consumer.handle, nothing.list)
-        }
+    /// Answers what the group has given and taken, so that closing does not wait for it.
+    func settleRebalances() {
+        repeat { try? applyAssignment() } while nextRebalance() != nil
+        try? applyAssignment()
     }
 
     /// Gives partitions up. With an eager assignor it is always all of them.
@@ -94,9 +110,15 @@ extension KafkaReader {
     private func moveFetching(_ partition: Int32, to offset: Int64) throws(LogError) {
         let consumer = try openConsumer()
         let list = KafkaPartitions(topic, [(partition, offset)])
-        try consumer.check(
-            rd_kafka_seek_partitions(
-                consumer.handle, list.list, KafkaClient.patienceMilliseconds), "seek in")
+        let deadline = ContinuousClock.now + KafkaClient.patience
+        repeat {
+            try consumer.check(
+                rd_kafka_seek_partitions(
+                    consumer.handle, list.list, KafkaClient.patienceMilliseconds), "seek in")
+            // A partition that was just taken may not have begun yet.
+            guard list.elements[0].err == RD_KAFKA_RESP_ERR__STATE else { break }
+            usleep(2_000)
+        } while ContinuousClock.now < deadline
         try consumer.check(list.elements[0].err, "seek in")
     }
 

@@ -25,12 +25,14 @@ extension KafkaReader {
         let consumer = try openConsumer()
         let count = try partitionCount()
         let list = KafkaPartitions(topic, (0..<count).map { ($0, Int64(RD_KAFKA_OFFSET_INVALID)) })
-        try consumer.check(
-            rd_kafka_committed(consumer.handle, list.list, KafkaClient.patienceMilliseconds),
-            "ask for the group's offsets in")
+        let code = log.patiently { left in
+            let code = rd_kafka_committed(consumer.handle, list.list, left)
+            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }
+            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? failed?.err ?? code : code
+        }
+        try consumer.check(code, "ask for the group's offsets in")
         var offsets: [Int32: Int64] = [:]
         for element in list.elements {
-            try consumer.check(element.err, "ask for the group's offsets in")
             if element.offset >= 0 { offsets[element.partition] = element.offset }
         }
         return offsets

@@ -23,14 +23,19 @@ final class KafkaReader: LogReader {
     var consumer: KafkaClient?
     var queue: OpaquePointer?
     var assigned: [Int32: Assigned] = [:]
-    /// Partitions whose loss was told, and that are given up with the next read.
-    var leaving: [Int32] = []
+    /// Partitions whose loss was told, and that are given up with the next read; nil when there is
+    /// nothing to answer.
+    var leaving: [Int32]?
+    /// Whether partitions were told, perhaps none, that are taken with the next read.
+    var isGiving = false
     var isShared = false
     private var isAssignmentNew = false
     /// What the last commit left to be answered.
     var commits: KafkaCommits?
     private var places: [UnsafeMutablePointer<rd_kafka_message_t>?] = []
 
+    /// Where a partition begins that the caller does not seek in.
+    static let earliest = Int64(RD_KAFKA_OFFSET_BEGINNING)
     /// Most time that one look into the queue takes, in milliseconds, so that an end is noticed.
     private static let sliceMilliseconds = 20
 
@@ -42,6 +47,7 @@ final class KafkaReader: LogReader {
 
     deinit {
         // Without `close` the group notices by its session's time-out.
+        if commits?.isUnderWay == true { consumer?.abandon() }
         commits = nil
         if let queue { rd_kafka_queue_destroy(queue) }
     }
@@ -50,7 +56,7 @@ final class KafkaReader: LogReader {
         assigned.values.allSatisfy { $0.isAtEnd || $0.isPaused }
     }
 
-    func position(partition: Int32) -> Int64? { assigned[partition]?.position }
+    func position(partition: Int32) -> Int64? { assigned[partition].map { max($0.position, 0) } }
 
     func subscribe(_ assignment: LogAssignment) throws(LogError) {
         let consumer = try openConsumer()
@@ -72,8 +78,9 @@ final class KafkaReader: LogReader {
         }
         isShared = false
         assigned = [:]
-        for partition in partitions { assigned[partition] = Assigned(position: 0) }
+        for partition in partitions { assigned[partition] = Assigned(position: Self.earliest) }
         isAssignmentNew = true
+        isGiving = true
     }
 
     func read(
@@ -87,6 +94,7 @@ final class KafkaReader: LogReader {
             return .assigned(assigned.keys.sorted())
         }
         try applyAssignment()
+        try commits?.tellAgain()
         if let change = nextRebalance() { return change }
         let deadline = ContinuousClock.now + .milliseconds(waitMilliseconds)
         let messages = KafkaMessages(of: consumer)
@@ -107,9 +115,13 @@ final class KafkaReader: LogReader {
 
     func close() {
         guard let consumer else { return }
-        consumer.events.isClosing = true
+        if isShared {
+            settleRebalances()
+            consumer.leaveGroup()
+        } else if commits?.isUnderWay == true {
+            consumer.abandon()
+        }
         commits = nil
-        if isShared { rd_kafka_consumer_close(consumer.handle) }
         if let queue { rd_kafka_queue_destroy(queue) }
         queue = nil
         assigned = [:]
@@ -201,9 +213,14 @@ extension KafkaReader {
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
             RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
             failure = .unknownTopic(topic, address: log.address)
+        case RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+            failure =
+                consumer?.fatal
+                ?? LogError(message.err, operation: "read", address: log.address)
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
-            RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR__FATAL,
-            RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+            RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
+            RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL,
+            RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
             failure = LogError(message.err, operation: "read", address: log.address)
         case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
             log.logger.warning("a batch took longer than max.poll.interval.ms: the group goes on")

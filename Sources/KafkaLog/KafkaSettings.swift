@@ -51,6 +51,8 @@ public struct KafkaSettings: Sendable {
         "enable.idempotence": "is on: nothing is published twice by a retry; remove it",
         "acks": "is all: what is published is durable; remove it",
         "request.required.acks": "is all: what is published is durable; remove it",
+        "delivery.report.only.error": "is off: every record is waited for; remove it",
+        "transactional.id": "is not used: nothing is published within a transaction; remove it",
     ]
 
     private static let secrets: Set = [

@@ -27,11 +27,15 @@ final class KafkaWriter: LogWriter {
                 break
             }
         }
-        if refused != nil {
-            // What was not sent yet is not to follow a failure.
-            _ = rd_kafka_purge(client.handle, RD_KAFKA_PURGE_F_QUEUE)
+        var isPurged = false
+        while client.events.deliveries.outstanding > 0 {
+            if !isPurged, refused != nil || client.events.deliveries.failure != nil {
+                // What was not sent yet is not to follow a failure.
+                isPurged = true
+                _ = rd_kafka_purge(client.handle, RD_KAFKA_PURGE_F_QUEUE)
+            }
+            _ = rd_kafka_poll(client.handle, 100)
         }
-        while client.events.deliveries.outstanding > 0 { _ = rd_kafka_poll(client.handle, 100) }
         try client.checkFatal()
         if let refused { throw refused }
         if let failure = client.events.deliveries.failure {
@@ -82,9 +86,17 @@ final class KafkaWriter: LogWriter {
         if let known = partitionCounts[topic], known.asked.duration(to: .now) < Self.countIsGood {
             return known.count
         }
-        let count = try log.partitionCount(ofTopic: topic)
-        partitionCounts[topic] = (count, .now)
-        return count
+        let known = partitionCounts[topic]
+        do throws(LogError) {
+            let count = try log.partitionCount(ofTopic: topic)
+            partitionCounts[topic] = (count, .now)
+            return count
+        } catch {
+            // A cluster that is away is waited for with the records themselves.
+            guard case .backend = error, let known else { throw error }
+            partitionCounts[topic] = (known.count, .now)
+            return known.count
+        }
     }
 
     /// Empty bytes have an address too: a null one would be Kafka's null.

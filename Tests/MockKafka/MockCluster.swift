@@ -1,9 +1,12 @@
 import CRdKafka
+import Simulation
 
 /// librdkafka's mock cluster: brokers of the real protocol on loopback, in this process. Other processes
 /// may use it too. Its records are in memory, at most 5 MiB a partition; it knows no topic settings, no
 /// offsets by time, and answers two joins of a group no sooner than in 3 s.
-public final class MockCluster {
+///
+/// `@unchecked Sendable`: librdkafka serves every call on the cluster's own thread.
+public final class MockCluster: @unchecked Sendable {
     private let client: OpaquePointer
     private let cluster: OpaquePointer
     /// `HOST:PORT` of each broker.
@@ -37,16 +40,16 @@ public final class MockCluster {
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw NoCluster() }
     }
 
-    /// Takes a broker away, or brings it back.
+    /// Takes a broker away, or brings it back; -1: all of them.
     public func setBroker(_ id: Int32, isUp: Bool) {
         if isUp {
             rd_kafka_mock_broker_set_up(cluster, id)
         } else {
-            rd_kafka_mock_broker_set_down(cluster, id)
+            _ = Spawning.apart { rd_kafka_mock_broker_set_down(cluster, id) }
         }
     }
 
-    /// Delays every answer of a broker.
+    /// Delays every answer of a broker; -1: of all of them.
     public func setDelay(_ milliseconds: Int32, ofBroker id: Int32) {
         rd_kafka_mock_broker_set_rtt(cluster, id, milliseconds)
     }

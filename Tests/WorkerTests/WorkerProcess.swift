@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Testing
 
 /// A worker as a process of its own.
@@ -8,9 +9,11 @@ struct WorkerProcess {
     private let log: String?
 
     /// Starts a worker; what it logs goes nowhere, or to a file of the workplace.
+    ///
+    /// - Parameter address: of the event log; by default the workplace's own.
     init(
-        _ name: String, place: Workplace, data: String, arguments: [String] = [],
-        log: String? = nil
+        _ name: String, place: Workplace, data: String, address: String? = nil,
+        arguments: [String] = [], log: String? = nil
     ) throws {
         self.log = log.map { place.path + "/" + $0 }
         // Built beside the tests.
@@ -25,7 +28,8 @@ struct WorkerProcess {
         process.executableURL = program
         process.arguments =
             [
-                "--log", place.logAddress.description, "--data", place.path + "/" + data,
+                "--log", address ?? place.logAddress.description,
+                "--data", place.path + "/" + data,
                 "--pipelines", place.pipelines,
             ] + arguments
         process.standardError = FileHandle.nullDevice
@@ -34,13 +38,16 @@ struct WorkerProcess {
             process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         }
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        try Spawning.apart { [process] in try process.run() }
     }
 
     /// What the worker has written to standard error so far.
     var logged: String {
         log.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
     }
+
+    /// Sends it a signal.
+    func signal(_ signal: Int32) { Foundation.kill(process.processIdentifier, signal) }
 
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)

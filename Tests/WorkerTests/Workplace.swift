@@ -110,6 +110,11 @@ final class Workplace {
         try queue.inDatabase { try $0.execute(sql: sql) }
     }
 
+    func texts(_ sql: String, stream: String, data: String = "data") throws -> [String] {
+        let queue = try DatabaseQueue(path: "\(path)/\(data)/\(stream).sqlite")
+        return try queue.inDatabase { try String.fetchAll($0, sql: sql) }
+    }
+
     func integer(_ sql: String, stream: String, data: String = "data") throws -> Int64? {
         let queue = try DatabaseQueue(path: "\(path)/\(data)/\(stream).sqlite")
         return try queue.inDatabase { try Int64.fetchOne($0, sql: sql) }

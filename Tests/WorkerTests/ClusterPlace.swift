@@ -1,0 +1,154 @@
+import EventLog
+import Foundation
+import KafkaLog
+import Logging
+import MockKafka
+import Testing
+import Worker
+
+/// A workplace whose log is a Kafka cluster: a mock one in this process, or the one that
+/// `WEIR_TEST_KAFKA` names.
+final class ClusterPlace {
+    let place: Workplace
+    /// The mock cluster; nil when there is a real one.
+    let cluster: MockCluster?
+    let address: String
+    let log: KafkaLog
+
+    init() throws {
+        let real = ProcessInfo.processInfo.environment["WEIR_TEST_KAFKA"]
+        place = try Workplace()
+        self.cluster = real == nil ? try MockCluster() : nil
+        let brokers =
+            self.cluster?.brokers ?? real?.split(separator: ",").map(String.init) ?? []
+        address = "kafka://" + brokers.joined(separator: ",")
+        log = try KafkaLog(
+            KafkaSettings(brokers: brokers, written: ["reconnect.backoff.max.ms": "300"]),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try place.write(
+            "kafka.yaml",
+            """
+            settings:
+              session.timeout.ms: 4000
+              heartbeat.interval.ms: 300
+              max.poll.interval.ms: 6000
+              reconnect.backoff.max.ms: 300
+
+            """)
+    }
+
+    /// Makes a topic, of whose records nothing is known yet.
+    func makeTopic(_ name: String, partitionCount: Int32 = 4) throws {
+        if let cluster {
+            try cluster.createTopic(name, partitionCount: partitionCount)
+        } else {
+            try log.createTopic(name, partitionCount: partitionCount)
+        }
+    }
+
+    /// Configures the stream to fold a topic of the cluster of its own, and in small batches.
+    func configure(_ stream: String, more: String = "") throws {
+        try place.write(
+            "\(stream).yaml", "batch_records: 50\ncommit_interval_ms: 20\n" + more)
+    }
+
+    func publish(_ records: [OutgoingRecord]) throws {
+        try log.writer().append(records)
+    }
+
+    func worker(_ name: String, data: String, _ arguments: [String] = []) throws -> WorkerProcess {
+        try WorkerProcess(name, place: place, data: data, address: address, arguments: arguments)
+    }
+
+    /// Folds everything there is with a worker process, which is to succeed.
+    func foldAll(_ name: String, data: String) throws {
+        let worker = try worker(name, data: data, ["--until-end"])
+        try worker.waitForExit(seconds: 30)
+        #expect(worker.process.terminationStatus == 0)
+    }
+
+    /// Everything in a store that follows from the records.
+    func contents(_ stream: String, data: String) throws -> [String] {
+        try place.contents(stream, data: data).filter { !$0.hasPrefix("store ") }
+    }
+
+    /// What a store becomes that folds the same records from an embedded log.
+    func embeddedContents(
+        of stream: String, _ fold: (WorkerOptions) throws -> Void
+    ) throws
+        -> [String]
+    {
+        let embedded = try place.openLog()
+        try embedded.createTopic(stream, partitionCount: 4)
+        try embedded.writer().append(try outgoing(stream))
+        try fold(place.options(data: "embedded"))
+        return try contents(stream, data: "embedded")
+    }
+
+    private func outgoing(_ topic: String) throws -> [OutgoingRecord] {
+        var records: [OutgoingRecord] = []
+        try forEachRecord(of: topic) { view in
+            var headers: [OutgoingRecord.Header] = []
+            view.headers.forEach { name, value in
+                let name = String(decoding: name, as: UTF8.self)
+                headers.append(.init(name: name, value: value.map { Array($0) }))
+                return true
+            }
+            records.append(
+                OutgoingRecord(
+                    topic: topic, partition: view.partition,
+                    timestampMilliseconds: view.timestampMilliseconds,
+                    key: view.key.map { Array($0) }, headers: headers,
+                    value: view.value.map { Array($0) }))
+        }
+        return records
+    }
+
+    /// Every record of a topic, in the order of each partition.
+    func records(_ topic: String) throws -> [ReadRecord] {
+        var records: [ReadRecord] = []
+        try forEachRecord(of: topic) { records.append(ReadRecord($0)) }
+        return records.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+    }
+
+    private func forEachRecord(of topic: String, _ body: (RecordView) -> Void) throws {
+        let reader = try log.reader(topic: topic)
+        defer { reader.close() }
+        let ends = try reader.bounds()
+        try reader.subscribe(.all)
+        let batch = RecordBatch()
+        let deadline = Date().addingTimeInterval(30)
+        repeat {
+            try #require(Date() < deadline, "the topic is read to its end")
+            _ = try reader.read(
+                into: batch, maxRecords: 1000, maxBytes: 1 << 24, waitMilliseconds: 50)
+            for index in 0..<batch.count { body(batch[index]) }
+        } while ends.contains { (reader.position(partition: $0.partition) ?? 0) < $0.endOffset }
+    }
+
+    /// Waits until a store has folded so many records in all.
+    func waitUntilFolded(_ count: Int64, _ stream: String, data: [String]) throws {
+        let deadline = Date().addingTimeInterval(40)
+        while Date() < deadline {
+            let folded = data.map { (try? offsets(stream, data: $0)) ?? [:] }
+            let best = folded.reduce(into: [:]) { best, offsets in
+                best.merge(offsets) { max($0, $1) }
+            }
+            if best.values.reduce(0, +) >= count { return }
+            usleep(50_000)
+        }
+        Issue.record("\(count) records of \(stream) are folded")
+    }
+
+    private func offsets(_ stream: String, data: String) throws -> [Int64: Int64] {
+        guard FileManager.default.fileExists(atPath: "\(place.path)/\(data)/\(stream).sqlite")
+        else { return [:] }
+        var offsets: [Int64: Int64] = [:]
+        for partition in 0..<4 as Range<Int64> {
+            offsets[partition] = try place.integer(
+                "SELECT next_offset FROM partitions WHERE partition = \(partition)",
+                stream: stream, data: data)
+        }
+        return offsets
+    }
+}

@@ -1,0 +1,195 @@
+import EventLog
+import Foundation
+import KafkaLog
+import MockKafka
+import Simulation
+import Testing
+
+@testable import Worker
+
+@Suite("Workers on a Kafka cluster with faults", .enabled(if: ClusterPlace.isMock))
+struct KafkaProcessTests {
+    @Test(
+        "killed at random instants while brokers come and go: the totals are those of the embedded log, and --until-end ends"
+    )
+    func killedBids() async throws {
+        try await onThread {
+            let place = try ClusterPlace()
+            let cluster = try #require(place.cluster)
+            try place.makeTopic("bids")
+            try place.configure("bids")
+            try place.publish(Samples.bids(3000, seed: 21))
+            var generator = SeededGenerator(seed: 22)
+            for round in 0..<10 {
+                let worker = try place.worker("weir-bids", data: "killed", ["--until-end"])
+                if round % 3 == 1 {
+                    after(0.2) { cluster.setBroker(-1, isUp: false) }
+                    after(0.7) { cluster.setBroker(-1, isUp: true) }
+                }
+                usleep(UInt32.random(in: 100_000...700_000, using: &generator))
+                worker.kill()
+            }
+            cluster.setBroker(-1, isUp: true)
+            // Brokers go while the last one is at it, too.
+            after(0.2) { cluster.setBroker(-1, isUp: false) }
+            after(1.2) { cluster.setBroker(-1, isUp: true) }
+            try place.foldAll("weir-bids", data: "killed")
+            let embedded = try place.embeddedContents(of: "bids") {
+                try BidsWorker.work($0, stop: StopSignal())
+            }
+            #expect(try place.contents("bids", data: "killed") == embedded)
+            try place.expectDeadLetters(of: "bids", data: "killed")
+        }
+    }
+
+    @Test(
+        "killed at random instants: every partner postback and dead letter is on its topic, in order and without a gap"
+    )
+    func killedPostbacks() async throws {
+        try await onThread {
+            let place = try ClusterPlace()
+            let cluster = try #require(place.cluster)
+            try place.makeTopic("postbacks")
+            try place.configure("postbacks", more: Samples.trustedKeys)
+            try place.place.write("conversion-models/525463029.yaml", Samples.model)
+            try place.place.write("partners/acme.yaml", Samples.partner)
+            try place.publish(try Samples.postbacks(1200, seed: 23))
+            var generator = SeededGenerator(seed: 24)
+            for round in 0..<10 {
+                let worker = try place.worker("weir-postbacks", data: "killed", ["--until-end"])
+                if round % 3 == 2 {
+                    after(0.3) { cluster.setBroker(2, isUp: false) }
+                    after(0.6) { cluster.setBroker(2, isUp: true) }
+                }
+                usleep(UInt32.random(in: 150_000...700_000, using: &generator))
+                worker.kill()
+            }
+            cluster.setBroker(-1, isUp: true)
+            try place.foldAll("weir-postbacks", data: "killed")
+            let embedded = try place.embeddedContents(of: "postbacks") {
+                try PostbacksWorker.work($0, stop: StopSignal())
+            }
+            #expect(try place.contents("postbacks", data: "killed") == embedded)
+            try place.expectDeadLetters(of: "postbacks", data: "killed")
+            try place.expectPartnerPostbacks(data: "killed")
+        }
+    }
+
+    @Test(
+        "stopped beyond the session's time-out, another takes over; woken up, it goes on by itself, and neither counts twice"
+    )
+    func zombie() async throws {
+        try await onThread {
+            let place = try ClusterPlace()
+            try place.makeTopic("bids")
+            try place.configure("bids")
+            let records = Samples.bids(3000, seed: 25)
+            try place.publish(Array(records[..<1000]))
+            let first = try place.worker("weir-bids", data: "first")
+            try place.waitUntilFolded(1000, "bids", data: ["first"])
+            first.signal(SIGSTOP)
+            let second = try place.worker("weir-bids", data: "second")
+            try place.publish(Array(records[1000..<2000]))
+            try place.waitUntilFolded(2000, "bids", data: ["second"])
+            first.signal(SIGCONT)
+            try place.publish(Array(records[2000...]))
+            try place.waitUntilFolded(3000, "bids", data: ["first", "second"])
+            for worker in [first, second] {
+                worker.signal(SIGTERM)
+                try worker.waitForExit(seconds: 20)
+                #expect(worker.process.terminationReason == .exit)
+                #expect(worker.process.terminationStatus == 0)
+            }
+            let embedded = try place.embeddedContents(of: "bids") {
+                try BidsWorker.work($0, stop: StopSignal())
+            }
+            // What each has folded goes on to the same end.
+            for data in ["first", "second"] {
+                try place.foldAll("weir-bids", data: data)
+                #expect(try place.contents("bids", data: data) == embedded)
+            }
+            try place.expectDeadLetters(of: "bids", data: "first")
+        }
+    }
+
+    @Test(
+        "in a group under load, with brokers going, a coordinator moving and a member killed, nothing is lost or counted twice"
+    )
+    func underLoad() async throws {
+        try await onThread {
+            let place = try ClusterPlace()
+            let cluster = try #require(place.cluster)
+            try place.makeTopic("bids")
+            try place.configure("bids")
+            let records = Samples.bids(4000, seed: 26)
+            let workers = try ["first", "second"].map { try place.worker("weir-bids", data: $0) }
+            for round in 0..<16 {
+                try place.publish(Array(records[(round * 250)..<(round * 250 + 250)]))
+                switch round {
+                case 5:
+                    cluster.setBroker(2, isUp: false)
+                    after(1.2) { cluster.setBroker(2, isUp: true) }
+                case 9: cluster.setCoordinator(1, ofGroup: "weir-bids")
+                case 11: workers[0].kill()
+                case 13:
+                    cluster.setBroker(-1, isUp: false)
+                    after(1) { cluster.setBroker(-1, isUp: true) }
+                default: break
+                }
+                usleep(600_000)
+            }
+            try place.waitUntilFolded(4000, "bids", data: ["second"])
+            workers[1].signal(SIGTERM)
+            try workers[1].waitForExit(seconds: 20)
+            #expect(workers[1].process.terminationReason == .exit)
+            #expect(workers[1].process.terminationStatus == 0)
+            let embedded = try place.embeddedContents(of: "bids") {
+                try BidsWorker.work($0, stop: StopSignal())
+            }
+            for data in ["first", "second"] {
+                try place.foldAll("weir-bids", data: data)
+                #expect(try place.contents("bids", data: data) == embedded)
+            }
+            try place.expectDeadLetters(of: "bids", data: "second")
+        }
+    }
+}
+
+extension ClusterPlace {
+    static var isMock: Bool { ProcessInfo.processInfo.environment["WEIR_TEST_KAFKA"] == nil }
+
+    /// Every rejected record is among the dead letters, and nothing else is.
+    func expectDeadLetters(of stream: String, data: String) throws {
+        let letters = try records("\(stream).dlq").map {
+            "\($0.headers["weir_partition"] ?? "")/\($0.headers["weir_offset"] ?? "")"
+        }
+        let wanted = try place.texts(
+            """
+            SELECT partition || '/' || offset FROM refused
+            WHERE reason NOT IN ('conflict', 'untrusted')
+            """, stream: stream, data: data)
+        #expect(!wanted.isEmpty)
+        #expect(Set(letters) == Set(wanted))
+    }
+
+    /// Every outbox row is published, and those of one partition first appear in its order.
+    func expectPartnerPostbacks(data: String) throws {
+        let published = try records("partner-postbacks")
+        var seen: Set<String> = []
+        let first = published.filter { seen.insert($0.headers["ce_id"] ?? "").inserted }
+        for partition in 0..<4 {
+            let outbox = try place.texts(
+                """
+                SELECT id || ':' || revision FROM outbox WHERE partition = \(partition)
+                ORDER BY sequence
+                """, stream: "postbacks", data: data)
+            #expect(!outbox.isEmpty)
+            #expect(Set(outbox).isSubset(of: seen))
+            for target in 0..<4 {
+                let ids = first.filter { $0.partition == target }
+                    .compactMap { $0.headers["ce_id"] }.filter(outbox.contains)
+                #expect(ids == outbox.filter(ids.contains), "partition \(partition) in \(target)")
+            }
+        }
+    }
+}
