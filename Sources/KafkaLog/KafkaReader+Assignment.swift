@@ -54,6 +54,11 @@ extension KafkaReader {
     /// Begins with partitions that were given. The group waits for this even when it gave none.
     private func fetchNew(of consumer: KafkaClient) throws(LogError) {
         let new = assigned.filter { !$0.value.isFetched }.keys.sorted()
+        // Looked up here: librdkafka takes any failure of its own look-up for an offset that is gone.
+        let unsought = new.filter { assigned[$0]?.position == Self.earliest }
+        for bounds in try log.bounds(ofTopic: topic, unsought) {
+            assigned[bounds.partition]?.position = bounds.earliestOffset
+        }
         let isIncremental = isShared && Self.isCooperative(consumer.handle)
         let wanted = isIncremental ? new : assigned.keys.sorted()
         let list = KafkaPartitions(
