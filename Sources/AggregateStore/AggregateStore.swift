@@ -7,7 +7,7 @@ import Streams
 /// and the next offsets, in one SQLite file.
 ///
 /// All commits and checkpoints happen on one connection (SQLite 3.40 has a fault that needs two
-/// checkpointing ones); commits are durable when they return.
+/// checkpointing ones), and are durable when they return. Used from one thread.
 public final class AggregateStore {
     /// Path of the file.
     public let path: String
@@ -17,6 +17,7 @@ public final class AggregateStore {
     private let lock: StoreLock
     private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
+    private var commitUnderWay: CommitUnderWay?
 
     /// Opens the store of a fold's stream, and creates it when there is none.
     public init(
@@ -43,11 +44,18 @@ public final class AggregateStore {
         }
     }
 
+    deinit {
+        // The lock is given up behind the last commit.
+        _ = try? awaitCommit()
+    }
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.journalMode = .wal
         configuration.label = "store"
         configuration.busyMode = .timeout(10)
+        // A batch's transaction is open until its commit comes up in the queue, right behind it.
+        configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { db in
             // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
             // copies the last copy of each only. The cache holds the rows of the hours being folded;
@@ -108,6 +116,7 @@ public final class AggregateStore {
 
     /// Reads from the store.
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
+        try awaitCommit()
         do {
             return try queue.inDatabase(body)
         } catch {
@@ -117,13 +126,39 @@ public final class AggregateStore {
 
     /// Runs `body` in one durable transaction.
     func commit(_ body: (Database) throws -> Void) throws(StoreError) {
+        try beginCommit(body)
+        try awaitCommit()
+    }
+
+    /// Runs `body` in a transaction whose commit goes on by itself.
+    private func beginCommit(_ body: (Database) throws -> Void) throws(StoreError) {
+        try awaitCommit()
         do {
             try queue.inDatabase { db in
-                try db.inTransaction(.immediate) {
+                try db.beginTransaction(.immediate)
+                do {
                     try body(db)
-                    return .commit
+                } catch {
+                    try? db.rollback()
+                    throw error
                 }
             }
+        } catch {
+            rowNumbers.removeAll()
+            throw StoreError(error, operation: "write", path: path)
+        }
+        commitUnderWay = CommitUnderWay(on: queue)
+    }
+
+    /// Waits until everything that was stored is durable.
+    ///
+    /// - Returns: when the commit that was waited for was; nil when there was none.
+    @discardableResult
+    public func awaitCommit() throws(StoreError) -> ContinuousClock.Instant? {
+        guard let commit = commitUnderWay else { return nil }
+        commitUnderWay = nil
+        do {
+            return try commit.wait()
         } catch {
             rowNumbers.removeAll()
             throw StoreError(error, operation: "write", path: path)
@@ -135,7 +170,9 @@ public final class AggregateStore {
         positions[state.partition] = state.nextOffset
     }
 
-    /// Stores what a fold made of a batch, all of it in one transaction, and clears the fold.
+    /// Stores what a fold made of a batch, all of it in one transaction, and clears the fold. The commit
+    /// waits for the disk while the next batch is folded: it is durable when `awaitCommit` returns, which
+    /// the next batch to be stored waits for too.
     ///
     /// When a sum would overflow, the batch is folded again record by record, so that the one record
     /// is rejected. On an error nothing of the batch is stored.
@@ -149,7 +186,7 @@ public final class AggregateStore {
         var newIDs = 0
         do throws(StoreError) {
             guard !fold.hasOverflowed else { throw .overflow }
-            try commit { db in
+            try beginCommit { db in
                 let transaction = StoreTransaction(
                     db, batch: batch, rowNumbers: self.rowNumbers)
                 try self.write(fold, to: transaction, positions: &next)
@@ -163,7 +200,10 @@ public final class AggregateStore {
         }
         positions = next
         fold.clear()
-        try fold.noteCommitted(newIDs: newIDs)
+        if newIDs > 0 {
+            try awaitCommit()
+            try fold.noteCommitted(newIDs: newIDs)
+        }
         return stored
     }
 

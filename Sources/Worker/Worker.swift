@@ -34,6 +34,8 @@ public final class Worker<Fold: StoredFold> {
     private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
     private var hasUncommittedOffsets = false
+    /// What was stored last, while it waits for the disk.
+    private var awaited: AwaitedBatch?
 
     init(
         fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter,
@@ -56,6 +58,8 @@ public final class Worker<Fold: StoredFold> {
     /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
     /// start is folded and published. What was folded is committed when it returns or throws.
     public func run() throws(WorkerError) {
+        // Whatever ends it: what was stored is waited for.
+        defer { _ = try? store.awaitCommit() }
         do {
             try reader.subscribe(settings.assignment)
             while !stop.isRequested, try step() {}
@@ -105,10 +109,14 @@ public final class Worker<Fold: StoredFold> {
             pending = (batch, prepared)
             if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
                 try foldPending()
-                if reader.isCaughtUp { rest(since: start) }
+                if reader.isCaughtUp {
+                    try settle()
+                    rest(since: start)
+                }
             }
         case .idle:
             try foldPending()
+            try settle()
             if hasUncommittedOffsets { try commitOffsets() }
             try checkPartitionCount()
             return !(settings.untilEnd && isAtEnd)
@@ -122,27 +130,46 @@ public final class Worker<Fold: StoredFold> {
         try store(batch, prepared)
     }
 
-    /// Folds and commits a batch, then publishes, then tells the log: in this order.
+    /// Folds and commits a batch, then publishes, then tells the log: in this order. When there is
+    /// nothing to publish, the commit waits for the disk while the next batch is read and folded.
     private func store(_ batch: RecordBatch, _ prepared: Fold.Prepared) throws {
         let start = ContinuousClock.now
         fold.begin(prepared)
         for index in 0..<batch.count { try fold.fold(index) }
         let folded = ContinuousClock.now
+        try settle()
         let hasEmissions = !fold.effects.refused.isEmpty || fold.hasOutbox
         let partitions = fold.effects.progress
         let stored = try store.store(fold, batch: batch)
-        metrics?.commit(
-            stored, progress: partitions, verifications: fold.verifications(in: prepared),
-            rememberedIDs: fold.rememberedIDs(atMost: .max), began: start, folded: folded)
-        for progress in partitions { nextOffsets[progress.partition] = progress.nextOffset }
-        hasUncommittedOffsets = true
-        progress.add(batch.count, behind: behind)
-        let emits = hasEmissions || stored.hasOverflowed
-        if emits { try emit(Set(partitions.map(\.partition))) }
-        // What was published is told at once, so that a rebuild does not publish it again.
-        if emits || lastOffsetCommit.duration(to: .now) > .seconds(1) { try commitOffsets() }
+        awaited = AwaitedBatch(
+            stored: stored, partitions: partitions,
+            verifications: fold.verifications(in: prepared), began: start, folded: folded)
+        if hasEmissions || stored.hasOverflowed {
+            try settle()
+            try emit(Set(partitions.map(\.partition)))
+            // What was published is told at once, so that a rebuild does not publish it again.
+            try commitOffsets()
+        } else if lastOffsetCommit.duration(to: .now) > .seconds(1) {
+            try commitOffsets()
+        }
         try checkPartitionCount()
         try checkMemory()
+    }
+
+    /// Waits until what was stored is durable, and takes note of it.
+    private func settle() throws {
+        guard let batch = awaited else { return }
+        awaited = nil
+        let committed = try store.awaitCommit() ?? .now
+        metrics?.commit(
+            batch, at: committed, rememberedIDs: fold.rememberedIDs(atMost: .max))
+        var records = 0
+        for progress in batch.partitions {
+            nextOffsets[progress.partition] = progress.nextOffset
+            records += Int(progress.records)
+        }
+        hasUncommittedOffsets = true
+        progress.add(records, behind: behind)
     }
 
     private func emit(_ partitions: Set<Int32>) throws {
@@ -160,6 +187,7 @@ public final class Worker<Fold: StoredFold> {
     }
 
     private func commitOffsets() throws {
+        try settle()
         lastOffsetCommit = .now
         hasUncommittedOffsets = false
         for (partition, offset) in nextOffsets {

@@ -100,19 +100,18 @@ final class WorkerMetrics {
         health.setReady(unless: partitions.isEmpty ? "no partition is assigned" : nil)
     }
 
-    /// A batch was folded and committed.
+    /// A batch was folded, and committed at that instant.
     func commit(
-        _ batch: StoredBatch, progress: [PartitionProgress], verifications: Int,
-        rememberedIDs: Int, began: ContinuousClock.Instant, folded: ContinuousClock.Instant
+        _ batch: AwaitedBatch, at committed: ContinuousClock.Instant, rememberedIDs: Int
     ) {
-        foldDuration.record(began.duration(to: folded))
-        commitDuration.record(folded.duration(to: .now))
-        batchRecords.record(progress.reduce(0) { $0 + $1.records })
-        for (outcome, counter) in records { counter.increment(by: batch.count(outcome)) }
-        for (reason, counter) in rejections { counter.increment(by: batch.count(reason)) }
-        self.verifications.increment(by: verifications)
+        foldDuration.record(batch.began.duration(to: batch.folded))
+        commitDuration.record(batch.folded.duration(to: committed))
+        batchRecords.record(batch.partitions.reduce(0) { $0 + $1.records })
+        for (outcome, counter) in records { counter.increment(by: batch.stored.count(outcome)) }
+        for (reason, counter) in rejections { counter.increment(by: batch.stored.count(reason)) }
+        verifications.increment(by: batch.verifications)
         dedupeIDs.set(rememberedIDs)
-        for progress in progress {
+        for progress in batch.partitions {
             guard let partition = partitions[progress.partition] else { continue }
             partition.nextOffset = progress.nextOffset
             partition.watermarkMilliseconds = progress.watermarkMilliseconds

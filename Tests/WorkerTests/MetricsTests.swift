@@ -247,8 +247,8 @@ struct MetricsTests {
             if folded == 10 { break }
         }
         #expect(try threads(served.worker).filter { $0.hasPrefix("NIO") }.count == 1)
-        let names = try (threads(served.worker), threads(plain))
-        #expect(names.0.count == names.1.count + 1)
-        #expect(try !threads(plain).contains { $0.hasPrefix("NIO") })
+        // The commits' threads come and go, and bear the program's name.
+        let names = try (Set(threads(served.worker)), Set(threads(plain)))
+        #expect(names.0.filter { !$0.hasPrefix("NIO") } == names.1)
     }
 }

@@ -78,16 +78,20 @@ struct WorkerMetricsTests {
         #expect(value("weir_dedupe_ids") == 2)
         let began = ContinuousClock.now
         metrics.commit(
-            StoredBatch(),
-            progress: [
-                PartitionProgress(
-                    partition: 3, nextOffset: 11, watermarkMilliseconds: now - 30_000, records: 6)
-            ], verifications: 4, rememberedIDs: 8, began: began, folded: began + .seconds(2))
+            AwaitedBatch(
+                stored: StoredBatch(),
+                partitions: [
+                    PartitionProgress(
+                        partition: 3, nextOffset: 11, watermarkMilliseconds: now - 30_000,
+                        records: 6)
+                ], verifications: 4, began: began, folded: began + .seconds(2)),
+            at: began + .seconds(5), rememberedIDs: 8)
         #expect(value("kafka_consumergroup_lag") == 1)
         #expect((30..<60).contains(try #require(value("weir_lag_seconds"))))
         #expect(value("weir_verifications_total") == 4)
         #expect(value("weir_dedupe_ids") == 8)
         #expect(value("weir_fold_duration_seconds_sum") == 2)
+        #expect(value("weir_commit_duration_seconds_sum") == 3)
     }
 
     @Test("A worker is ready with partitions and a log that answers, and says why it is not")
