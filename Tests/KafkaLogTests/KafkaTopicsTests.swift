@@ -1,7 +1,8 @@
 import EventLog
+import MockKafka
 import Testing
 
-@Suite("Topics of a cluster", .enabled(if: TestLog.realBrokers != nil))
+@Suite("Topics of a cluster", .enabled(if: TestCluster.realBrokers != nil))
 struct KafkaTopicsTests {
     @Test("are created with the settings that are asked for, and tell them")
     func settings() throws {
