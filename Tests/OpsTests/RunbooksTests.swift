@@ -29,11 +29,11 @@ struct RunbooksTests {
         let panels = try ops.text("ops/grafana/dashboards/weir.json")
         var found = 0
         for page in try ops.paths(endingIn: ".md") where page.hasPrefix("ops/runbooks/") {
-            let text = try ops.text(page)
+            let text = try ops.text(page).replacing(/(?s)```.*?```/, with: "")
             let quotes = text.matches(of: /(?m)"([A-Za-z][^"`]{6,})"|^\| `([^`]* [^`]*…[^`]*)` \|/)
             for quote in quotes {
                 // Names and numbers are an example's.
-                let words = String(quote.1 ?? quote.2 ?? "").replacing("\n", with: " ")
+                let words = String(quote.1 ?? quote.2 ?? "").replacing(/\s+/, with: " ")
                 let parts = words.split(separator: /…|\d+|bids(?:\/2)?/)
                 for part in parts.map({ $0.trimmingCharacters(in: ["'", " ", ",", ":"]) }) {
                     guard part.count > 4 else { continue }
