@@ -8,6 +8,7 @@ struct KafkaTopicsTests {
     func settings() throws {
         let log = try TestLog(.real)
         let name = try log.makeTopic(1) + "-settings"
+        log.own(name)
         let wanted = [
             "cleanup.policy": "compact,delete", "retention.ms": "604800000",
             "max.message.bytes": "2097152",

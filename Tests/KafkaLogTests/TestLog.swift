@@ -63,6 +63,9 @@ final class TestLog {
         return name
     }
 
+    /// A topic that the test makes itself is its own too.
+    func own(_ topic: String) { place?.own(topic) }
+
     /// Every record of a topic there is now, partition by partition.
     func records(of topic: String) throws -> [CopiedRecord] {
         let reader = try log.reader(topic: topic)
