@@ -116,8 +116,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "KafkaLog", "Pipelines", "Streams", "Worker", arguments, crypto,
-                logging, yams,
+                "JSONReader", "KafkaLog", "Monitoring", "Pipelines", "Streams", "Worker", arguments,
+                crypto, logging, yams,
             ],
             swiftSettings: strict),
         .target(

@@ -56,14 +56,19 @@ extension KafkaLog {
                 rd_kafka_event_CreateTopics_result(event), &count)
             guard count == 1, let result = results?[0] else { return true }
             let code = rd_kafka_topic_result_error(result)
-            if code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS { return false }
-            guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            switch code {
+            case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return false
+            // Decided, and not all brokers have heard of it yet.
+            case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT: return true
+            default:
                 let words = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
-                throw .backend(operation: operation, address: address, detail: words ?? "\(code)")
+                throw .backend(
+                    operation: operation, address: address,
+                    detail: words ?? String(cString: rd_kafka_err2str(code)))
             }
-            return true
         }
-        try waitUntilThere(name)
+        created[name] = .now
+        _ = try self.partitionCount(ofTopic: name)
         return isNew
     }
 
@@ -98,21 +103,12 @@ extension KafkaLog {
 
     private func has(topic name: String) throws(LogError) -> Bool {
         do {
-            _ = try partitionCount(ofTopic: name)
+            _ = try self.partitionCount(ofTopic: name)
             return true
         } catch LogError.unknownTopic {
             return false
         } catch {
             throw error
-        }
-    }
-
-    /// A topic that was just created is known to all brokers a little later.
-    private func waitUntilThere(_ name: String) throws(LogError) {
-        let deadline =
-            ContinuousClock.now + .milliseconds(Int(KafkaClient.patienceMilliseconds))
-        while try !has(topic: name), ContinuousClock.now < deadline {
-            _ = rd_kafka_poll(lookups.handle, 50)
         }
     }
 
@@ -131,6 +127,11 @@ extension KafkaLog {
         var text = [CChar](repeating: 0, count: 512)
         _ = rd_kafka_AdminOptions_set_request_timeout(
             options, KafkaClient.patienceMilliseconds, &text, text.count)
+        // Only what changes something has this option: how long the brokers may take over it.
+        if kind == RD_KAFKA_ADMIN_OP_CREATETOPICS {
+            _ = rd_kafka_AdminOptions_set_operation_timeout(
+                options, KafkaClient.patienceMilliseconds / 2, &text, text.count)
+        }
         request(lookups.handle, options, queue)
         guard let event = rd_kafka_queue_poll(queue, KafkaClient.patienceMilliseconds + 1000) else {
             throw noAnswer(operation)

@@ -14,6 +14,8 @@ public final class KafkaLog: LogBackend {
     let logger: Logger
     /// Asks about topics. A consumer, since those never create a topic by asking for it.
     let lookups: KafkaClient
+    /// Topics that were just created, and when: some brokers hear of them a little later.
+    var created: [String: ContinuousClock.Instant] = [:]
 
     /// Makes ready to work with a cluster. Throws `badSetting`.
     public init(_ settings: KafkaSettings, logger: Logger) throws(LogError) {
@@ -75,7 +77,9 @@ extension KafkaLog {
             throw LogError(rd_kafka_last_error(), operation: "ask about", address: address)
         }
         defer { rd_kafka_topic_destroy(topic) }
-        let count = try withMetadata(of: topic) { (topics) throws(LogError) -> Int32 in
+        let isAwaited = created[name].map { $0.duration(to: .now) < KafkaClient.patience } ?? false
+        let count = try withMetadata(of: topic, isAwaited: isAwaited) {
+            (topics) throws(LogError) -> Int32 in
             switch topics.first?.err {
             case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
                 return topics.first?.partition_cnt ?? 0
@@ -117,16 +121,21 @@ extension KafkaLog {
         let code = patiently { left in
             list = KafkaPartitions(name, times)
             let code = rd_kafka_offsets_for_times(lookups.handle, list.list, left)
-            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }
-            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? failed?.err ?? code : code
+            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err
+            // A leader may hear later than others that there is such a topic.
+            let isEarly = failed == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
+            let answer = isEarly ? RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE : failed
+            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? answer ?? code : code
         }
         try lookups.check(code, "ask for offsets in")
         return Dictionary(uniqueKeysWithValues: list.elements.map { ($0.partition, $0.offset) })
     }
 
     /// Calls `body` with the cluster's description of one topic, or of all.
+    ///
+    /// - Parameter isAwaited: whether a topic that is not there is asked for again, for a while.
     func withMetadata<Answer>(
-        of topic: OpaquePointer?,
+        of topic: OpaquePointer?, isAwaited: Bool = false,
         _ body: (UnsafeBufferPointer<rd_kafka_metadata_topic>) throws(LogError) -> Answer
     ) throws(LogError) -> Answer {
         // What went wrong meanwhile waits to be logged.
@@ -138,6 +147,9 @@ extension KafkaLog {
             let code = rd_kafka_metadata(
                 lookups.handle, topic == nil ? 1 : 0, topic, &metadata, left)
             let answer = topic == nil ? nil : metadata?.pointee.topics.pointee.err
+            if isAwaited, answer == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART {
+                return RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE
+            }
             return answer.map { Self.passing.contains($0.rawValue) ? $0 : code } ?? code
         }
         defer { if let metadata { rd_kafka_metadata_destroy(metadata) } }

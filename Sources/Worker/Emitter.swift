@@ -8,15 +8,13 @@ import Streams
 /// topic's dead letters. In order, each with a stable id; after a crash it goes on where the store
 /// says, so that a row may be published twice but none is left out.
 final class Emitter {
-    static let partnerTopic = "partner-postbacks"
     /// Refused records come with their bytes: so many of them are held at once.
     private static let rowsAtOnce = 100
-    /// A rejected record comes with headers of its own, and may be as large as a topic allows.
-    private static let deadLetterSettings = ["max.message.bytes": "4194304"]
 
     private let store: AggregateStore
     private let log: any LogBackend
     private let topic: String
+    private let deadLetters: EmittedTopic
     private let partitionCount: Int32
     private let catalog: Catalog
     private var writer: (any LogWriter)?
@@ -28,6 +26,7 @@ final class Emitter {
         self.store = store
         self.log = log
         self.topic = topic
+        deadLetters = .deadLetters(ofTopic: topic, stream: store.stream)
         self.partitionCount = partitionCount
         self.catalog = catalog
     }
@@ -72,14 +71,16 @@ final class Emitter {
 
     private func openWriter() throws(LogError) -> any LogWriter {
         if let writer { return writer }
-        try log.createTopic(
-            "\(topic).dlq", partitionCount: partitionCount, settings: Self.deadLetterSettings)
-        if store.stream == PostbacksFold.streamName {
-            try log.createTopic(Self.partnerTopic, partitionCount: partitionCount)
-        }
+        try create(deadLetters)
+        if store.stream == PostbacksFold.streamName { try create(.partnerPostbacks) }
         let writer = try log.writer()
         self.writer = writer
         return writer
+    }
+
+    private func create(_ topic: EmittedTopic) throws(LogError) {
+        try log.createTopic(
+            topic.name, partitionCount: partitionCount, settings: topic.settings)
     }
 
     /// The rejected record as it was, with where it came from and why it was rejected in its headers.
@@ -99,13 +100,13 @@ final class Emitter {
         ]
         if let hash = refusal.valueSHA256 { headers.append(.init("weir_sha256", hash)) }
         return OutgoingRecord(
-            topic: "\(topic).dlq", key: refusal.key, headers: headers, value: refusal.value)
+            topic: deadLetters.name, key: refusal.key, headers: headers, value: refusal.value)
     }
 
     private func partnerRecord(_ postback: PartnerPostback) -> OutgoingRecord {
         let document = postback.document.dropLast() + ",\"campaign\":\(campaign(of: postback))}"
         return OutgoingRecord(
-            topic: Self.partnerTopic, key: Array(postback.id.utf8),
+            topic: EmittedTopic.partnerPostbacks.name, key: Array(postback.id.utf8),
             headers: [
                 .init("ce_specversion", "1.0"), .init("ce_type", "partner.postback"),
                 .init("ce_id", "\(postback.id):\(postback.revision)"),

@@ -81,7 +81,7 @@ public final class Worker<Fold: StoredFold> {
     /// Reads once; false when there is nothing left to do.
     private func step() throws -> Bool {
         let start = ContinuousClock.now
-        metrics?.turn(reader)
+        metrics?.turn(reader, isFolded: pending == nil)
         let batch = batches[filling]
         let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
         switch try reader.read(
@@ -354,5 +354,6 @@ extension Worker {
         lastFolded[partition] = nil
         ends[partition] = nil
         metrics?.drop(partition)
+        logger.info("partition given up", metadata: ["partition": "\(partition)"])
     }
 }

@@ -34,7 +34,7 @@ public enum WorkerError: Error, CustomStringConvertible {
         case .log(let error): error.description
         case .store(let error): error.description
         case .logStartsLater(let partition, let next, let earliest, let store):
-            "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; restore them to the log, or fold what is left into a fresh --data directory"
+            "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
         case .logEndsEarlier(let partition, let next, let end, let store):
             "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
         case .otherTopic(let topic, let store):

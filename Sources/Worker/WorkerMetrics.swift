@@ -64,8 +64,15 @@ final class WorkerMetrics {
     }
 
     /// The loop turns once more; now and then the log is asked where it ends.
-    func turn(_ reader: any LogReader) {
+    ///
+    /// - Parameter isFolded: whether all that the reader gave is folded and committed.
+    func turn(_ reader: any LogReader, isFolded: Bool) {
         health.turn()
+        if isFolded {
+            for (number, partition) in partitions {
+                partition.position = reader.position(partition: number) ?? 0
+            }
+        }
         let now = ContinuousClock.now
         if !partitions.isEmpty, boundsAsked.duration(to: now) >= boundsInterval {
             boundsAsked = now
@@ -140,6 +147,9 @@ final class WorkerMetrics {
 /// How far a partition is folded, and how far behind.
 private final class PartitionMetrics {
     var nextOffset: Int64 = 0
+    /// What lies below was read and folded, or is no record: Kafka's control records are behind the last
+    /// record of a transaction.
+    var position: Int64 = 0
     var endOffset: Int64 = 0
     /// The largest timestamp that was folded, since 1970; nil when nothing was.
     var watermarkMilliseconds: Int64?
@@ -159,7 +169,7 @@ private final class PartitionMetrics {
     }
 
     func update(nowSeconds: Double) {
-        let records = max(0, endOffset - nextOffset)
+        let records = max(0, endOffset - max(nextOffset, position))
         lag.set(records)
         currentOffset.set(nextOffset)
         guard records > 0, let watermarkMilliseconds else { return lagSeconds.set(0) }

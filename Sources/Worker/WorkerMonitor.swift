@@ -15,6 +15,10 @@ final class WorkerMonitor {
         let registry = MetricRegistry(Self.descriptions + ProcessMetrics.descriptions)
         let health = Health(waitMilliseconds: settings.commitIntervalMilliseconds)
         let process = ProcessMetrics(factory: registry)
+        registry.makeMeter(
+            label: "weir_build_info",
+            dimensions: [("version", WeirVersion.current)]
+        ).set(Int64(1))
         metrics = WorkerMetrics(
             topic: topic, group: settings.name, factory: registry, health: health)
         endpoint = try MonitoringEndpoint(
@@ -53,5 +57,6 @@ final class WorkerMonitor {
             "weir_verifications_total", "Signatures and shared secrets that were verified."),
         MetricDescription("weir_dedupe_ids", "Ids that are remembered to tell duplicates."),
         MetricDescription("weir_partitions_assigned", "Partitions that this worker folds."),
+        MetricDescription("weir_build_info", "1; the label is the version of the worker."),
     ]
 }

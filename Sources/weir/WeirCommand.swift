@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Monitoring
 
 /// The operator's command.
 @main
@@ -22,6 +23,7 @@ struct WeirCommand: ParsableCommand {
             unless --data or WEIR_DATA says otherwise. What was asked for goes to standard output, \
             everything else to standard error. Exit codes: 0 done, 1 failed, 64 bad usage.
             """,
+        version: WeirVersion.current,
         subcommands: [
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
             DigestCommand.self, ExportCommand.self, VerifyCommand.self, DecodeCommand.self,

@@ -12,23 +12,15 @@ struct GroupTests {
     private static let strategies = ["cooperative-sticky", "range"]
     private static let count: Int64 = 200
 
-    private let hasty = [
-        "session.timeout.ms": "4000", "heartbeat.interval.ms": "200",
-        "max.poll.interval.ms": "4500", "reconnect.backoff.max.ms": "300",
-        "queued.min.messages": "20", "fetch.message.max.bytes": "500",
-    ]
-
-    private func settings(_ strategy: String) -> [String: String] {
-        hasty.merging(["partition.assignment.strategy": strategy]) { _, new in new }
-    }
+    private static let clusters = TestCluster.Kind.available
 
     @Test(
         "shares partitions out while members join, leave and vanish: one owner each, no record lost",
-        arguments: strategies)
-    func joinsAndLeaves(strategy: String) async throws {
-        try await onThread { [self] in
-            let place = try Place()
-            let settings = settings(strategy)
+        arguments: clusters, strategies)
+    func joinsAndLeaves(kind: TestCluster.Kind, strategy: String) async throws {
+        try await onThread {
+            let place = try Place(kind)
+            let settings = place.hasty(strategy)
             let first = place.join(settings)
             try place.expectShared([first])
             try place.append()
@@ -51,11 +43,11 @@ struct GroupTests {
 
     @Test(
         "takes the partitions of a member that hangs, and has it back once it goes on",
-        arguments: strategies)
-    func hangingMember(strategy: String) async throws {
-        try await onThread { [self] in
-            let place = try Place()
-            let members = (0..<2).map { _ in place.join(settings(strategy)) }
+        arguments: clusters, strategies)
+    func hangingMember(kind: TestCluster.Kind, strategy: String) async throws {
+        try await onThread {
+            let place = try Place(kind)
+            let members = (0..<2).map { _ in place.join(place.hasty(strategy)) }
             try place.expectShared(members)
             try place.append()
             members[0].halt()
@@ -75,13 +67,13 @@ struct GroupTests {
         "goes on after faults of every request that a group makes",
         arguments: ClusterFault.ofGroupRequests, strategies)
     func requestErrors(fault: ClusterFault, strategy: String) async throws {
-        try await onThread { [self] in
-            let place = try Place()
-            fault.strike(place.cluster, place.topic)
-            let members = (0..<2).map { _ in place.join(settings(strategy)) }
+        try await onThread {
+            let place = try Place(.mock)
+            try fault.strike(place.mock, place.topic)
+            let members = (0..<2).map { _ in place.join(place.hasty(strategy)) }
             try place.append()
             try place.expectShared(members)
-            fault.strike(place.cluster, place.topic)
+            try fault.strike(place.mock, place.topic)
             try place.append()
             try place.expectShared(members)
             try place.expectAllRead(by: members)
@@ -90,12 +82,12 @@ struct GroupTests {
         }
     }
 
-    @Test("loses nothing of what arrives while it shares out anew", arguments: strategies)
-    func flow(strategy: String) async throws {
-        try await onThread { [self] in
-            let place = try Place()
+    @Test("loses nothing of what arrives while it shares out anew", arguments: clusters, strategies)
+    func flow(kind: TestCluster.Kind, strategy: String) async throws {
+        try await onThread {
+            let place = try Place(kind)
             // Records are fetched as fast as they come.
-            var settings = settings(strategy)
+            var settings = place.hasty(strategy)
             settings["queued.min.messages"] = nil
             settings["fetch.message.max.bytes"] = nil
             let first = place.join(settings)
@@ -113,17 +105,17 @@ struct GroupTests {
 
     @Test("goes on after its coordinator moved, and after all brokers were gone")
     func coordinator() async throws {
-        try await onThread { [self] in
-            let place = try Place()
-            place.cluster.setCoordinator(1, ofGroup: "group")
-            let members = (0..<2).map { _ in place.join(hasty) }
+        try await onThread {
+            let place = try Place(.mock)
+            try place.mock.setCoordinator(1, ofGroup: "group")
+            let members = (0..<2).map { _ in place.join(place.hasty()) }
             try place.expectShared(members)
-            place.cluster.setCoordinator(2, ofGroup: "group")
+            try place.mock.setCoordinator(2, ofGroup: "group")
             try place.append()
             try place.expectAllRead(by: members)
-            place.cluster.setBroker(-1, isUp: false)
+            try place.mock.setBroker(-1, isUp: false)
             Thread.sleep(forTimeInterval: 3)
-            place.cluster.setBroker(-1, isUp: true)
+            try place.mock.setBroker(-1, isUp: true)
             try place.append()
             try place.expectShared(members)
             try place.expectAllRead(by: members)
@@ -132,13 +124,15 @@ struct GroupTests {
         }
     }
 
-    @Test("a member that stays within the group while nothing comes keeps its partitions")
-    func idleMember() async throws {
-        try await onThread { [self] in
-            let place = try Place()
-            let member = place.join(hasty)
+    @Test(
+        "a member that stays within the group while nothing comes keeps its partitions",
+        arguments: clusters)
+    func idleMember(kind: TestCluster.Kind) async throws {
+        try await onThread {
+            let place = try Place(kind)
+            let member = place.join(place.hasty())
             try place.expectShared([member])
-            Thread.sleep(forTimeInterval: 6)
+            Thread.sleep(forTimeInterval: 7)
             #expect(member.seen.owned == [0, 1, 2, 3])
             try place.append()
             try place.expectAllRead(by: [member])
@@ -148,16 +142,18 @@ struct GroupTests {
         }
     }
 
-    @Test("a member that comes back under its name has its partitions again, and reads on")
-    func namedMember() async throws {
-        try await onThread { [self] in
-            let place = try Place()
-            let member = place.join(hasty, name: "a")
-            let other = place.join(hasty, name: "b")
+    @Test(
+        "a member that comes back under its name has its partitions again, and reads on",
+        arguments: clusters)
+    func namedMember(kind: TestCluster.Kind) async throws {
+        try await onThread {
+            let place = try Place(kind)
+            let member = place.join(place.hasty(), name: "a")
+            let other = place.join(place.hasty(), name: "b")
             try place.expectShared([member, other])
             try place.append()
             member.vanish()
-            let again = place.join(hasty, name: "a")
+            let again = place.join(place.hasty(), name: "a")
             try place.append()
             try place.expectShared([again, other])
             try place.expectAllRead(by: [member, again, other])
@@ -168,11 +164,11 @@ struct GroupTests {
 
     @Test("a member whose name another one took ends in words")
     func fenced() async throws {
-        try await onThread { [self] in
-            let place = try Place()
-            let member = place.join(hasty, name: "a")
+        try await onThread {
+            let place = try Place(.mock)
+            let member = place.join(place.hasty(), name: "a")
             try place.expectShared([member])
-            place.cluster.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
+            try place.mock.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
             #expect(wait(seconds: 10) { member.seen.hasEnded })
             guard case .fenced(let address, _) = member.seen.failure else {
                 Issue.record("it ended with \(String(describing: member.seen.failure))")
@@ -184,20 +180,41 @@ struct GroupTests {
     }
 
     @Test(
+        "of two members of one name the first ends in words",
+        .enabled(if: TestCluster.realBrokers != nil, "the mock cluster fences nobody"))
+    func fencedByAnother() async throws {
+        try await onThread {
+            let place = try Place(.real)
+            let member = place.join(place.hasty(), name: "a")
+            try place.expectShared([member])
+            let other = place.join(place.hasty(), name: "a")
+            #expect(wait(seconds: 20) { member.seen.hasEnded })
+            guard case .fenced = member.seen.failure else {
+                Issue.record("it ended with \(String(describing: member.seen.failure))")
+                return
+            }
+            try place.append()
+            try place.expectShared([other])
+            try place.expectAllRead(by: [member, other])
+            other.leave()
+        }
+    }
+
+    @Test(
         "a member that closes before it took what it was given is not waited for",
-        arguments: strategies)
-    func closesWhileRebalancing(strategy: String) async throws {
-        try await onThread { [self] in
-            let place = try Place()
+        arguments: clusters, strategies)
+    func closesWhileRebalancing(kind: TestCluster.Kind, strategy: String) async throws {
+        try await onThread {
+            let place = try Place(kind)
             let batch = RecordBatch()
             // Given, and not taken.
-            let given = try place.reader(settings(strategy))
+            let given = try place.reader(place.hasty(strategy))
             #expect(try given.readOn(into: batch) == .assigned([0, 1, 2, 3]))
             try Self.expectQuick { given.close() }
             // Told that it loses some, and not given up.
-            let first = try place.reader(settings(strategy))
+            let first = try place.reader(place.hasty(strategy))
             #expect(try first.readOn(into: batch) == .assigned([0, 1, 2, 3]))
-            let second = place.join(settings(strategy))
+            let second = place.join(place.hasty(strategy))
             guard case .revoked(let partitions) = try first.readOn(into: batch) else {
                 Issue.record("nothing was revoked")
                 return
@@ -215,15 +232,15 @@ struct GroupTests {
         "leaves within bounds when its coordinator is away, with a commit that is not answered",
         arguments: 0..<6)
     func closesWithoutCoordinator(round: Int) async throws {
-        try await onThread { [self] in
-            let place = try Place()
+        try await onThread {
+            let place = try Place(.mock)
             let batch = RecordBatch()
-            let reader = try place.reader(hasty)
+            let reader = try place.reader(place.hasty())
             #expect(try reader.readOn(into: batch) == .assigned([0, 1, 2, 3]))
             #expect(
                 try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
                     == .idle)
-            place.cluster.setBroker(-1, isUp: false)
+            try place.mock.setBroker(-1, isUp: false)
             let start = ContinuousClock.now
             try reader.commit([0: 1])
             #expect(ContinuousClock.now - start < .milliseconds(3500))
@@ -237,20 +254,20 @@ struct GroupTests {
 
     @Test("tells later what its coordinator did not take, without being asked again")
     func commitsLater() async throws {
-        try await onThread { [self] in
-            let place = try Place()
+        try await onThread {
+            let place = try Place(.mock)
             let batch = RecordBatch()
-            let reader = try place.reader(hasty)
+            let reader = try place.reader(place.hasty())
             #expect(try reader.readOn(into: batch) == .assigned([0, 1, 2, 3]))
             try reader.commit([0: 1])
-            place.cluster.fail(
+            try place.mock.fail(
                 .offsetCommit,
                 with: Array(repeating: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, count: 1))
             try reader.commit([0: 2, 1: 7])
-            place.cluster.setBroker(-1, isUp: false)
+            try place.mock.setBroker(-1, isUp: false)
             try reader.commit([0: 3])
-            place.cluster.setBroker(-1, isUp: true)
-            let other = try place.log.reader(topic: place.topic, group: "group")
+            try place.mock.setBroker(-1, isUp: true)
+            let other = try place.log.reader(topic: place.topic, group: place.group)
             let isTold = wait(seconds: 15) {
                 _ = try? reader.read(
                     into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
@@ -278,28 +295,48 @@ private final class Flow: @unchecked Sendable {
     var count: Int64 = 0
 }
 
-/// A cluster of its own with a topic of four partitions.
+/// A cluster with a topic of four partitions.
 private final class Place {
-    let cluster: MockCluster
-    let topic = "topic"
+    let cluster: TestCluster
+    let topic: String
+    let group: String
     let log: KafkaLog
     private let writer: any LogWriter
     private var appended: Int64 = 0
 
-    init() throws {
-        cluster = try MockCluster()
-        try cluster.createTopic(topic, partitionCount: 4)
+    init(_ kind: TestCluster.Kind) throws {
+        cluster = try TestCluster(kind)
+        topic = cluster.name("topic")
+        group = cluster.name("group")
         log = try TestLog.kafka(cluster.brokers)
+        if let mock = cluster.mock {
+            try mock.createTopic(topic, partitionCount: 4)
+        } else {
+            cluster.own(topic)
+            try log.createTopic(topic, partitionCount: 4)
+        }
         writer = try log.writer()
     }
 
+    /// The cluster, for faults that only a mock one has.
+    var mock: MockCluster { get throws { try #require(cluster.mock) } }
+
+    /// Settings of a member that is soon found to be away, and that fetches little at a time.
+    func hasty(_ strategy: String? = nil) -> [String: String] {
+        var settings = cluster.hasty
+        settings["queued.min.messages"] = "20"
+        settings["fetch.message.max.bytes"] = "500"
+        settings["partition.assignment.strategy"] = strategy
+        return settings
+    }
+
     func join(_ settings: [String: String], name: String? = nil) -> Member {
-        Member(cluster.brokers, topic: topic, settings: settings, name: name)
+        Member(cluster.brokers, topic: topic, group: group, settings: settings, name: name)
     }
 
     func reader(_ settings: [String: String]) throws -> any LogReader {
         let reader = try TestLog.kafka(cluster.brokers, settings)
-            .reader(topic: topic, group: "group")
+            .reader(topic: topic, group: group)
         try reader.subscribe(.shared)
         return reader
     }

@@ -1,12 +1,14 @@
 import EventLog
+import MockKafka
 import Testing
 
-@Suite("Topics of a cluster", .enabled(if: TestLog.realBrokers != nil))
+@Suite("Topics of a cluster", .enabled(if: TestCluster.realBrokers != nil))
 struct KafkaTopicsTests {
     @Test("are created with the settings that are asked for, and tell them")
     func settings() throws {
         let log = try TestLog(.real)
         let name = try log.makeTopic(1) + "-settings"
+        log.own(name)
         let wanted = [
             "cleanup.policy": "compact,delete", "retention.ms": "604800000",
             "max.message.bytes": "2097152",

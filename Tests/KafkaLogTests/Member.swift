@@ -28,12 +28,13 @@ final class Member: Sendable {
 
     /// Joins.
     init(
-        _ brokers: [String], topic: String, settings: [String: String] = [:], name: String? = nil
+        _ brokers: [String], topic: String, group: String, settings: [String: String] = [:],
+        name: String? = nil
     ) {
         Thread.detachNewThread { [self] in
             do {
                 let log = try TestLog.kafka(brokers, settings, name)
-                let reader = try log.reader(topic: topic, group: "group")
+                let reader = try log.reader(topic: topic, group: group)
                 try work(reader)
                 if order.withLock({ $0 == .leave }) { reader.close() }
             } catch {

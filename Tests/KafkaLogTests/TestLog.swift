@@ -14,33 +14,28 @@ final class TestLog {
 
         /// Those that can be had here.
         static var available: [Kind] {
-            allCases.filter { $0 != .real || TestLog.realBrokers != nil }
+            allCases.filter { $0 != .real || TestCluster.realBrokers != nil }
         }
-    }
-
-    static var realBrokers: [String]? {
-        ProcessInfo.processInfo.environment["WEIR_TEST_KAFKA"]
-            .map { $0.split(separator: ",").map(String.init) }
     }
 
     let kind: Kind
     let log: any LogBackend
-    private(set) var cluster: MockCluster?
+    private let place: TestCluster?
+    var cluster: MockCluster? { place?.mock }
     private var directory: String?
 
     init(_ kind: Kind, settings: [String: String] = [:], member: String? = nil) throws {
         self.kind = kind
         switch kind {
         case .embedded:
+            place = nil
             let directory = NSTemporaryDirectory() + "weir-log-\(UUID().uuidString)"
             self.directory = directory
             log = try EmbeddedLog(path: directory + "/log.sqlite", mode: .create)
-        case .mock:
-            let cluster = try MockCluster()
-            self.cluster = cluster
-            log = try Self.kafka(cluster.brokers, settings, member)
-        case .real:
-            log = try Self.kafka(Self.realBrokers ?? [], settings, member)
+        case .mock, .real:
+            let place = try TestCluster(kind == .mock ? .mock : .real)
+            self.place = place
+            log = try Self.kafka(place.brokers, settings, member)
         }
     }
 
@@ -62,10 +57,14 @@ final class TestLog {
         if let cluster {
             try cluster.createTopic(name, partitionCount: partitionCount)
         } else {
+            place?.own(name)
             try log.createTopic(name, partitionCount: partitionCount)
         }
         return name
     }
+
+    /// A topic that the test makes itself is its own too.
+    func own(_ topic: String) { place?.own(topic) }
 
     /// Every record of a topic there is now, partition by partition.
     func records(of topic: String) throws -> [CopiedRecord] {

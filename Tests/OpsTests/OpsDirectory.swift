@@ -27,6 +27,14 @@ struct OpsDirectory {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
+    /// What all files of a folder hold that have an ending.
+    func texts(below folder: String, endingIn ending: String) throws -> String {
+        let full = root.appending(path: folder).path()
+        return try FileManager.default.subpathsOfDirectory(atPath: full)
+            .filter { $0.hasSuffix(ending) }
+            .map { try text("\(folder)/\($0)") }.joined(separator: "\n")
+    }
+
     /// The documents of a YAML file.
     func documents(_ path: String) throws -> [Node] {
         try Array(Yams.compose_all(yaml: text(path)))

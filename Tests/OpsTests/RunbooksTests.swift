@@ -23,6 +23,28 @@ struct RunbooksTests {
         }
     }
 
+    @Test("every line of a program that a page quotes is one that a program prints")
+    func quotes() throws {
+        let printed = try ops.texts(below: "Sources", endingIn: ".swift")
+        let panels = try ops.text("ops/grafana/dashboards/weir.json")
+        var found = 0
+        for page in try ops.paths(endingIn: ".md") where page.hasPrefix("ops/runbooks/") {
+            let text = try ops.text(page).replacing(/(?s)```.*?```/, with: "")
+            let quotes = text.matches(of: /(?m)"([A-Za-z][^"`]{6,})"|^\| `([^`]* [^`]*…[^`]*)` \|/)
+            for quote in quotes {
+                // Names and numbers are an example's.
+                let words = String(quote.1 ?? quote.2 ?? "").replacing(/\s+/, with: " ")
+                let parts = words.split(separator: /…|\d+|bids(?:\/2)?/)
+                for part in parts.map({ $0.trimmingCharacters(in: ["'", " ", ",", ":"]) }) {
+                    guard part.count > 4 else { continue }
+                    #expect(printed.contains(part) || panels.contains(part), "\(page): \(part)")
+                    found += 1
+                }
+            }
+        }
+        #expect(found > 15)
+    }
+
     @Test("every link leads somewhere")
     func links() throws {
         for path in try ops.paths(endingIn: ".md") {

@@ -10,49 +10,53 @@ import Worker
 /// `WEIR_TEST_KAFKA` names.
 final class ClusterPlace {
     let place: Workplace
-    /// The mock cluster; nil when there is a real one.
-    let cluster: MockCluster?
-    let address: String
+    private let test: TestCluster
     let log: KafkaLog
 
-    init() throws {
-        let real = ProcessInfo.processInfo.environment["WEIR_TEST_KAFKA"]
+    init(_ kind: TestCluster.Kind) throws {
         place = try Workplace()
-        self.cluster = real == nil ? try MockCluster() : nil
-        let brokers =
-            self.cluster?.brokers ?? real?.split(separator: ",").map(String.init) ?? []
-        address = "kafka://" + brokers.joined(separator: ",")
+        test = try TestCluster(kind)
         log = try KafkaLog(
-            KafkaSettings(brokers: brokers, written: ["reconnect.backoff.max.ms": "300"]),
+            KafkaSettings(brokers: test.brokers, written: ["reconnect.backoff.max.ms": "300"]),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        try place.write(
-            "kafka.yaml",
-            """
-            settings:
-              session.timeout.ms: 4000
-              heartbeat.interval.ms: 300
-              max.poll.interval.ms: 6000
-              reconnect.backoff.max.ms: 300
-
-            """)
+        let settings = test.hasty.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)\n" }
+        try place.write("kafka.yaml", "settings:\n" + settings.joined())
     }
 
-    /// Makes a topic, of whose records nothing is known yet.
-    func makeTopic(_ name: String, partitionCount: Int32 = 4) throws {
-        if let cluster {
-            try cluster.createTopic(name, partitionCount: partitionCount)
+    var address: String { test.address }
+
+    /// The cluster, for faults that only a mock one has.
+    var cluster: MockCluster { get throws { try #require(test.mock) } }
+
+    /// What a stream's topic is called in this cluster.
+    func topic(_ stream: String) -> String { test.name(stream) }
+
+    /// Makes the topic of a stream, of whose records nothing is known yet.
+    func makeTopic(_ stream: String, partitionCount: Int32 = 4) throws {
+        let topic = topic(stream)
+        if let cluster = test.mock {
+            try cluster.createTopic(topic, partitionCount: partitionCount)
         } else {
-            try log.createTopic(name, partitionCount: partitionCount)
+            test.own(topic)
+            test.own("\(topic).dlq")
+            try log.createTopic(topic, partitionCount: partitionCount)
         }
     }
 
-    /// Configures the stream to fold a topic of the cluster of its own, and in small batches.
+    /// Configures the stream to fold its topic of this cluster, in small batches.
     func configure(_ stream: String, more: String = "") throws {
         try place.write(
-            "\(stream).yaml", "batch_records: 50\ncommit_interval_ms: 20\n" + more)
+            "\(stream).yaml",
+            "topic: \(topic(stream))\nbatch_records: 50\ncommit_interval_ms: 20\n" + more)
     }
 
+    /// Publishes records to the topics of their streams.
     func publish(_ records: [OutgoingRecord]) throws {
+        let records = records.map { record in
+            var record = record
+            record.topic = topic(record.topic)
+            return record
+        }
         try log.writer().append(records)
     }
 
@@ -79,8 +83,9 @@ final class ClusterPlace {
         -> [String]
     {
         let embedded = try place.openLog()
-        try embedded.createTopic(stream, partitionCount: 4)
-        try embedded.writer().append(try outgoing(stream))
+        let topic = topic(stream)
+        try embedded.createTopic(topic, partitionCount: 4)
+        try embedded.writer().append(try outgoing(topic))
         try fold(place.options(data: "embedded"))
         return try contents(stream, data: "embedded")
     }

@@ -12,6 +12,8 @@ private final class ScriptedReader: LogReader {
     let topic = "bids"
     var end: Int64 = 0
     var fault: LogError?
+    /// How far the partition is read.
+    var position: Int64?
 
     func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
         if let fault { throw fault }
@@ -22,7 +24,7 @@ private final class ScriptedReader: LogReader {
 
     func identity() -> String { "" }
     func partitionCount() -> Int32 { 4 }
-    func position(partition: Int32) -> Int64? { nil }
+    func position(partition: Int32) -> Int64? { position }
     func pause(partition: Int32) {}
     func resume(partition: Int32) {}
     func close() {}
@@ -71,7 +73,7 @@ struct WorkerMetricsTests {
         #expect(value("kafka_consumergroup_lag") == 0)
         #expect(value("weir_lag_seconds") == 0)
         reader.end = 12
-        metrics.turn(reader)
+        metrics.turn(reader, isFolded: true)
         #expect(value("kafka_consumergroup_lag") == 7)
         #expect(value("kafka_consumergroup_current_offset") == 5)
         #expect((90..<120).contains(try #require(value("weir_lag_seconds"))))
@@ -94,9 +96,28 @@ struct WorkerMetricsTests {
         #expect(value("weir_commit_duration_seconds_sum") == 3)
     }
 
+    @Test(
+        "Behind the last record nothing but control records is no lag, once all that was read is folded"
+    )
+    func controlRecords() {
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        metrics.take(state(nextOffset: 5, watermarkMilliseconds: now - 90_000), end: 8)
+        reader.end = 8
+        reader.position = 8
+        metrics.turn(reader, isFolded: false)
+        #expect(value("kafka_consumergroup_lag") == 3)
+        metrics.turn(reader, isFolded: true)
+        #expect(value("kafka_consumergroup_lag") == 0)
+        #expect(value("weir_lag_seconds") == 0)
+        #expect(value("kafka_consumergroup_current_offset") == 5)
+        reader.end = 9
+        metrics.turn(reader, isFolded: true)
+        #expect(value("kafka_consumergroup_lag") == 1)
+    }
+
     @Test("A worker is ready with partitions and a log that answers, and says why it is not")
     func readiness() {
-        metrics.turn(reader)
+        metrics.turn(reader, isFolded: true)
         #expect(health.unreadiness == "no partition is assigned yet")
         metrics.take(state(nextOffset: 0, watermarkMilliseconds: 0), end: 4)
         metrics.settle(rememberedIDs: 0)
@@ -104,12 +125,12 @@ struct WorkerMetricsTests {
         #expect(value("weir_lag_seconds") == 0)
         let fault = LogError.busy(operation: "read", address: "sqlite:x")
         reader.fault = fault
-        metrics.turn(reader)
+        metrics.turn(reader, isFolded: true)
         #expect(health.unreadiness == fault.description)
         #expect(value("kafka_consumergroup_lag") == 4)
         reader.fault = nil
         reader.end = 4
-        metrics.turn(reader)
+        metrics.turn(reader, isFolded: true)
         #expect(health.unreadiness == nil)
         metrics.drop(3)
         metrics.settle(rememberedIDs: 0)

@@ -17,8 +17,8 @@ struct TopicsApplyCommand: ParsableCommand {
         discussion: """
             On Kafka each topic gets the partitions, replicas and settings that its file describes. Of \
             a topic that is there, every difference has a line that says what to do: partitions, \
-            replicas, and each setting that is described. Ends with 1 when there is any. An embedded \
-            log has partitions only.
+            replicas, and each setting that is described. It is for a person to decide, and no \
+            failure: weir check ends with 1 because of it. An embedded log has partitions only.
 
               weir topics apply
               weir topics apply --log kafka://localhost:9092
@@ -35,15 +35,15 @@ struct TopicsApplyCommand: ParsableCommand {
         let output = BufferedOutput()
         try output.write(application.lines.map { $0 + "\n" }.joined())
         try output.flush()
-        guard application.differing.isEmpty else {
-            throw CommandError.failure(
-                "\(application.differing.joined(separator: ", ")) in \(log.address) "
+        if !application.differing.isEmpty {
+            Notice.write(
+                "warning: \(application.differing.joined(separator: ", ")) in \(log.address) "
                     + "differ from \(topics.directory.path): see the lines above")
         }
-        guard application.unknown.isEmpty else {
-            throw CommandError.failure(
-                "settings of \(application.unknown.joined(separator: ", ")) in \(log.address) could "
-                    + "not be compared: see the lines above")
+        if !application.unknown.isEmpty {
+            Notice.write(
+                "warning: settings of \(application.unknown.joined(separator: ", ")) in "
+                    + "\(log.address) could not be compared: see the lines above")
         }
     }
 }

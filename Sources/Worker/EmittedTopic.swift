@@ -1,0 +1,35 @@
+import Streams
+
+/// A topic that workers write to, and create unless it is there: as its file in `topics/` describes it,
+/// but for the number of partitions, which is that of the topic that is folded.
+public struct EmittedTopic: Equatable, Sendable {
+    /// Name of the topic.
+    public let name: String
+    /// Its settings, by Kafka's names.
+    public let settings: [String: String]
+
+    /// What partners get.
+    public static let partnerPostbacks = EmittedTopic(
+        "partner-postbacks", retentionDays: 90, maxMessageBytes: 2 << 20)
+
+    /// What a stream's worker rejected of a topic.
+    ///
+    /// Records come with headers more than they had, and may be as large as their topic allows.
+    public static func deadLetters(ofTopic topic: String, stream: String) -> EmittedTopic {
+        EmittedTopic(
+            "\(topic).dlq", retentionDays: largeStreams.contains(stream) ? 30 : 90,
+            maxMessageBytes: 4 << 20)
+    }
+
+    private static let largeStreams: Set = [BidsFold.streamName, ImpressionsFold.streamName]
+
+    private init(_ name: String, retentionDays: Int64, maxMessageBytes: Int) {
+        self.name = name
+        settings = [
+            "cleanup.policy": "delete",
+            "retention.ms": "\(retentionDays * 86_400_000)",
+            "max.message.bytes": "\(maxMessageBytes)",
+            "message.timestamp.type": "LogAppendTime",
+        ]
+    }
+}

@@ -1,0 +1,135 @@
+import AggregateStore
+import EventLog
+import Foundation
+import Inspection
+import MockKafka
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("All streams on a cluster")
+struct AllStreamsTests {
+    /// A cluster with the demo's records, and a copy of the demo's configuration.
+    private struct Place {
+        let directory: TemporaryPlace
+        let cluster: TestCluster
+        let log: any LogBackend
+
+        init(_ kind: TestCluster.Kind) throws {
+            directory = try TemporaryPlace()
+            cluster = try TestCluster(kind)
+            log = try LogOptions.open(LogAddress(cluster.address), .existing)
+            try FileManager.default.copyItem(
+                atPath: Repository.path("pipelines"), toPath: pipelines)
+            for (stream, records) in DemoRecords.all() {
+                let file = "\(pipelines)/\(stream).yaml"
+                let settings = try String(contentsOfFile: file, encoding: .utf8)
+                try settings.replacing("topic: \(stream)\n", with: "topic: \(topic(stream))\n")
+                    .write(toFile: file, atomically: true, encoding: .utf8)
+                try makeTopic(topic(stream))
+                try log.writer().append(
+                    records.map { record in
+                        var record = record
+                        record.topic = topic(stream)
+                        return record
+                    })
+            }
+        }
+
+        var pipelines: String { "\(directory.path)/pipelines" }
+
+        func topic(_ stream: String) -> String { cluster.name(stream) }
+
+        private func makeTopic(_ topic: String) throws {
+            if let mock = cluster.mock {
+                try mock.createTopic(topic, partitionCount: 4)
+            } else {
+                cluster.own(topic)
+                cluster.own("\(topic).dlq")
+                try log.createTopic(topic, partitionCount: 4)
+            }
+        }
+
+        /// Folds a log with every worker, and returns the digest of their stores.
+        func digest(of address: String, data: String) throws -> String {
+            let data = "\(directory.path)/\(data)"
+            let options = WorkerOptions(
+                log: try LogAddress(address), data: data,
+                pipelines: pipelines, untilEnd: true)
+            try BidsWorker.work(options, stop: StopSignal())
+            try ImpressionsWorker.work(options, stop: StopSignal())
+            try OverlayClicksWorker.work(options, stop: StopSignal())
+            try PostbacksWorker.work(options, stop: StopSignal())
+            try StoreNotificationsWorker.work(options, stop: StopSignal())
+            for (stream, records) in DemoRecords.all() {
+                let states = try StoreReader(path: "\(data)/\(stream).sqlite")
+                    .snapshot { try $0.partitionStates() }
+                #expect(states.reduce(0) { $0 + Int($1.records) } == records.count, "\(stream)")
+            }
+            return try StoreSet(directories: [data]).digest()
+        }
+    }
+
+    @Test(
+        "every worker gives the same digest from a cluster as from the archive that was copied of it",
+        arguments: TestCluster.Kind.available)
+    func digests(kind: TestCluster.Kind) throws {
+        let place = try Place(kind)
+        let digest = try place.digest(of: place.cluster.address, data: "kafka")
+        let archive = "sqlite:\(place.directory.path)/archive.sqlite"
+        for (stream, _) in DemoRecords.all() {
+            var command = try WeirCommand.parseAsRoot([
+                "archive", "--topic", place.topic(stream), "--from", place.cluster.address, "--to",
+                archive,
+            ])
+            try command.run()
+        }
+        #expect(try place.digest(of: archive, data: "archive") == digest)
+        // And the one that was folded from the archive goes on with the cluster.
+        #expect(try place.digest(of: place.cluster.address, data: "archive") == digest)
+    }
+
+    @Test(
+        "what workers publish, a plain consumer reads, with the headers of the contract",
+        arguments: TestCluster.Kind.available)
+    func plainConsumer(kind: TestCluster.Kind) throws {
+        let place = try Place(kind)
+        _ = try place.digest(of: place.cluster.address, data: "data")
+        let stores = try StoreSet(directories: ["\(place.directory.path)/data"])
+        let rejected = try stores.dump(DumpQuery(name: "rejected")).rows.count
+        var letters = 0
+        for (stream, _) in DemoRecords.all() {
+            let topic = place.topic(stream)
+            guard try place.log.topics().contains(where: { $0.name == "\(topic).dlq" }) else {
+                continue
+            }
+            let found = try PlainConsumer(place.cluster.brokers)
+                .readAll("\(topic).dlq", partitionCount: 4)
+            for letter in found {
+                #expect(letter.headers["weir_topic"] == topic)
+                #expect(letter.headers["weir_reason"]?.isEmpty == false)
+                #expect(letter.headers["weir_detail"]?.isEmpty == false)
+                #expect(letter.headers["weir_partition"].flatMap { Int32($0) } != nil)
+                #expect(letter.headers["weir_offset"].flatMap { Int64($0) } != nil)
+            }
+            letters += found.count
+        }
+        #expect(letters == rejected && letters > 0)
+        let origin = "\"topic\":\"\(place.topic("postbacks"))\""
+        let postbacks = try PlainConsumer(place.cluster.brokers)
+            .readAll("partner-postbacks", partitionCount: 4)
+            .filter { $0.value?.contains(origin) == true }
+        #expect(!postbacks.isEmpty)
+        for postback in postbacks {
+            let key = try #require(postback.key)
+            #expect(key.count == 32)
+            #expect(postback.headers["ce_specversion"] == "1.0")
+            #expect(postback.headers["ce_type"] == "partner.postback")
+            #expect(postback.headers["ce_id"]?.hasPrefix("\(key):") == true)
+            #expect(postback.headers["ce_source"] == "/weir/\(place.topic("postbacks"))")
+            #expect(postback.headers["ce_time"]?.hasSuffix("Z") == true)
+            #expect(postback.headers["content-type"] == "application/json")
+        }
+    }
+}
