@@ -67,6 +67,7 @@ final class KafkaReader: LogReader {
             isShared = true
             let list = KafkaPartitions(topic, [(-1, -1)])
             try consumer.check(rd_kafka_subscribe(consumer.handle, list.list), "subscribe to")
+            consumer.events.isWaitingForFirstShare = true
         }
     }
 
