@@ -31,6 +31,34 @@ struct ShareTests {
         }
     }
 
+    @Test("a member whose name was taken ends at once, with a commit that is not answered")
+    func fencedWithoutCoordinator() async throws {
+        try await onThread { [self] in
+            let place = try Place()
+            let reader = try place.reader(hasty)
+            let batch = RecordBatch()
+            #expect(try reader.readOn(into: batch) == .assigned([0, 1, 2, 3]))
+            place.cluster.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
+            var isFenced = false
+            wait(seconds: 10) {
+                guard !isFenced else { return true }
+                do {
+                    _ = try reader.read(
+                        into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
+                } catch {
+                    isFenced = true
+                }
+                return isFenced
+            }
+            #expect(isFenced)
+            place.cluster.setBroker(-1, isUp: false)
+            try? reader.commit([0: 1])
+            let start = ContinuousClock.now
+            reader.close()
+            #expect(ContinuousClock.now - start < .seconds(2))
+        }
+    }
+
     @Test("a member that keeps partitions while others come and go reads them without a gap")
     func keptPartitions() async throws {
         try await onThread { [self] in
