@@ -34,7 +34,7 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "KafkaLog", "MockKafka", "Pipelines", "Streams", "Worker",
+                "KafkaLog", "MockKafka", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
     dependencies: [

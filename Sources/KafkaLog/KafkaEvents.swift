@@ -17,6 +17,8 @@ final class KafkaEvents: @unchecked Sendable {
     let logger: Logger
     /// Partitions that came or went, and were not dealt with yet.
     var rebalances: [Rebalance] = []
+    /// Whether this is a member of a group that was never given its share, not even an empty one.
+    var isWaitingForFirstShare = false
     /// True once the consumer closes: what is revoked is then given up at once.
     var isClosing = false
     /// The records that are being published.
@@ -89,6 +91,7 @@ final class KafkaEvents: @unchecked Sendable {
     ) {
         let isAssignment = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
         let partitions = (0..<Int(list.pointee.cnt)).map { list.pointee.elems[$0].partition }
+        if isAssignment { isWaitingForFirstShare = false }
         guard !isClosing else {
             if !isAssignment { KafkaReader.unassign(handle, list) }
             return

@@ -118,9 +118,13 @@ extension KafkaLog {
         }
         // The question changes the list that it is asked with.
         var list = KafkaPartitions(name, times)
+        var isFirst = true
         let code = patiently { left in
+            // A leader that went is asked until the time is up, unless its successor is looked up.
+            if !isFirst { _ = try? partitionCount(ofTopic: name) }
+            isFirst = false
             list = KafkaPartitions(name, times)
-            let code = rd_kafka_offsets_for_times(lookups.handle, list.list, left)
+            let code = rd_kafka_offsets_for_times(lookups.handle, list.list, min(left, 2_000))
             let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err
             // A leader may hear later than others that there is such a topic.
             let isEarly = failed == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART

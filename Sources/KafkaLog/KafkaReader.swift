@@ -67,6 +67,7 @@ final class KafkaReader: LogReader {
             isShared = true
             let list = KafkaPartitions(topic, [(-1, -1)])
             try consumer.check(rd_kafka_subscribe(consumer.handle, list.list), "subscribe to")
+            consumer.events.isWaitingForFirstShare = true
         }
     }
 
@@ -115,10 +116,11 @@ final class KafkaReader: LogReader {
 
     func close() {
         guard let consumer else { return }
-        if isShared {
+        if isShared, consumer.fatal == nil {
             settleRebalances()
             consumer.leaveGroup()
-        } else if commits?.isUnderWay == true {
+        } else if isShared || commits?.isUnderWay == true {
+            // Fenced, it is no member any more; destroyed, it may wait without bound all the same.
             consumer.abandon()
         }
         commits = nil

@@ -288,7 +288,7 @@ struct GroupTests {
 }
 
 /// Records that trickle in, one after the other.
-private final class Flow: @unchecked Sendable {
+final class Flow: @unchecked Sendable {
     let hasEnded = Atomic<Bool>(false)
     let isOver = DispatchSemaphore(value: 0)
     /// Records of each partition; to be read once it is over.
@@ -296,7 +296,7 @@ private final class Flow: @unchecked Sendable {
 }
 
 /// A cluster with a topic of four partitions.
-private final class Place {
+final class Place {
     let cluster: TestCluster
     let topic: String
     let group: String

@@ -40,6 +40,22 @@ struct ReaderFaultTests {
         }
     }
 
+    @Test("asks the leader's successor where a partition ends, when the leader goes meanwhile")
+    func leaderGoesMeanwhile() async throws {
+        try await onThread {
+            let log = try TestLog(.mock, settings: Self.small)
+            let cluster = try #require(log.cluster)
+            let topic = try log.makeTopic(1)
+            cluster.setLeader(2, of: topic, 0)
+            try log.log.writer().append(Self.records(0..<30, topic, partitions: 1))
+            let reader = try log.log.reader(topic: topic)
+            #expect(try reader.bounds().map(\.endOffset) == [30])
+            cluster.setBroker(2, isUp: false)
+            after(1) { cluster.setLeader(3, of: topic, 0) }
+            #expect(try reader.bounds().map(\.endOffset) == [30])
+        }
+    }
+
     @Test("says that an offset is gone, above the end and below the start, and never resets")
     func offsetGone() async throws {
         try await onThread {

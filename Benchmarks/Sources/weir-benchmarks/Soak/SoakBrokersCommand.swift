@@ -1,0 +1,47 @@
+import ArgumentParser
+import CRdKafka
+import Foundation
+import Logging
+import MockKafka
+
+/// The child: mock brokers that do what standard input says, until it ends.
+struct SoakBrokersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "soak-brokers", shouldDisplay: false)
+
+    @Argument var topic: String
+    @Argument var partitions: Int32
+
+    func run() throws {
+        // Signals of the terminal are the parent's business.
+        signal(SIGINT, SIG_IGN)
+        let cluster = try MockCluster(brokerCount: 3)
+        try cluster.createTopic(topic, partitionCount: partitions)
+        try cluster.createTopic(topic + ".dlq", partitionCount: partitions)
+        print(cluster.brokers.joined(separator: ","))
+        fflush(nil)
+        while let line = readLine() {
+            obey(line.split(separator: " "), cluster)
+            print("done")
+            fflush(nil)
+        }
+    }
+
+    private func obey(_ words: [Substring], _ cluster: MockCluster) {
+        let number = words.dropFirst().first.flatMap { Int32($0) } ?? 0
+        switch words.first {
+        case "down": cluster.setBroker(number, isUp: false)
+        case "up": cluster.setBroker(number, isUp: true)
+        case "coordinator": cluster.setCoordinator(number, ofGroup: BidsGroup.name)
+        case "leaders":
+            for partition in 0..<partitions {
+                cluster.setLeader(1 + (partition + number) % 3, of: topic, partition)
+            }
+        case "delay": cluster.setDelay(number, ofBroker: -1)
+        case "fence":
+            // Mock brokers do not fence by themselves: whoever tells that it is there next is told so.
+            cluster.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
+        default: break
+        }
+    }
+}

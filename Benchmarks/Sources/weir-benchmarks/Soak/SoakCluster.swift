@@ -1,0 +1,149 @@
+import Foundation
+import MockKafka
+
+/// Brokers, and what can be done to them.
+protocol SoakCluster: AnyObject {
+    /// `HOST:PORT` of each broker.
+    var addresses: [String] { get }
+    /// The faults that it can have.
+    var faults: [SoakFault] { get }
+    /// How long a fault may last, in seconds.
+    var longestFaultSeconds: Double { get }
+    /// Whether a new member may be given the id of one whose session has ended.
+    var reusesMemberIDs: Bool { get }
+    /// Whether it is there.
+    var isRunning: Bool { get }
+    /// Does something to it.
+    func strike(_ fault: SoakFault) throws
+    /// Undoes it.
+    func mend(_ fault: SoakFault) throws
+    /// Ends what was started for it.
+    func stop()
+}
+
+/// Something that happens to brokers, and passes.
+enum SoakFault: String, CaseIterable {
+    case brokerDown = "a broker goes"
+    case allDown = "all brokers go"
+    case coordinatorMoves = "the group's coordinator moves"
+    case leadersMove = "leaders move"
+    case slow = "brokers answer after 300 ms"
+    case fenced = "a member's name is taken"
+}
+
+/// A cluster that somebody else runs.
+final class SoakRealCluster: SoakCluster {
+    let addresses: [String]
+    private let killCommand: String?
+    private let startCommand: String?
+
+    init(addresses: [String], killCommand: String?, startCommand: String?) {
+        self.addresses = addresses
+        self.killCommand = killCommand
+        self.startCommand = startCommand
+    }
+
+    var faults: [SoakFault] { killCommand == nil ? [] : [.brokerDown] }
+    var longestFaultSeconds: Double { 10 }
+    var reusesMemberIDs: Bool { false }
+    var isRunning: Bool { true }
+
+    func strike(_ fault: SoakFault) throws { try run(killCommand) }
+
+    func mend(_ fault: SoakFault) throws { try run(startCommand) }
+
+    func stop() {}
+
+    private func run(_ command: String?) throws {
+        guard let command else { return }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw SoakFailure("'\(command)' ended with \(process.terminationStatus)")
+        }
+    }
+}
+
+/// librdkafka's mock brokers in a child process, which does what it reads line by line.
+final class SoakMockCluster: SoakCluster {
+    let addresses: [String]
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var moves: Int32 = 0
+
+    init(topic: String, partitionCount: Int32) throws {
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe")
+        process.arguments = ["soak-brokers", topic, "\(partitionCount)"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        addresses = Self.line(of: output).split(separator: ",").map(String.init)
+    }
+
+    var faults: [SoakFault] { SoakFault.allCases }
+
+    /// Shorter than a session: after one, all members would come back with ids that are given anew.
+    var longestFaultSeconds: Double { 2.5 }
+
+    /// An id is the address of the member's memory. A member that comes back late may find its id given
+    /// to another, which ends these brokers with a failed assertion.
+    var reusesMemberIDs: Bool { true }
+
+    var isRunning: Bool { process.isRunning }
+
+    func strike(_ fault: SoakFault) throws {
+        moves += 1
+        switch fault {
+        case .brokerDown: try order("down 2")
+        case .allDown: try order("down -1")
+        case .coordinatorMoves: try order("coordinator \(1 + moves % 3)")
+        case .leadersMove: try order("leaders \(moves)")
+        case .slow: try order("delay 300")
+        case .fenced: try order("fence")
+        }
+    }
+
+    func mend(_ fault: SoakFault) throws {
+        switch fault {
+        case .brokerDown: try order("up 2")
+        case .allDown: try order("up -1")
+        case .slow: try order("delay 0")
+        case .coordinatorMoves, .leadersMove, .fenced: break
+        }
+    }
+
+    func stop() {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
+    private func order(_ words: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data((words + "\n").utf8))
+        guard Self.line(of: output) == "done" else {
+            throw SoakFailure("the mock brokers did not do '\(words)'")
+        }
+    }
+
+    private static func line(of pipe: Pipe) -> String {
+        var line = Data()
+        while let more = try? pipe.fileHandleForReading.read(upToCount: 1), !more.isEmpty {
+            if more.first == 10 { break }
+            line += more
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+}
+
+/// Why a soak cannot go on.
+struct SoakFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
