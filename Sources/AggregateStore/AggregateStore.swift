@@ -45,8 +45,10 @@ public final class AggregateStore {
     }
 
     deinit {
-        // The lock is given up behind the last commit.
+        // The lock is given up behind the last commit, and the connection, which checkpoints as it is
+        // closed, does not outlive it on the thread of that commit.
         _ = try? awaitCommit()
+        try? queue.close()
     }
 
     private static var configuration: Configuration {
