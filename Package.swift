@@ -29,12 +29,13 @@ let package = Package(
         .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
+        .executable(name: "weir-conversion-updates", targets: ["weir-conversion-updates"]),
         .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
         .library(
             name: "WeirLibraries",
             targets: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "KafkaLog", "MockKafka", "Pipelines", "Streams", "Worker",
+                "AggregateStore", "Attestation", "ConversionModels", "ConversionValues", "EventLog",
+                "JSONReader", "KafkaLog", "MockKafka", "Pipelines", "Streams", "Worker",
             ]),
     ],
     dependencies: [
@@ -99,6 +100,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "ConversionValues",
+            dependencies: [
+                "AggregateStore", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
+                grdb,
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Inspection",
             dependencies: [
                 "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
@@ -113,11 +121,13 @@ let package = Package(
         .executableTarget(
             name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
+            name: "weir-conversion-updates", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
             name: "weir",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "KafkaLog", "Pipelines", "Streams", "Worker", arguments, crypto,
-                logging, yams,
+                "AggregateStore", "Attestation", "ConversionModels", "ConversionValues", "EventLog",
+                "Inspection", "JSONReader", "KafkaLog", "Pipelines", "Streams", "Worker", arguments,
+                crypto, logging, yams,
             ],
             swiftSettings: strict),
         .target(
@@ -137,6 +147,13 @@ let package = Package(
         .testTarget(
             name: "ConversionModelsTests",
             dependencies: ["Simulation", "ConversionModels"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ConversionValuesTests",
+            dependencies: [
+                "ConversionModels", "ConversionValues", "EventLog", "Pipelines", "Simulation",
+                "Streams",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EventLogTests",
@@ -170,8 +187,8 @@ let package = Package(
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "EventLog", "KafkaLog", "MockKafka",
                 "Monitoring", "Pipelines", "Worker", "weir-bids", "weir-impressions",
-                "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications", crypto, grdb,
-                logging,
+                "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
+                "weir-store-notifications", crypto, grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -26,6 +26,7 @@ extension PipelineDirectory {
         if has(.overlayClicks) { _ = note(overlayClicksPipeline) }
         if has(.postbacks) { _ = note(postbacksPipeline) }
         if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
+        if has(.conversionUpdates) { _ = note(conversionUpdatesPipeline) }
         _ = note(catalog)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {
@@ -35,6 +36,7 @@ extension PipelineDirectory {
         for name in partners ?? [] {
             _ = note { () throws(ConfigurationError) in try partner(name) }
         }
+        if faults.isEmpty { _ = note(appsByBundle) }
         return faults
     }
 }

@@ -44,6 +44,12 @@ public struct PipelineDirectory: Sendable {
         return try storeNotificationsPipeline()
     }
 
+    /// The settings of `weir-conversion-updates`.
+    public func conversionUpdates() throws(ConfigurationError) -> ConversionUpdatesPipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try conversionUpdatesPipeline()
+    }
+
     /// The catalog; an empty one when there is no `catalog.yaml`.
     public func catalog() throws(ConfigurationError) -> Catalog {
         guard try names().contains(Self.catalogName) else { return Catalog() }
@@ -110,6 +116,10 @@ extension PipelineDirectory {
     func storeNotificationsPipeline() throws(ConfigurationError) -> StoreNotificationsPipeline {
         try StoreNotificationsPipeline(
             ConfigurationFile.read(required(.storeNotifications)), directory: path)
+    }
+
+    func conversionUpdatesPipeline() throws(ConfigurationError) -> ConversionUpdatesPipeline {
+        try ConversionUpdatesPipeline(ConfigurationFile.read(required(.conversionUpdates)))
     }
 
     /// A fault for each file at the top whose name nothing reads.

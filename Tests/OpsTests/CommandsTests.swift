@@ -17,7 +17,7 @@ struct CommandsTests {
     ]
     private let programs: Set = [
         "weir", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-        "weir-store-notifications",
+        "weir-store-notifications", "weir-conversion-updates",
     ]
     private let commands: Set = [
         "publish", "read", "topics", "dump", "digest", "export", "verify", "decode", "check",
