@@ -27,6 +27,7 @@ extension PipelineDirectory {
         if has(.postbacks) { _ = note(postbacksPipeline) }
         if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
         _ = note(catalog)
+        _ = note(collectorPipeline)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {
             _ = note { () throws(ConfigurationError) in try conversionModel(name) }
