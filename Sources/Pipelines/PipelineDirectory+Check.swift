@@ -28,6 +28,7 @@ extension PipelineDirectory {
         if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
         if has(.conversionUpdates) { _ = note(conversionUpdatesPipeline) }
         _ = note(catalog)
+        _ = note(collectorPipeline)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {
             _ = note { () throws(ConfigurationError) in try conversionModel(name) }

@@ -124,7 +124,9 @@ extension PipelineDirectory {
 
     /// A fault for each file at the top whose name nothing reads.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
-        let known = PipelineStream.allCases.map(\.fileName) + [Self.catalogName, Self.kafkaName]
+        let known =
+            PipelineStream.allCases.map(\.fileName)
+            + [Self.catalogName, Self.collectorName, Self.kafkaName]
         return try names().filter { !known.contains($0) }.map { name in
             unknownFile(
                 "\(path)/\(name)",

@@ -27,6 +27,7 @@ struct ShippedFilesTests {
         #expect(try directory.overlayClicks() == empty.read { try $0.overlayClicks() })
         #expect(try directory.postbacks() == empty.read { try $0.postbacks() })
         #expect(try directory.conversionUpdates() == empty.read { try $0.conversionUpdates() })
+        #expect(try directory.collector() == empty.read { try $0.collector() })
         // Whose notifications count has no default: there the demo's app and root are.
         let notifications = try directory.storeNotifications()
         let byDefault = try empty.read { try $0.storeNotifications() }

@@ -9,6 +9,6 @@ struct WeirBenchmarks: ParsableCommand {
         subcommands: [
             AuctionsBenchmark.self, ImpressionsBenchmark.self, OverlayClicksBenchmark.self,
             PostbacksBenchmark.self, StoreNotificationsBenchmark.self, KafkaBenchmark.self,
-            MockBrokersCommand.self,
+            MockBrokersCommand.self, CollectorBenchmark.self, HTTPLoadCommand.self,
         ])
 }
