@@ -18,6 +18,11 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let http = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let httpCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -29,12 +34,15 @@ let package = Package(
         .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
+        .executable(name: "weir-conversion-updates", targets: ["weir-conversion-updates"]),
+        .executable(name: "weir-collector", targets: ["weir-collector"]),
         .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
         .library(
             name: "WeirLibraries",
             targets: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "KafkaLog", "MockKafka", "Pipelines", "Simulation", "Streams", "Worker",
+                "AggregateStore", "Attestation", "Collector", "ConversionModels",
+                "ConversionValues", "EventLog", "JSONReader", "KafkaLog", "MockKafka", "Pipelines",
+                "Simulation", "Streams", "Worker",
             ]),
     ],
     dependencies: [
@@ -42,9 +50,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -85,10 +95,7 @@ let package = Package(
         .target(
             name: "Monitoring",
             dependencies: [
-                http, logging, metrics,
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                http, httpCore, logging, metrics, nio, nioPosix,
             ],
             swiftSettings: strict),
         .target(
@@ -99,9 +106,25 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "ConversionValues",
+            dependencies: [
+                "AggregateStore", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
+                grdb,
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Inspection",
             dependencies: [
                 "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Collector",
+            dependencies: [
+                "Attestation", "EventLog", "JSONReader", "KafkaLog", "Monitoring", "Pipelines",
+                "Streams", "Worker", arguments, crypto, http, httpCore, httpTypes, logging,
+                metrics, nio, nioHTTP, nioPosix,
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
             ],
             swiftSettings: strict),
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
@@ -113,11 +136,15 @@ let package = Package(
         .executableTarget(
             name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
+            name: "weir-conversion-updates", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict),
+        .executableTarget(
             name: "weir",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "KafkaLog", "Monitoring", "Pipelines", "Streams", "Worker", arguments,
-                crypto, logging, yams,
+                "AggregateStore", "Attestation", "Collector", "ConversionModels",
+                "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog", "Monitoring",
+                "Pipelines", "Streams", "Worker", arguments, crypto, logging, yams,
             ],
             swiftSettings: strict),
         .target(
@@ -135,8 +162,22 @@ let package = Package(
             resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
+            name: "CollectorTests",
+            dependencies: [
+                "AppStoreSigning", "Collector", "EventLog", "JSONReader", "Monitoring",
+                "Pipelines", "Simulation", "Streams", "weir-collector", crypto, yams,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "ConversionModelsTests",
             dependencies: ["Simulation", "ConversionModels"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ConversionValuesTests",
+            dependencies: [
+                "ConversionModels", "ConversionValues", "EventLog", "Pipelines", "Simulation",
+                "Streams",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EventLogTests",
@@ -170,8 +211,8 @@ let package = Package(
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "EventLog", "KafkaLog", "MockKafka",
                 "Monitoring", "Pipelines", "Worker", "weir-bids", "weir-impressions",
-                "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications", crypto, grdb,
-                logging,
+                "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
+                "weir-store-notifications", crypto, grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,5 +1,5 @@
 /// A coarse conversion value of SKAdNetwork 4.0 and AdAttributionKit; the raw value is Apple's word.
-public enum CoarseValue: String, CaseIterable, Comparable, Sendable {
+public enum CoarseValue: String, CaseIterable, Codable, Comparable, Sendable {
     /// `low`
     case low
     /// `medium`
@@ -8,7 +8,7 @@ public enum CoarseValue: String, CaseIterable, Comparable, Sendable {
     case high
 
     /// Place in the order low, medium, high, from 0.
-    var rank: Int {
+    public var rank: Int {
         switch self {
         case .low: 0
         case .medium: 1

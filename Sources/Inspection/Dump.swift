@@ -67,6 +67,12 @@ extension StoreView {
         for copy in copies where plan.description.streams.contains(copy.stream) {
             switch plan.description.source {
             case .aggregate(let table): try forEachRow(of: table, in: copy, plan, body)
+            case .toldAndBrought(let table):
+                if copy.stream == PostbacksFold.streamName {
+                    try forEachBroughtValue(in: copy, plan, body)
+                } else {
+                    try forEachRow(of: table, in: copy, plan) { body($0, $1 + [0]) }
+                }
             case .refusals(let kind): try forEachRefusal(kind, in: copy, plan, body)
             }
         }

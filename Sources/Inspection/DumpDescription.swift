@@ -22,6 +22,8 @@ public struct DumpDescription: Sendable {
     enum Source: Sendable {
         /// A table of sums.
         case aggregate(AggregateTable)
+        /// A table of what installs were told, beside the values that postbacks brought.
+        case toldAndBrought(AggregateTable)
         /// Records that were kept instead of counted.
         case refusals(RefusalKind)
     }
@@ -37,8 +39,14 @@ public struct DumpDescription: Sendable {
     let source: Source
 
     /// Every dump, by name in bytewise order.
-    public static let all: [DumpDescription] =
+    public static let all: [DumpDescription] = stored.map(\.withPostbacks)
+
+    /// The same, each of what its own stores hold.
+    static let stored: [DumpDescription] =
         (BidsFold.tables.map { aggregate($0, of: [BidsFold.streamName]) }
+        + ConversionUpdatesFold.tables.map {
+            aggregate($0, of: [ConversionUpdatesFold.streamName])
+        }
         + ImpressionsFold.tables.map { aggregate($0, of: [ImpressionsFold.streamName]) }
         + OverlayClicksFold.tables.map { aggregate($0, of: [OverlayClicksFold.streamName]) }
         + PostbacksFold.tables.map { aggregate($0, of: [PostbacksFold.streamName]) }
@@ -68,6 +76,16 @@ public struct DumpDescription: Sendable {
         return DumpDescription(
             name: table.name, columns: columns, measures: table.measures, streams: streams,
             source: .aggregate(table))
+    }
+
+    /// What installs were told is shown beside what postbacks brought; all else as it is.
+    private var withPostbacks: DumpDescription {
+        guard case .aggregate(let table) = source, name == ConversionUpdatesKey.table.name else {
+            return self
+        }
+        return DumpDescription(
+            name: name, columns: columns, measures: measures + ["postbacks"],
+            streams: streams + [PostbacksFold.streamName], source: .toldAndBrought(table))
     }
 
     private static func refusals(_ kind: RefusalKind) -> DumpDescription {

@@ -1,16 +1,33 @@
 import AggregateStore
+import ConversionModels
 
 /// A query that was checked against the dump that it asks.
 struct DumpPlan {
     let description: DumpDescription
     let measures: [String]
+    /// By app, the models that say what version a value belongs to.
+    let models: [Int64: ConversionModel]
     private let selection: RowSelection
 
     init(_ query: DumpQuery) throws(InspectionError) {
         let description = try DumpDescription.named(query.name)
         self.description = description
         selection = try RowSelection(query, of: description.columns)
+        models = Dictionary(
+            query.conversionModels.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
         if case .refusals = description.source, query.grouping == .all {
+            measures = []
+        } else {
+            measures = description.measures
+        }
+    }
+
+    /// All rows of what the description's own stores hold.
+    init(stored description: DumpDescription) throws(InspectionError) {
+        self.description = description
+        selection = try RowSelection(DumpQuery(name: description.name), of: description.columns)
+        models = [:]
+        if case .refusals = description.source {
             measures = []
         } else {
             measures = description.measures

@@ -1,3 +1,5 @@
+public import ConversionModels
+
 /// What is asked of a dump.
 public struct DumpQuery: Sendable {
     /// How rows are put together.
@@ -49,6 +51,8 @@ public struct DumpQuery: Sendable {
     public var untilMilliseconds: Int64?
     /// What else has to hold, all of it.
     public var conditions: [Condition]
+    /// Of `conversion-updates`: the models by which postbacks are given the version of their value.
+    public var conversionModels: [ConversionModel] = []
 
     /// Asks for a dump.
     public init(

@@ -14,9 +14,9 @@ extension StoreSet {
     public func digest() throws(InspectionError) -> String {
         try view(of: Self.streams) { view in
             var lines = HashedLines()
-            for description in DumpDescription.all
+            for description in DumpDescription.stored
             where !view.streams.isDisjoint(with: description.streams) {
-                let dump = try view.dump(DumpPlan(DumpQuery(name: description.name)))
+                let dump = try view.dump(DumpPlan(stored: description))
                 lines.add(description.name, Self.rows(of: dump))
             }
             for stream in Self.streams { try view.hashPartitions(of: stream, into: &lines) }

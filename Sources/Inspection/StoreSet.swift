@@ -13,8 +13,8 @@ public final class StoreSet {
 
     /// The streams that have stores, in bytewise order.
     public static let streams = [
-        BidsFold.streamName, ImpressionsFold.streamName, OverlayClicksFold.streamName,
-        PostbacksFold.streamName, StoreNotificationsFold.streamName,
+        BidsFold.streamName, ConversionUpdatesFold.streamName, ImpressionsFold.streamName,
+        OverlayClicksFold.streamName, PostbacksFold.streamName, StoreNotificationsFold.streamName,
     ]
 
     /// Opens what stores there are; there may be none.

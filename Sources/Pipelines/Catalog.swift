@@ -12,6 +12,8 @@ public struct Catalog: Sendable {
     public let networks: [String: Network]
     /// Names of apps by App Store id.
     public let apps: [Int64: String]
+    /// App Store ids by bundle id, of the apps that name theirs.
+    public let appsByBundle: [String: Int64]
     /// The campaigns in the order of the file.
     public let campaigns: [CatalogCampaign]
 
@@ -27,10 +29,12 @@ public struct Catalog: Sendable {
     init(
         networks: [String: Network],
         apps: [Int64: String] = [:],
+        appsByBundle: [String: Int64] = [:],
         campaigns: [CatalogCampaign] = []
     ) {
         self.networks = networks
         self.apps = apps
+        self.appsByBundle = appsByBundle
         self.campaigns = campaigns
         placesByCampaignID = Self.index(campaigns) { $0.campaignIDTexts }
         placesBySourceIdentifier = Self.index(campaigns) { $0.sourceIdentifierTexts }

@@ -4,9 +4,13 @@ import Foundation
 extension Catalog {
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(["networks", "apps", "campaigns"])
+        let apps = try mapping["apps"]?.apps() ?? [:]
         self.init(
             networks: try mapping["networks"]?.networks() ?? [:],
-            apps: try mapping["apps"]?.appNames() ?? [:],
+            apps: apps.mapValues(\.name),
+            appsByBundle: Dictionary(
+                apps.compactMap { id, app in app.bundleID.map { ($0, id) } },
+                uniquingKeysWith: { first, _ in first }),
             campaigns: try mapping["campaigns"]?.campaigns() ?? []
         )
     }
@@ -45,12 +49,25 @@ extension ConfigurationNode {
         return Catalog.Network(name: try mapping.required("name").name(), adSigningKeys: keys)
     }
 
-    fileprivate func appNames() throws(ConfigurationError) -> [Int64: String] {
-        var names: [Int64: String] = [:]
+    fileprivate func apps() throws(ConfigurationError) -> [Int64: (name: String, bundleID: String?)]
+    {
+        var apps: [Int64: (name: String, bundleID: String?)] = [:]
         for (key, value) in try entries() {
-            names[try Self.integerKey(key, in: 1...Int64.max, of: value)] = try value.name()
+            let app = try value.namedApp()
+            if let bundle = app.bundleID, apps.values.contains(where: { $0.bundleID == bundle }) {
+                throw value.badValue(
+                    "bundle_id '\(bundle)' belongs to an earlier app: give every app its own")
+            }
+            apps[try Self.integerKey(key, in: 1...Int64.max, of: value)] = app
         }
-        return names
+        return apps
+    }
+
+    /// A name, or a mapping with `name` and `bundle_id`.
+    private func namedApp() throws(ConfigurationError) -> (name: String, bundleID: String?) {
+        guard isMapping else { return (try name(), nil) }
+        let mapping = try mapping(["name", "bundle_id"])
+        return (try mapping.required("name").name(), try mapping["bundle_id"]?.name())
     }
 
     fileprivate func campaigns() throws(ConfigurationError) -> [CatalogCampaign] {

@@ -26,7 +26,9 @@ extension PipelineDirectory {
         if has(.overlayClicks) { _ = note(overlayClicksPipeline) }
         if has(.postbacks) { _ = note(postbacksPipeline) }
         if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
+        if has(.conversionUpdates) { _ = note(conversionUpdatesPipeline) }
         _ = note(catalog)
+        _ = note(collectorPipeline)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {
             _ = note { () throws(ConfigurationError) in try conversionModel(name) }
@@ -35,6 +37,7 @@ extension PipelineDirectory {
         for name in partners ?? [] {
             _ = note { () throws(ConfigurationError) in try partner(name) }
         }
+        if faults.isEmpty { _ = note(appsByBundle) }
         return faults
     }
 }

@@ -44,6 +44,12 @@ public struct PipelineDirectory: Sendable {
         return try storeNotificationsPipeline()
     }
 
+    /// The settings of `weir-conversion-updates`.
+    public func conversionUpdates() throws(ConfigurationError) -> ConversionUpdatesPipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try conversionUpdatesPipeline()
+    }
+
     /// The catalog; an empty one when there is no `catalog.yaml`.
     public func catalog() throws(ConfigurationError) -> Catalog {
         guard try names().contains(Self.catalogName) else { return Catalog() }
@@ -112,9 +118,15 @@ extension PipelineDirectory {
             ConfigurationFile.read(required(.storeNotifications)), directory: path)
     }
 
+    func conversionUpdatesPipeline() throws(ConfigurationError) -> ConversionUpdatesPipeline {
+        try ConversionUpdatesPipeline(ConfigurationFile.read(required(.conversionUpdates)))
+    }
+
     /// A fault for each file at the top whose name nothing reads.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
-        let known = PipelineStream.allCases.map(\.fileName) + [Self.catalogName, Self.kafkaName]
+        let known =
+            PipelineStream.allCases.map(\.fileName)
+            + [Self.catalogName, Self.collectorName, Self.kafkaName]
         return try names().filter { !known.contains($0) }.map { name in
             unknownFile(
                 "\(path)/\(name)",

@@ -136,7 +136,7 @@ extension ConfigurationNode {
     }
 
     /// The text of a file that the configuration names.
-    fileprivate func textOfFile(
+    func textOfFile(
         _ path: String, in directory: String
     ) throws(ConfigurationError) -> String {
         let file = path.hasPrefix("/") ? path : "\(directory)/\(path)"

@@ -83,7 +83,7 @@ struct Envelope<Type: EventType> {
 
 extension Rejection {
     /// The rejection that a fault of the JSON text makes.
-    init(_ fault: JSONFault) {
+    public init(_ fault: JSONFault) {
         switch fault {
         case .invalidUTF8: self.init(.invalidUTF8, "the value is not UTF-8")
         case .tooDeep: self.init(.tooDeep, "nested deeper than \(JSONParser.maxDepth)")

@@ -28,6 +28,7 @@ struct WeirCommand: ParsableCommand {
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
             DigestCommand.self, ExportCommand.self, VerifyCommand.self, DecodeCommand.self,
             CheckCommand.self, LagCommand.self, ArchiveCommand.self, DemoCommand.self,
+            TokenCommand.self,
         ])
 
     static func main() {

@@ -17,11 +17,11 @@ struct CommandsTests {
     ]
     private let programs: Set = [
         "weir", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-        "weir-store-notifications",
+        "weir-store-notifications", "weir-conversion-updates", "weir-collector",
     ]
     private let commands: Set = [
         "publish", "read", "topics", "dump", "digest", "export", "verify", "decode", "check",
-        "demo", "lag", "archive",
+        "demo", "lag", "archive", "token",
     ]
 
     @Test("every option of a program of Weir is one that it has")

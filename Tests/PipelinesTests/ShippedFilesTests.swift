@@ -20,12 +20,14 @@ struct ShippedFilesTests {
     func defaults() throws {
         let empty = try TemporaryPipelines([
             "bids.yaml": "", "impressions.yaml": "", "overlay-clicks.yaml": "",
-            "postbacks.yaml": "", "store-notifications.yaml": "",
+            "postbacks.yaml": "", "store-notifications.yaml": "", "conversion-updates.yaml": "",
         ])
         #expect(try directory.bids() == empty.read { try $0.bids() })
         #expect(try directory.impressions() == empty.read { try $0.impressions() })
         #expect(try directory.overlayClicks() == empty.read { try $0.overlayClicks() })
         #expect(try directory.postbacks() == empty.read { try $0.postbacks() })
+        #expect(try directory.conversionUpdates() == empty.read { try $0.conversionUpdates() })
+        #expect(try directory.collector() == empty.read { try $0.collector() })
         // Whose notifications count has no default: there the demo's app and root are.
         let notifications = try directory.storeNotifications()
         let byDefault = try empty.read { try $0.storeNotifications() }

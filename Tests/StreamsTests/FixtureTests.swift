@@ -27,10 +27,20 @@ struct FixtureTests {
         Fixture.check(result, against: document["expected"] ?? [:])
     }
 
+    @Test(
+        "the records of a fixture give its rows: conversion-updates",
+        arguments: Fixture.all(of: "conversion-updates"))
+    func conversionUpdates(_ fixture: Fixture) throws {
+        let document = try fixture.document()
+        let result = try foldConversionUpdates(Fixture.records(of: document))
+        Fixture.check(result, against: document["expected"] ?? [:])
+    }
+
     @Test("the fixtures are there")
     func present() {
         #expect(Fixture.all(of: "bids").count >= 5)
         #expect(Fixture.all(of: "impressions").count >= 5)
         #expect(Fixture.all(of: "overlay-clicks").count >= 4)
+        #expect(Fixture.all(of: "conversion-updates").count >= 3)
     }
 }

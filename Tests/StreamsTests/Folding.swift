@@ -68,6 +68,19 @@ func foldOverlayClicks(
     }
 }
 
+/// Folds records of the topic `conversion-updates`.
+func foldConversionUpdates(
+    _ records: [TestRecord], _ batching: Batching = .together,
+    windowMilliseconds: Int64 = 604_800_000,
+    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
+) throws -> FoldResult {
+    try fold(
+        records, batching, windowMilliseconds, maxRecordBytes, restarts
+    ) { (fold: ConversionUpdatesFold, result) in
+        result.add(fold.conversionUpdates, fold.effects.symbols)
+    }
+}
+
 private func fold<Fold: WindowedFold>(
     _ records: [TestRecord], _ batching: Batching, _ windowMilliseconds: Int64,
     _ maxRecordBytes: Int, _ restarts: Bool, prepare: (Fold) -> Void = { _ in },

@@ -114,6 +114,21 @@ struct TopicsTests {
         }
     }
 
+    @Test("every example of conversion-updates is accepted, and counts as it says")
+    func conversionUpdates() throws {
+        let examples = try Topic("conversion-updates").examples()
+        let result = try foldConversionUpdates(examples.map(\.record))
+        #expect(result.outcome(.accepted) == Int64(examples.count), "\(result.refused)")
+        #expect(Self.types(of: result) == ["conversion.update"])
+        let expected: [(String, Int64)] = [
+            ("updates", 3), ("told", 2), ("told_replaced", 2), ("reported", 3),
+            ("reported_lower", 1), ("other_currency", 1), ("errors", 1), ("late", 0),
+        ]
+        for (measure, count) in expected {
+            #expect(result.sum("conversion-updates", measure) == count, "\(measure)")
+        }
+    }
+
     private static func types(of result: FoldResult) -> Set<String> {
         Set(
             result.rows("outcomes").compactMap { row in
@@ -295,6 +310,19 @@ struct TopicsTests {
         for (fields, documented) in read {
             #expect(fields.subtracting(documented).isEmpty, "\(fields)")
         }
+    }
+
+    @Test("the schemas of conversion-updates name every field that is read")
+    func fieldsOfConversionUpdates() throws {
+        let topic = try Topic("conversion-updates")
+        let read: Set = [
+            "update_id", "install_id", "app_id", "framework", "model", "sequence_index", "windows",
+            "outcome", "request", "fine", "coarse", "lock_window", "uncounted_currencies", "error",
+        ]
+        #expect(read.subtracting(topic.properties("ConversionUpdate")).isEmpty)
+        let change: Set = ["told", "told_before", "reported", "reported_before"]
+        #expect(topic.properties("Change") == change)
+        #expect(topic.properties("Standing") == ["value", "model"])
     }
 
     @Test("the schemas of postbacks name every field that is read")

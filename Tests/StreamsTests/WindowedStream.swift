@@ -7,6 +7,7 @@ enum WindowedStream: String, CaseIterable {
     case bids
     case impressions
     case overlayClicks = "overlay-clicks"
+    case conversionUpdates = "conversion-updates"
 
     func fold(
         _ records: [TestRecord], _ batching: Batching = .together,
@@ -22,6 +23,9 @@ enum WindowedStream: String, CaseIterable {
         case .overlayClicks:
             try foldOverlayClicks(
                 records, batching, windowMilliseconds: windowMilliseconds, restarts: restarts)
+        case .conversionUpdates:
+            try foldConversionUpdates(
+                records, batching, windowMilliseconds: windowMilliseconds, restarts: restarts)
         }
     }
 
@@ -32,7 +36,7 @@ enum WindowedStream: String, CaseIterable {
 
     /// The same with a fault.
     func brokenEvent(_ id: String) -> TestRecord {
-        TestRecord(document(id).with(["campaign": 5]), type: type)
+        TestRecord(document(id).with(["campaign": 5, "outcome": 5]), type: type)
     }
 
     private var type: String {
@@ -40,6 +44,7 @@ enum WindowedStream: String, CaseIterable {
         case .bids: "openrtb.win"
         case .impressions: "inapp.handover"
         case .overlayClicks: "inapp.click"
+        case .conversionUpdates: "conversion.update"
         }
     }
 
@@ -47,6 +52,8 @@ enum WindowedStream: String, CaseIterable {
         switch self {
         case .bids: ["auction_id": .string(id), "bid_id": "b"]
         case .impressions, .overlayClicks: ["impression_id": .string(id), "adapter": "x"]
+        case .conversionUpdates:
+            ["update_id": .string(id), "install_id": "i", "app_id": 1, "outcome": "unchanged"]
         }
     }
 }
@@ -87,7 +94,28 @@ struct RandomRecords {
         case .bids: bid(id)
         case .impressions: impression(id)
         case .overlayClicks: click(id)
+        case .conversionUpdates: update(id)
         }
+    }
+
+    private mutating func update(_ id: Document) -> TestRecord {
+        func standing(_ value: Document) -> Document {
+            ["value": value, "model": "m"]
+        }
+        return TestRecord(
+            [
+                "update_id": id, "install_id": "i", "app_id": pick([1, "2"]),
+                "outcome": .string(
+                    pick(["told", "unchanged", "locked", "ended", "no_model", "stale", "x"])),
+                "request": pick(["conversion_value", "event"]),
+                "sequence_index": pick([0, 1, .null]),
+                "fine": [
+                    "told": pick([standing(5), standing(7), .null]),
+                    "told_before": pick([standing(5), .null]),
+                    "reported": pick([standing(1), standing(9), .null]),
+                ],
+                "coarse": pick([["told": standing("low")], .null]), "error": pick([0, 5]),
+            ] as Document)
     }
 
     private mutating func bid(_ id: Document) -> TestRecord {

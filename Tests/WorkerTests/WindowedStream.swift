@@ -7,6 +7,7 @@ enum WindowedStream: String, CaseIterable {
     case bids
     case impressions
     case overlayClicks = "overlay-clicks"
+    case conversionUpdates = "conversion-updates"
 
     /// Name of the program.
     var program: String { "weir-\(rawValue)" }
@@ -17,6 +18,7 @@ enum WindowedStream: String, CaseIterable {
         case .bids: "bids"
         case .impressions: "impressions"
         case .overlayClicks: "overlay_clicks"
+        case .conversionUpdates: "conversion_updates"
         }
     }
 
@@ -25,6 +27,7 @@ enum WindowedStream: String, CaseIterable {
         case .bids: try BidsWorker.work(options, stop: StopSignal())
         case .impressions: try ImpressionsWorker.work(options, stop: StopSignal())
         case .overlayClicks: try OverlayClicksWorker.work(options, stop: StopSignal())
+        case .conversionUpdates: try ConversionUpdatesWorker.work(options, stop: StopSignal())
         }
     }
 
@@ -49,6 +52,14 @@ enum WindowedStream: String, CaseIterable {
                 case 1: ("{}", "skoverlay.unheard")
                 case 2, 3: (Samples.impression(id, adapter: "x"), "inapp.click")
                 default: (Samples.click(id, &generator), nil)
+                }
+            }
+        case .conversionUpdates:
+            Samples.mixture(of: rawValue, count, seed: seed) { id, generator in
+                switch Int.random(in: 0..<8, using: &generator) {
+                case 0: ("{\"install_id\":\"\(id)\"", nil)
+                case 1: ("{}", "conversion.unheard")
+                default: (Samples.update(id, &generator), nil)
                 }
             }
         }
@@ -86,6 +97,13 @@ extension Samples {
         """
         {"impression_id":"\(id)","initiated_by":"\(["user", "automatic"].randomElement(using: &generator) ?? "")",\
         "sdk_version":"3.1.0","presented_at_ms":5,"clicked_at_ms":\(Int.random(in: 3...9, using: &generator))}
+        """
+    }
+
+    static func update(_ id: String, _ generator: inout SeededGenerator) -> String {
+        """
+        {"update_id":"\(id)","install_id":"i","app_id":\(Int.random(in: 1...3, using: &generator)),\
+        "outcome":"told","model":"m","fine":{"told":{"value":\(id.utf8.last ?? 0),"model":"m"}}}
         """
     }
 

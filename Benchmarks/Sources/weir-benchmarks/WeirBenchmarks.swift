@@ -10,5 +10,6 @@ struct WeirBenchmarks: ParsableCommand {
             AuctionsBenchmark.self, ImpressionsBenchmark.self, OverlayClicksBenchmark.self,
             PostbacksBenchmark.self, StoreNotificationsBenchmark.self, KafkaBenchmark.self,
             MockBrokersCommand.self, SoakCommand.self, SoakBrokersCommand.self,
+            CollectorBenchmark.self, HTTPLoadCommand.self,
         ])
 }

@@ -6,41 +6,63 @@ extension StoreNotificationDecoder {
     func notificationV1(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationEvent {
         let (bundleID, environment) = try verifiedV1(value)
         let type = faults.requiredID(value, "notification_type")
-        let namedLine = transactionID(value, "original_transaction_id")
-        let transactions = transactionsV1(of: value).filter { transaction in
-            namedLine == nil || transaction.originalTransactionID == namedLine
-        }
-        let isCancellation = ["REFUND", "CANCEL", "REVOKE"].contains { type.equals($0) }
+        let subject = subjectV1(value, type: type)
         let isStatusChange = type.equals("DID_CHANGE_RENEWAL_STATUS")
-        let decisive =
-            isCancellation
-            ? transactions.firstNewest(by: \.cancellationMilliseconds)
-            : transactions.firstNewest(by: \.purchaseMilliseconds) ?? transactions.first
         let statusChange =
             isStatusChange
             ? faults.optionalIdentifier(value, "auto_renew_status_change_date_ms") : nil
         let instant =
-            isCancellation
-            ? decisive?.cancellationMilliseconds
-            : isStatusChange ? statusChange : decisive?.purchaseMilliseconds
-        let line = namedLine ?? decisive?.originalTransactionID
+            subject.isCancellation
+            ? subject.decisive?.cancellationMilliseconds
+            : isStatusChange ? statusChange : subject.decisive?.purchaseMilliseconds
 
         idBuilder.begin()
         idBuilder.add("appstore.notification.v1")
         idBuilder.add(type)
         idBuilder.add(bundleID)
-        addToID(line)
+        addToID(subject.line)
         // The switch of a line at an instant is one, whatever was bought before a retry.
-        addToID(statusChange == nil ? decisive?.transactionID : nil)
+        addToID(statusChange == nil ? subject.decisive?.transactionID : nil)
         addToID(instant)
         let effect: StoreNotificationEvent.Effect =
-            isCancellation && !type.equals("REVOKE")
+            subject.isCancellation && !type.equals("REVOKE")
             ? .cancellations(
-                cancellations(among: transactions.filter { $0.originalTransactionID == line }))
-            : countV1(type, value, decisive)
+                cancellations(
+                    among: subject.transactions.filter {
+                        $0.originalTransactionID == subject.line
+                    }))
+            : countV1(type, value, subject.decisive)
         return StoreNotificationEvent(
             id: idBuilder.finish(), environment: environment, bundleID: keep(bundleID),
             effect: effect)
+    }
+
+    /// What a body of version 1 is about.
+    struct SubjectV1 {
+        /// The transactions that it lists; where it names a line of purchases, those of it only.
+        let transactions: [ListedTransaction]
+        /// Whether it is about a transaction that was cancelled.
+        let isCancellation: Bool
+        /// The transaction that tells one notification from another.
+        let decisive: ListedTransaction?
+        /// The line of purchases.
+        let line: TransactionID?
+    }
+
+    /// What a body of a type is about.
+    func subjectV1(_ value: JSONValue, type: UnsafeRawBufferPointer) -> SubjectV1 {
+        let namedLine = transactionID(value, "original_transaction_id")
+        let transactions = transactionsV1(of: value).filter { transaction in
+            namedLine == nil || transaction.originalTransactionID == namedLine
+        }
+        let isCancellation = ["REFUND", "CANCEL", "REVOKE"].contains { type.equals($0) }
+        let decisive =
+            isCancellation
+            ? transactions.firstNewest(by: \.cancellationMilliseconds)
+            : transactions.firstNewest(by: \.purchaseMilliseconds) ?? transactions.first
+        return SubjectV1(
+            transactions: transactions, isCancellation: isCancellation, decisive: decisive,
+            line: namedLine ?? decisive?.originalTransactionID)
     }
 
     /// The bundle, whose secret the body knows, and the environment.

@@ -47,7 +47,7 @@ extension StoreNotificationDecoder {
     }
 
     /// The payload of a JWS that nobody vouches for; nil when the text is none.
-    private func unverified(
+    func unverified(
         _ text: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind, by parser: JSONParser
     ) -> AppStorePayload? {
         guard let bytes = AppStoreJWS.unverifiedPayload(of: text),

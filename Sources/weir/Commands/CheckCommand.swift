@@ -25,6 +25,7 @@ struct CheckCommand: ParsableCommand {
         let log = try openLog(isNeeded: !stores.isEmpty, &report)
         let configured = [
             "bids": try? directory.bids().stream.topic,
+            "conversion-updates": try? directory.conversionUpdates().stream.topic,
             "impressions": try? directory.impressions().stream.topic,
             "overlay-clicks": try? directory.overlayClicks().stream.topic,
             "postbacks": try? directory.postbacks().stream.topic,

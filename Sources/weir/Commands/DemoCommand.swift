@@ -34,7 +34,7 @@ struct DemoCommand: ParsableCommand {
         for topic in try topics.directory.topics() {
             try log.createTopic(topic.name, partitionCount: topic.partitionCount)
         }
-        let published = DemoRecords.all()
+        let published = try DemoRecords.all(models: pipelines.conversionModels())
         let writer = try log.writer()
         for (_, records) in published { try writer.append(records) }
         let options = WorkerOptions(
@@ -44,6 +44,7 @@ struct DemoCommand: ParsableCommand {
         try OverlayClicksWorker.work(options, stop: .ofProcess)
         try PostbacksWorker.work(options, stop: .ofProcess)
         try StoreNotificationsWorker.work(options, stop: .ofProcess)
+        try ConversionUpdatesWorker.work(options, stop: .ofProcess)
 
         let output = BufferedOutput()
         let counts = published.map { "\($0.records.count) of \($0.topic)" }

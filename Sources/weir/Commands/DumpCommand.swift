@@ -1,6 +1,8 @@
 import ArgumentParser
+import ConversionModels
 import Inspection
 import Pipelines
+import Streams
 
 /// `weir dump`
 struct DumpCommand: ParsableCommand {
@@ -18,6 +20,9 @@ struct DumpCommand: ParsableCommand {
             --names adds the catalog's names: network, app, and of the campaign name, media_source and \
             partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
             campaigns of the catalog end with the shortened identifier of a postback.
+
+            conversion-updates shows what installs were told beside the values that postbacks brought \
+            (docs/conversion-values.md); the models of --pipelines say which version those are of.
 
             funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns.
             """)
@@ -69,7 +74,9 @@ struct DumpCommand: ParsableCommand {
             throw CommandError.usage(
                 "--date is of the funnel: \(name) goes by the hour of its records")
         }
-        let dump = try StoreSet(directories: data.directories).dump(query())
+        let models =
+            name == ConversionUpdatesFold.streamName ? try pipelines.conversionModels() : []
+        let dump = try StoreSet(directories: data.directories).dump(query(models: models))
         guard try Environment().isSet("WEIR_NAMES", option: names) else { return dump }
         return dump.named(by: try pipelines.catalog(), appsByBundle: try pipelines.appsByBundle())
     }
@@ -86,8 +93,9 @@ struct DumpCommand: ParsableCommand {
     }
 
     /// The question that the options ask.
-    func query() throws -> DumpQuery {
+    func query(models: [ConversionModel] = []) throws -> DumpQuery {
         var query = DumpQuery(name: name)
+        query.conversionModels = models
         if let by { query.grouping = try DumpQuery.Grouping(by) }
         query.sinceMilliseconds = try since.map { try LogTime.milliseconds($0, option: "--since") }
         query.untilMilliseconds = try until.map { try LogTime.milliseconds($0, option: "--until") }

@@ -1,3 +1,4 @@
+import ConversionModels
 import EventLog
 
 /// The day that the demo is about, as records: the same in every run.
@@ -5,14 +6,17 @@ enum DemoRecords {
     /// 2026-11-20T00:00:00Z.
     static let dayMilliseconds: Int64 = 1_795_132_800_000
 
-    /// All records, topic by topic.
-    static func all() -> [(topic: String, records: [OutgoingRecord])] {
+    /// All records, topic by topic; `models` are those of the configuration.
+    static func all(
+        models: [ConversionModel]
+    ) throws -> [(topic: String, records: [OutgoingRecord])] {
         [
             ("bids", DemoAuctions.records()),
             ("impressions", DemoImpressions.records()),
             ("overlay-clicks", DemoClicks.records()),
             ("postbacks", DemoPostbacks.records()),
             ("store-notifications", DemoNotifications.records()),
+            ("conversion-updates", try DemoConversions.records(models: models)),
         ]
     }
 

@@ -87,6 +87,11 @@ struct DemoReport {
             "What their conversion values mean under the apps' models", output,
             "weir dump decoded-events --by app_id,model,event,currency",
             query("decoded-events", by: ["app_id", "model", "event", "currency"]))
+        let values = ["app_id", "sequence_index", "kind", "value"]
+        try section(
+            "What installs were told to set, and say they have, beside what postbacks brought",
+            output, "weir dump conversion-updates --by \(values.joined(separator: ","))",
+            query("conversion-updates", by: values))
         try section(
             "What the store told: purchases, renewals, refunds (money in millionths)", output,
             "weir dump store-notifications --by product_id,currency",

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConversionModels
 import Foundation
 import Pipelines
 
@@ -26,6 +27,11 @@ struct PipelinesOptions: ParsableArguments {
     /// App Store ids of the configured apps by bundle id.
     func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
         isConfigured ? try directory.appsByBundle() : [:]
+    }
+
+    /// The conversion models; none where there is no configuration.
+    func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
+        isConfigured ? try directory.conversionModels() : []
     }
 
     /// Whether postbacks of the verdict `development` are trusted.

@@ -1,0 +1,93 @@
+import EventLog
+import Foundation
+import HummingbirdTLS
+import Logging
+import Monitoring
+
+/// Takes in what devices, Apple, exchanges and SDKs send by HTTP, and answers 2xx once the log has it
+/// durably. It works on threads of its own, so that it runs beside anything else in a process.
+public final class Collector: Sendable {
+    /// Makes further routes. What they append goes through the appender that they are given.
+    public typealias MoreRoutes = (DurableAppender) throws -> [CollectorRoute]
+
+    /// Where it listens, with the port that was picked.
+    public var address: ListenAddress { server.address }
+    /// What appends to the log.
+    public let appender: DurableAppender
+    /// All that it answers.
+    let routes: [CollectorRoute]
+    private let server: CollectorServer
+    private let metrics: CollectorMetrics
+    private let drainSeconds: Int64
+
+    /// Listens when it returns.
+    ///
+    /// - Parameters:
+    ///   - settings: what it takes and from whom.
+    ///   - log: is used by the collector alone from now on.
+    ///   - registry: where it counts; nil for nowhere.
+    ///   - more: further routes, which go before its own where they are the same.
+    /// - Throws: `CollectorError`, `LogError`, or what `more` throws.
+    public init(
+        _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
+        logger: Logger, more: MoreRoutes = { _ in [] }
+    ) throws {
+        let metrics = registry.map { CollectorMetrics(factory: $0) } ?? .unwatched
+        self.metrics = metrics
+        let limits = settings.limits
+        let appender = try DurableAppender(
+            log, limits: limits.append, metrics: metrics, logger: logger)
+        self.appender = appender
+        drainSeconds = limits.drainSeconds
+        do {
+            let routes = try more(appender) + Self.routes(settings, appender)
+            self.routes = routes
+            let addresses = AddressLimit(maxCount: limits.maxConnectionsPerAddress)
+            let proxies = TrustedProxies(settings.trustedProxies)
+            let responder = RequestResponder(
+                routes: routes, limits: limits, addresses: addresses, proxies: proxies,
+                metrics: metrics)
+            server = try CollectorServer(
+                at: settings.listen, threads: settings.threads, tls: settings.tls, limits: limits,
+                logger: logger,
+                makeGuard: {
+                    ConnectionGuard(
+                        limits: limits, addresses: addresses, proxies: proxies, metrics: metrics)
+                },
+                respond: { try await responder.respond(to: $0, $1, $2) })
+        } catch {
+            appender.stop()
+            throw error
+        }
+    }
+
+    private static func routes(
+        _ settings: CollectorSettings, _ appender: DurableAppender
+    ) -> [CollectorRoute] {
+        let readers = KeyReaders()
+        let keys = TokenKeys(settings.tokenKeys)
+        let events = EventRoutes(
+            appender: appender, readers: readers,
+            producers: Producers(settings.keys, requiresKeys: settings.requiresKeys),
+            maxBatchBytes: settings.limits.maxBatchBytes)
+        let notices = NoticeRoutes(
+            appender: appender, readers: readers, keys: keys,
+            requiresTokens: settings.requiresNoticeTokens)
+        return PostbackRoutes(appender: appender, readers: readers).routes
+            + StoreNotificationRoutes(appender: appender, readers: readers).routes
+            + events.routes + notices.routes
+            + TokenRoutes(appender: appender, readers: readers, keys: keys).routes
+            + HealthRoutes.routes(appender: appender)
+    }
+
+    /// To be called before the metrics of its registry are printed.
+    public func updateMetrics() {
+        metrics.update(depth: appender.depth)
+    }
+
+    /// Accepts no more, lets requests end, makes durable what waits, and returns when all of it is done.
+    public func stop() {
+        server.stop(drainSeconds: drainSeconds)
+        appender.stop()
+    }
+}

@@ -1,0 +1,29 @@
+/// Bounds that keep one client from taking what is everybody's.
+public struct CollectorLimits: Sendable {
+    /// Bytes of a request's body; longer ones are 413.
+    public var maxBodyBytes = 1 << 20
+    /// Bytes of a batch of events, each of which is bounded as a body is.
+    public var maxBatchBytes = 8 << 20
+    /// Bytes of all headers of a request.
+    public var maxHeaderBytes = 32 << 10
+    /// Bytes of the bodies of all requests that are being received or answered; beyond them 503.
+    public var maxBodyBytesInFlight = 128 << 20
+    /// How long the first request's headers may take, from the connection on, its TLS included.
+    public var headerTimeoutSeconds: Int64 = 10
+    /// How long a body may take, from its request's head on.
+    public var bodyTimeoutSeconds: Int64 = 20
+    /// How long a connection may rest between requests.
+    public var idleTimeoutSeconds: Int64 = 60
+    /// Connections at once; more of them wait to be accepted.
+    public var maxConnections = 4096
+    /// Connections at once from one address, and requests at once from one behind a trusted proxy; more
+    /// of them are 429.
+    public var maxConnectionsPerAddress = 1024
+    /// How long requests may take to end once the collector is asked to stop.
+    public var drainSeconds: Int64 = 10
+    /// What waits for the log.
+    public var append = AppendLimits()
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,51 @@
+import HTTPTypes
+
+/// A request that a route of the collector answers, its body complete.
+public struct CollectorRequest: Sendable {
+    /// The path without its query, and without the slash at its end.
+    public let path: String
+    /// What stands in the path where the route's path has a name in braces; empty when it has none.
+    public let pathArgument: String
+    /// The parameters of the query.
+    public let query: QueryParameters
+    let headers: HTTPFields
+    /// The media type of the body in lower case, without parameters; empty when none is said.
+    public let mediaType: String
+    /// The body as it was received.
+    public let body: [UInt8]
+    /// The address of the client; behind a trusted proxy that which the proxy names.
+    public let clientAddress: String
+    /// When the request's head came, in milliseconds since 1970.
+    public let receivedAtMilliseconds: Int64
+
+    /// Makes a request without headers.
+    public init(
+        path: String, pathArgument: String = "", query: QueryParameters = QueryParameters(),
+        mediaType: String = "", body: [UInt8] = [], clientAddress: String = "",
+        receivedAtMilliseconds: Int64 = 0
+    ) {
+        self.init(
+            path: path, pathArgument: pathArgument, query: query, headers: HTTPFields(),
+            mediaType: mediaType, body: body, clientAddress: clientAddress,
+            receivedAtMilliseconds: receivedAtMilliseconds)
+    }
+
+    init(
+        path: String, pathArgument: String, query: QueryParameters, headers: HTTPFields,
+        mediaType: String, body: [UInt8], clientAddress: String, receivedAtMilliseconds: Int64
+    ) {
+        self.path = path
+        self.pathArgument = pathArgument
+        self.query = query
+        self.headers = headers
+        self.mediaType = mediaType
+        self.body = body
+        self.clientAddress = clientAddress
+        self.receivedAtMilliseconds = receivedAtMilliseconds
+    }
+
+    /// The value of a header, by its name in lower case; nil when it is absent.
+    public func header(_ name: String) -> String? {
+        HTTPField.Name(name).flatMap { headers[$0] }
+    }
+}

@@ -1,0 +1,35 @@
+/// One thing that the collector answers.
+public struct CollectorRoute: Sendable {
+    /// How it is asked.
+    public enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+    }
+
+    /// How it is asked.
+    public let method: Method
+    /// The path, without a slash at its end, which requests may have. Its last part may be a name in
+    /// braces, which stands for one part of any text: `/v1/events/{topic}`.
+    public let path: String
+    /// The media types that a body may have, in lower case; a body without one is of the first. Empty for
+    /// a route that takes no body.
+    public let mediaTypes: [String]
+    /// Bytes that a body may have; nil: as many as `CollectorLimits.maxBodyBytes` says.
+    public let maxBodyBytes: Int?
+    /// Answers a request. It may wait, but must not block its thread for longer than a request takes to
+    /// be read: what blocks belongs on a thread of its own.
+    public let answer: @Sendable (CollectorRequest) async -> CollectorResponse
+
+    /// Describes a route.
+    public init(
+        _ method: Method, _ path: String, mediaTypes: [String] = [],
+        maxBodyBytes: Int? = nil,
+        answer: @escaping @Sendable (CollectorRequest) async -> CollectorResponse
+    ) {
+        self.method = method
+        self.path = path
+        self.mediaTypes = mediaTypes
+        self.maxBodyBytes = maxBodyBytes
+        self.answer = answer
+    }
+}

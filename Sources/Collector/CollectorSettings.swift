@@ -1,0 +1,88 @@
+import Foundation
+public import HummingbirdTLS
+import Monitoring
+import Pipelines
+
+/// What the collector takes, and from whom.
+public struct CollectorSettings: Sendable {
+    /// Where to listen.
+    public var listen: ListenAddress
+    /// Threads that serve; one to append is beside them.
+    public var threads = max(
+        1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
+    /// Certificate and key; nil to serve without TLS.
+    public var tls: TLSConfiguration?
+    /// Bounds.
+    public var limits = CollectorLimits()
+    /// Whose word is taken for the address of a client.
+    public var trustedProxies: [AddressRange] = []
+
+    /// Whether events are taken from those only who have a key.
+    public var requiresKeys = true
+    /// The keys of producers.
+    public var keys: [CollectorPipeline.ProducerKey] = []
+    /// The keys of tokens; the first one signs.
+    public var tokenKeys: [CollectorPipeline.TokenKey] = []
+    /// Whether win, billing and loss notices need a token.
+    public var requiresNoticeTokens = false
+
+    /// The defaults, at an address.
+    public init(listen: ListenAddress) {
+        self.listen = listen
+    }
+}
+
+extension CollectorSettings {
+    /// What configuration says.
+    ///
+    /// Throws `CollectorError.badCertificate`.
+    public init(
+        _ pipeline: CollectorPipeline, listen: ListenAddress
+    ) throws(CollectorError) {
+        self.init(listen: listen)
+        if let threads = pipeline.threads { self.threads = threads }
+        tls = try pipeline.tls.map { files throws(CollectorError) in try Self.tls(files) }
+        trustedProxies = pipeline.trustedProxies
+        limits.maxBodyBytes = pipeline.maxBodyBytes
+        limits.maxBatchBytes = pipeline.maxBatchBytes
+        limits.maxHeaderBytes = pipeline.maxHeaderBytes
+        limits.maxBodyBytesInFlight = pipeline.maxBodyMemoryBytes
+        limits.headerTimeoutSeconds = pipeline.headerTimeoutSeconds
+        limits.bodyTimeoutSeconds = pipeline.bodyTimeoutSeconds
+        limits.idleTimeoutSeconds = pipeline.idleTimeoutSeconds
+        limits.maxConnections = pipeline.maxConnections
+        limits.maxConnectionsPerAddress = pipeline.maxConnectionsPerAddress
+        limits.drainSeconds = pipeline.drainSeconds
+        limits.append.deadlineSeconds = Double(pipeline.logTimeoutSeconds)
+        limits.append.maxQueuedRecords = pipeline.maxQueuedRecords
+        limits.append.maxQueuedBytes = pipeline.maxQueuedBytes
+        requiresKeys = pipeline.requiresKeys
+        keys = pipeline.keys
+        tokenKeys = pipeline.tokenKeys
+        requiresNoticeTokens = pipeline.requiresNoticeTokens
+    }
+
+    private static func tls(
+        _ files: CollectorPipeline.TLSFiles
+    ) throws(CollectorError) -> TLSConfiguration {
+        let chain: [NIOSSLCertificate]
+        do {
+            chain = try NIOSSLCertificate.fromPEMFile(files.certificate.text)
+        } catch {
+            throw .badCertificate(file: files.certificate.text, detail: "\(error)")
+        }
+        guard !chain.isEmpty else {
+            throw .badCertificate(file: files.certificate.text, detail: "it holds no certificate")
+        }
+        do {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(
+                    try NIOSSLPrivateKey(file: files.key.text, format: .pem)))
+            configuration.minimumTLSVersion = .tlsv12
+            return configuration
+        } catch {
+            throw .badCertificate(file: files.key.text, detail: "\(error)")
+        }
+    }
+}

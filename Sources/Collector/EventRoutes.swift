@@ -1,0 +1,160 @@
+import EventLog
+import Streams
+
+/// Events of producers who have a key: one, or a batch of them in lines (NDJSON).
+struct EventRoutes: Sendable {
+    /// What became of one line of a batch.
+    fileprivate enum Line {
+        case taken(Range<Int>)
+        case refused(Rejection)
+    }
+
+    private static let batchType = "application/x-ndjson"
+    /// A batch may have so many lines.
+    private static let maxLines = 10_000
+
+    let appender: DurableAppender
+    let readers: KeyReaders
+    let producers: Producers
+    let maxBatchBytes: Int
+
+    var routes: [CollectorRoute] {
+        [
+            CollectorRoute(
+                .post, "/v1/events/{topic}", mediaTypes: ["application/json", Self.batchType],
+                maxBodyBytes: maxBatchBytes, answer: answer)
+        ]
+    }
+
+    @Sendable private func answer(_ request: CollectorRequest) async -> CollectorResponse {
+        guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
+            let known = ProducerTopic.allCases.map(\.rawValue).joined(separator: ", ")
+            return .refusal(404, "unknown_topic", "events are taken for \(known)")
+        }
+        if let refusal = producers.refusal(of: request, topic: topic) { return refusal }
+        let type =
+            request.header("ce-type") ?? request.header("ce_type") ?? request.query["ce_type"]
+            ?? request.query["type"] ?? topic.defaultType
+        return request.mediaType == Self.batchType
+            ? await batch(request, topic, type) : await one(request, topic, type)
+    }
+
+    private func one(
+        _ request: CollectorRequest, _ topic: ProducerTopic, _ type: String
+    ) async -> CollectorResponse {
+        do {
+            let records = try records(request.body[...], request, topic, type)
+            let positions = try await appender.append(records)
+            var json = JSONText()
+            json.object { json in
+                json.name("records")
+                json.array { json in for position in positions { json.position(position) } }
+            }
+            return .json(200, json)
+        } catch let error as Rejection {
+            return .refusal(error)
+        } catch let error as AppendRefusal {
+            return .refusal(error)
+        } catch {
+            return .refusal(500, "unexpected", "\(error)")
+        }
+    }
+
+    /// The records of an event's bytes.
+    private func records(
+        _ bytes: ArraySlice<UInt8>, _ request: CollectorRequest, _ topic: ProducerTopic,
+        _ type: String
+    ) throws(Rejection) -> [OutgoingRecord] {
+        let value = Array(bytes)
+        let events = try readers.read { reader throws(Rejection) in
+            try reader.events(value, topic: topic, type: type)
+        }
+        return events.map { event in
+            OutgoingRecord(
+                topic: topic.rawValue, key: event.key,
+                headers: CloudEvent(type: type, request: request).headers(),
+                value: event.value ?? value)
+        }
+    }
+}
+
+// MARK: Batches
+
+extension EventRoutes {
+    private func batch(
+        _ request: CollectorRequest, _ topic: ProducerTopic, _ type: String
+    ) async -> CollectorResponse {
+        var all: [OutgoingRecord] = []
+        var lines: [Line] = []
+        for line in request.body.split(
+            separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        where line.contains(where: { $0 > 0x20 }) {
+            guard lines.count < Self.maxLines else {
+                return .refusal(413, "too_large", "a batch may have \(Self.maxLines) lines")
+            }
+            do throws(Rejection) {
+                let records = try records(line, request, topic, type)
+                lines.append(.taken(all.count..<all.count + records.count))
+                all += records
+            } catch {
+                lines.append(.refused(error))
+            }
+        }
+        guard !lines.isEmpty else {
+            return .refusal(400, "malformed_json", "the batch has no line")
+        }
+        do throws(AppendRefusal) {
+            return Self.answer(lines, try await appender.append(all))
+        } catch {
+            return .refusal(error)
+        }
+    }
+
+    /// 200 when all lines were taken, 207 when some, 400 when none.
+    private static func answer(
+        _ lines: [Line], _ positions: [RecordPosition]
+    ) -> CollectorResponse {
+        let takenCount = lines.count { if case .taken = $0 { true } else { false } }
+        var json = JSONText()
+        json.object { json in
+            json.name("accepted")
+            json.raw(takenCount)
+            json.name("refused")
+            json.raw(lines.count - takenCount)
+            json.name("lines")
+            json.array { json in
+                for line in lines { json.line(line, positions) }
+            }
+        }
+        let status = takenCount == lines.count ? 200 : takenCount > 0 ? 207 : 400
+        return .json(status, json)
+    }
+}
+
+extension JSONText {
+    /// Where a record lies.
+    fileprivate mutating func position(_ position: RecordPosition) {
+        object { json in
+            json.name("partition")
+            json.raw(position.partition)
+            json.name("offset")
+            json.raw(position.offset)
+        }
+    }
+
+    /// What became of a line.
+    fileprivate mutating func line(_ line: EventRoutes.Line, _ positions: [RecordPosition]) {
+        object { json in
+            switch line {
+            case .taken(let range):
+                json.name("records")
+                json.array { json in for place in range { json.position(positions[place]) } }
+            case .refused(let rejection):
+                json.name("error")
+                json.string(rejection.reason.name)
+                json.name("detail")
+                json.string(rejection.detail)
+            }
+        }
+    }
+}

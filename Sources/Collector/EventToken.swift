@@ -1,0 +1,121 @@
+import Foundation
+import JSONReader
+import Streams
+
+/// What a signed token says: the event that its holder may report, and until when.
+public struct EventToken: Equatable, Sendable {
+    /// What it is for.
+    public var use: TokenUse
+    /// The type of the event.
+    public var type: String
+    /// The event, a JSON object, as it is appended but for the members that are left open.
+    public var event: String
+    /// The members that the query may say.
+    public var openMembers: [String]
+    /// Where a click goes to; empty for other uses.
+    public var target: String
+    /// Seconds since 1970 from which on it is of no use.
+    public var expiresAtSeconds: Int64
+
+    /// Takes what a token is to say. Throws what is wrong with it.
+    public init(
+        use: TokenUse, type: String, event: String, openMembers: [String], target: String,
+        expiresAtSeconds: Int64
+    ) throws(TokenFault) {
+        guard use.types.contains(type) else {
+            throw .bad("type '\(type)' is none of \(use.types.joined(separator: ", "))")
+        }
+        if let unknown = openMembers.first(where: { !use.openMembers.contains($0) }) {
+            let known = use.openMembers.joined(separator: ", ")
+            throw .bad("'\(unknown)' cannot be left open: of this use \(known) can")
+        }
+        if use == .click {
+            guard Self.isTarget(target) else {
+                throw .bad("the target is no address: write it as https://example.com/landing")
+            }
+        } else if !target.isEmpty {
+            throw .bad("only a click has a target")
+        }
+        self.use = use
+        self.type = type
+        self.event = event
+        self.openMembers = openMembers
+        self.target = target
+        self.expiresAtSeconds = expiresAtSeconds
+    }
+
+    /// Whether a text may stand in the header `Location`: an address of the web, in visible ASCII.
+    private static func isTarget(_ text: String) -> Bool {
+        let rest = ["https://", "http://"].first { text.hasPrefix($0) }.map {
+            text.dropFirst($0.count)
+        }
+        guard let rest, let first = rest.first, !"/?#:@\\".contains(first) else { return false }
+        let host = rest.prefix { !"/?#".contains($0) }
+        // A name and a password before the host make it look like another one.
+        return text.utf8.count <= 4096 && !host.contains { "@\\".contains($0) }
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}
+
+/// What is wrong with a token.
+public enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
+    /// It is not as tokens are, or nobody who may has signed it for this use.
+    case forged
+    /// Its time is over.
+    case expired
+    /// What it is to say is not allowed.
+    case bad(String)
+
+    /// One line.
+    public var description: String {
+        switch self {
+        case .forged: "the token is not signed with a known key for this use"
+        case .expired: "the token has expired"
+        case .bad(let words): words
+        }
+    }
+}
+
+// MARK: JSON
+
+extension EventToken {
+    /// The token's text, which is signed.
+    var payload: String {
+        var json = JSONText()
+        json.object { json in
+            json.name("x")
+            json.raw(expiresAtSeconds)
+            json.name("t")
+            json.string(type)
+            if !openMembers.isEmpty {
+                json.name("o")
+                json.array { json in for name in openMembers { json.string(name) } }
+            }
+            if !target.isEmpty {
+                json.name("u")
+                json.string(target)
+            }
+            json.name("e")
+            json.raw(event)
+        }
+        return json.text
+    }
+
+    /// Reads the text of a token that was signed for a use.
+    init(_ payload: JSONValue, use: TokenUse) throws(TokenFault) {
+        guard case .exact(let expiry)? = payload.member("x")?.number?.asInteger,
+            let type = payload.member("t")?.text, let event = payload.member("e"), event.isObject
+        else { throw .forged }
+        var json = JSONText()
+        json.value(event)
+        try self.init(
+            use: use, type: type, event: json.text,
+            openMembers: payload.member("o")?.elements.compactMap(\.text) ?? [],
+            target: payload.member("u")?.text ?? "", expiresAtSeconds: expiry)
+    }
+}
+
+extension JSONValue {
+    /// A text; nil for other kinds.
+    var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import Synchronization
+
+/// Answers requests by the routes, after everything that holds for all of them.
+final class RequestResponder: Sendable {
+    private let table: RouteTable
+    private let limits: CollectorLimits
+    private let addresses: AddressLimit
+    private let proxies: TrustedProxies
+    private let metrics: CollectorMetrics
+    private let bodyTotal = BodyTotal()
+
+    init(
+        routes: [CollectorRoute], limits: CollectorLimits, addresses: AddressLimit,
+        proxies: TrustedProxies, metrics: CollectorMetrics
+    ) {
+        table = RouteTable(routes)
+        self.limits = limits
+        self.addresses = addresses
+        self.proxies = proxies
+        self.metrics = metrics
+    }
+
+    /// Answers a request. Throws when its body does not arrive.
+    func respond(
+        to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
+    ) async throws {
+        let begun = ContinuousClock.now
+        let (route, response) = try await response(to: request, channel)
+        metrics.count(
+            route: route, status: response.status, took: begun.duration(to: .now))
+        var fields = HTTPFields()
+        fields[.date] = Self.date
+        fields[.contentLength] = "\(response.body.count)"
+        if !response.contentType.isEmpty { fields[.contentType] = response.contentType }
+        for (name, value) in response.headers {
+            if let name = HTTPField.Name(name) { fields[name] = value }
+        }
+        try await writer.write(
+            response: HTTPResponse(
+                status: HTTPResponse.Status(code: response.status), headerFields: fields),
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: response.body)))
+    }
+
+    private func response(
+        to request: Request, _ channel: any Channel
+    ) async throws -> (route: String, CollectorResponse) {
+        let target = request.head.path ?? ""
+        let path = target.prefix { $0 != "?" }
+        switch table.find(request.method.rawValue, path) {
+        case .none: return ("unknown", .refusal(404, "not_found", "there is nothing at this path"))
+        case .otherMethod(let allowed):
+            var response = CollectorResponse.refusal(
+                405, "method_not_allowed", "this path is asked in another way")
+            let names = allowed.map(\.rawValue).joined(separator: ", ")
+            response.headers.append(("Allow", names))
+            return ("unknown", response)
+        case .route(let route, let argument):
+            let query = target.utf8.count > path.utf8.count ? target.dropFirst(path.count + 1) : ""
+            return (
+                route.path,
+                try await answer(request, by: route, argument, path: path, query: query, channel)
+            )
+        }
+    }
+
+    private func answer(
+        _ request: Request, by route: CollectorRoute, _ argument: String, path: Substring,
+        query: Substring, _ channel: any Channel
+    ) async throws -> CollectorResponse {
+        guard let query = QueryParameters(query) else {
+            return .refusal(400, "malformed_query", "the query is not percent-encoded UTF-8")
+        }
+        let mediaType = Self.mediaType(request.headers[.contentType])
+        if let refusal = refusal(of: request, mediaType, by: route) { return refusal }
+        let peer = channel.remoteAddress?.ipAddress ?? ""
+        let client = proxies.client(
+            of: peer, forwardedFor: Self.forwardedFor.flatMap { request.headers[$0] })
+        // A connection of its own is counted as such.
+        let isCounted = client != peer
+        defer { if isCounted { addresses.leave(client) } }
+        if isCounted, !addresses.enter(client) {
+            return .refusal(
+                429, "too_many_requests", "too many requests at once from your address",
+                retryAfterSeconds: 1)
+        }
+        var body = BodyBytes(
+            counted: bodyTotal, maxCount: route.maxBodyBytes ?? limits.maxBodyBytes,
+            maxTotal: limits.maxBodyBytesInFlight)
+        if !route.mediaTypes.isEmpty {
+            for try await part in request.body {
+                if let refusal = body.append(part) { return refusal }
+            }
+        }
+        return await route.answer(
+            CollectorRequest(
+                path: path.hasSuffix("/") ? String(path.dropLast()) : String(path),
+                pathArgument: argument, query: query, headers: request.headers,
+                mediaType: mediaType.isEmpty ? route.mediaTypes.first ?? "" : mediaType,
+                body: body.bytes, clientAddress: client,
+                receivedAtMilliseconds: Self.nowMilliseconds))
+    }
+
+    /// What a request is refused for before its body is read.
+    private func refusal(
+        of request: Request, _ mediaType: String, by route: CollectorRoute
+    ) -> CollectorResponse? {
+        guard !route.mediaTypes.isEmpty else { return nil }
+        if let encoding = request.headers[.contentEncoding], encoding.lowercased() != "identity" {
+            return .refusal(415, "content_encoding", "send the body without content-encoding")
+        }
+        if !mediaType.isEmpty, !route.mediaTypes.contains(mediaType) {
+            let known = route.mediaTypes.joined(separator: " or ")
+            return .refusal(415, "content_type", "send the body as \(known)")
+        }
+        let maxBytes = route.maxBodyBytes ?? limits.maxBodyBytes
+        if let declared = request.head.declaredBodyBytes, declared > maxBytes {
+            return BodyBytes.tooLarge(maxBytes)
+        }
+        return nil
+    }
+}
+
+// MARK: Headers
+
+extension RequestResponder {
+    private static let forwardedFor = HTTPField.Name("X-Forwarded-For")
+
+    /// The media type of a content type, without its parameters.
+    private static func mediaType(_ contentType: String?) -> String {
+        guard let contentType else { return "" }
+        return contentType.prefix { $0 != ";" }.trimmed.lowercased()
+    }
+
+    private static var nowMilliseconds: Int64 {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    }
+
+    /// The second, and how HTTP writes it.
+    private static let lastDate = Mutex<(second: Int, text: String)>((-1, ""))
+
+    /// Now, as HTTP has it.
+    private static var date: String {
+        var now = time(nil)
+        return lastDate.withLock { last in
+            guard last.second != now else { return last.text }
+            var parts = tm()
+            gmtime_r(&now, &parts)
+            let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+                let count = strftime(
+                    text.baseAddress, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+                return String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+            }
+            last = (now, text)
+            return text
+        }
+    }
+}

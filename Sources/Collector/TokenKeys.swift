@@ -1,0 +1,72 @@
+import Crypto
+import Foundation
+import JSONReader
+import Pipelines
+
+/// Signs and reads tokens: `key id.payload.signature`, payload and signature in base64url. The signature is
+/// HMAC-SHA-256 over the use, the key's id and the payload as it stands there.
+public struct TokenKeys: Sendable {
+    /// Longer tokens are not read.
+    public static let maxBytes = 8 << 10
+
+    private let keys: [(id: String, key: SymmetricKey)]
+
+    /// Keys, of which the first one signs.
+    public init(_ keys: [CollectorPipeline.TokenKey]) {
+        self.keys = keys.map { ($0.id, SymmetricKey(data: $0.secret)) }
+    }
+
+    /// True when there is none.
+    public var isEmpty: Bool { keys.isEmpty }
+
+    /// The token's text; nil when there is no key to sign with.
+    public func sign(_ token: EventToken) -> String? {
+        guard let (id, key) = keys.first else { return nil }
+        let payload = Self.base64(Array(token.payload.utf8))
+        let signature = HMAC<SHA256>.authenticationCode(
+            for: Self.signed(token.use, id, payload), using: key)
+        return "\(id).\(payload).\(Self.base64(Array(signature)))"
+    }
+
+    /// Reads a token that is for a use; expired ones too.
+    public func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard text.utf8.count <= Self.maxBytes, parts.count == 3,
+            let key = keys.first(where: { $0.id == parts[0] })?.key,
+            let signature = Self.bytes(parts[2]),
+            // Compares in constant time.
+            HMAC<SHA256>.isValidAuthenticationCode(
+                signature, authenticating: Self.signed(use, parts[0], parts[1]), using: key),
+            let payload = Self.bytes(parts[1]), let parser = JSONParser(),
+            let value = payload.withUnsafeBytes({ try? parser.parse($0) })
+        else { throw .forged }
+        return try EventToken(value, use: use)
+    }
+
+    /// Reads a token that is for a use, at an instant at which it holds.
+    public func read(
+        _ text: String, for use: TokenUse, atMilliseconds now: Int64
+    ) throws(TokenFault) -> EventToken {
+        let token = try read(text, for: use)
+        guard now / 1000 < token.expiresAtSeconds else { throw .expired }
+        return token
+    }
+
+    private static func signed(_ use: TokenUse, _ id: String, _ payload: String) -> Data {
+        Data("weir token 1\n\(use.rawValue)\n\(id)\n\(payload)".utf8)
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+    }
+
+    /// Undoes base64url without padding; one text only stands for some bytes.
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        let standard = text.replacing("-", with: "+").replacing("_", with: "/") + padding
+        guard let bytes = Data(base64Encoded: standard).map({ Array($0) }), base64(bytes) == text
+        else { return nil }
+        return bytes
+    }
+}

@@ -1,0 +1,113 @@
+import EventLog
+import JSONReader
+import Streams
+
+/// `GET /i`, an image of one point, and `GET /c`, a redirect: what they report, and where the redirect goes
+/// to, stands in the token and nowhere else.
+struct TokenRoutes: Sendable {
+    /// A transparent GIF of one point.
+    private static let image: [UInt8] = [
+        0x47, 0x49, 0x46, 0x38, 0x39, 0x61, 1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF,
+        0x21, 0xF9, 4, 1, 0, 0, 0, 0, 0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B,
+    ]
+    private static let headers: [(name: String, value: String)] = [
+        ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"),
+    ]
+
+    let appender: DurableAppender
+    let readers: KeyReaders
+    let keys: TokenKeys
+
+    var routes: [CollectorRoute] {
+        [
+            CollectorRoute(.get, "/i") { request in
+                await answer(request, .impression) { _ in
+                    CollectorResponse(
+                        status: 200, contentType: "image/gif", body: Self.image,
+                        headers: Self.headers)
+                }
+            },
+            CollectorRoute(.get, "/c") { request in
+                await answer(request, .click) { token in
+                    CollectorResponse(
+                        status: 302, headers: Self.headers + [("Location", token.target)])
+                }
+            },
+        ]
+    }
+
+    private func answer(
+        _ request: CollectorRequest, _ use: TokenUse,
+        _ response: (EventToken) -> CollectorResponse
+    ) async -> CollectorResponse {
+        let token: EventToken
+        do throws(TokenFault) {
+            token = try keys.read(
+                request.query["t"] ?? "", for: use, atMilliseconds: request.receivedAtMilliseconds)
+        } catch {
+            return .refusal(error)
+        }
+        do throws(Rejection) {
+            let value = try readers.read { reader throws(Rejection) in
+                try reader.read(Array(token.event.utf8)) { event throws(Rejection) in
+                    try Self.value(event, token, request)
+                }
+            }
+            let events = try readers.read { reader throws(Rejection) in
+                try reader.events(value, topic: use.topic, type: token.type)
+            }
+            let records = events.map { event in
+                OutgoingRecord(
+                    topic: use.topic.rawValue, key: event.key,
+                    headers: CloudEvent(type: token.type, request: request).headers(),
+                    value: event.value ?? value)
+            }
+            return await appender.answer(records, response(token))
+        } catch {
+            return .refusal(error)
+        }
+    }
+
+    /// The event of a token, with what the query may say of it, and when a click came.
+    private static func value(
+        _ event: JSONValue, _ token: EventToken, _ request: CollectorRequest
+    ) throws(Rejection) -> [UInt8] {
+        var said: [(name: String, value: String, isNumber: Bool)] = []
+        for name in token.openMembers {
+            guard let value = request.query[name], !value.isEmpty else { continue }
+            let isNumber = name.hasSuffix("_ms")
+            guard !isNumber || Int64(value) != nil else {
+                throw Rejection(.wrongType, "\(name) is not a whole number")
+            }
+            said.append((name, isNumber ? "\(Int64(value) ?? 0)" : value, isNumber))
+        }
+        if token.use == .click {
+            said.append(("clicked_at_ms", "\(request.receivedAtMilliseconds)", true))
+        }
+        var json = JSONText()
+        json.object { json in
+            event.forEachMember { name, member in
+                let name = String(decoding: name, as: UTF8.self)
+                guard !said.contains(where: { $0.name == name }) else { return }
+                json.name(name)
+                json.value(member)
+            }
+            for (name, value, isNumber) in said {
+                json.name(name)
+                if isNumber { json.raw(value) } else { json.string(value) }
+            }
+        }
+        return Array(json.text.utf8)
+    }
+}
+
+extension CollectorResponse {
+    /// The answer to a token that is of no use: 403.
+    static func refusal(_ fault: TokenFault) -> CollectorResponse {
+        switch fault {
+        case .forged: .refusal(403, "bad_token", fault.description)
+        case .expired: .refusal(403, "expired_token", fault.description)
+        case .bad: .refusal(403, "bad_token", fault.description)
+        }
+    }
+}

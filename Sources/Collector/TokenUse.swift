@@ -1,0 +1,38 @@
+import Streams
+
+/// What a token is for. One that is for something else is none.
+public enum TokenUse: String, CaseIterable, Sendable {
+    /// `GET /i`: something was shown.
+    case impression = "i"
+    /// `GET /c`: something was clicked.
+    case click = "c"
+    /// `GET /v1/notices/...`: a bid won, lost or is to be paid.
+    case notice = "n"
+
+    /// The topic that its events go to.
+    public var topic: ProducerTopic {
+        switch self {
+        case .impression: .impressions
+        case .click: .overlayClicks
+        case .notice: .bids
+        }
+    }
+
+    /// The types of event that a token of this use may carry; the first one is meant when none is said.
+    public var types: [String] {
+        switch self {
+        case .impression: ["skoverlay.presented", "skadn.impression"]
+        case .click: ["skoverlay.click"]
+        case .notice: ["openrtb.win", "openrtb.loss", "openrtb.billing"]
+        }
+    }
+
+    /// The members that a token may leave to the query.
+    public var openMembers: [String] {
+        switch self {
+        case .impression: ["zone_id", "sdk_version", "os_version"]
+        case .click: ["click_id", "presented_at_ms", "zone_id", "sdk_version", "initiated_by"]
+        case .notice: []
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import ConversionModels
+import Crypto
+
+/// Says what an install is to tell Apple's framework next: a pure function of the request, of what is
+/// known of the install, of the model and of the instant.
+public struct ConversionEngine {
+    let request: ConversionRequest
+    let state: InstallState?
+    let model: ConversionModel?
+    /// Never before the instant of an earlier answer, so that no window opens again.
+    let now: Int64
+
+    /// How long the same words of a client that gives no `update_id` are one update.
+    static let repeatMilliseconds: Int64 = 120_000
+
+    /// The answer to a request, and the event that says so. Nothing is lowered, and nothing is told
+    /// once the last window has ended.
+    ///
+    /// - Parameters:
+    ///   - state: what is known of the install; nil for nothing.
+    ///   - model: the model of its app; nil when it has none.
+    ///   - nowMilliseconds: the instant of the answer.
+    public static func answer(
+        _ request: ConversionRequest, state: InstallState?, model: ConversionModel?,
+        nowMilliseconds: Int64
+    ) -> (answer: ConversionAnswer, update: ConversionUpdate) {
+        let now = max(nowMilliseconds, state?.receivedAtMilliseconds ?? .min)
+        return ConversionEngine(request: request, state: state, model: model, now: now).answer()
+    }
+
+    private func answer() -> (answer: ConversionAnswer, update: ConversionUpdate) {
+        var update = activity()
+        guard update.outcome != .stale else {
+            return (ConversionAnswer(reason: Telling.words(update)), update)
+        }
+        let after = InstallState.after(update, state)
+        let telling = Telling(
+            request: request, before: update.startsInstall ? nil : state, after: after,
+            model: model,
+            now: now)
+        let answer = telling.tell(&update)
+        return (answer, update)
+    }
+
+    /// What the request says, before anything is told.
+    private func activity() -> ConversionUpdate {
+        let first = request.firstCallMilliseconds.map { min($0, now) }
+        let startsInstall = startsInstall(firstCall: first)
+        let known = startsInstall ? nil : state
+        let firstCall = min(known?.firstCallMilliseconds ?? .max, first ?? now)
+        let lastCall = lastCall(known, firstCall: firstCall)
+        let windowing: ConversionWindows =
+            request.hasThreeWindows ? .three : known?.windowing ?? .single
+        let isStale = !startsInstall && isStale(firstCall: first)
+        let repeated = repeated()
+        let index =
+            isStale
+            ? nil
+            : windowing.index(
+                at: now, firstCall: firstCall, lastCall: timerStart(known, lastCall: lastCall))
+        return ConversionUpdate(
+            id: repeated?.id ?? newID, content: content, installID: request.installID,
+            appID: request.appID, request: request.kind, framework: request.framework,
+            bundleID: request.bundleID, appVersion: request.appVersion, event: request.event,
+            isCounted: index != nil && repeated == nil && countsActivity,
+            receivedAtMilliseconds: now,
+            firstCallMilliseconds: isStale ? known?.firstCallMilliseconds ?? now : firstCall,
+            lastCallMilliseconds: lastCall, startsInstall: startsInstall,
+            totalRevenueMicros: request.totalRevenueMicros, uncountedCurrencies: [],
+            windowing: windowing, sequenceIndex: index, model: nil,
+            outcome: isStale ? .stale : .unchanged, fine: nil, coarse: nil, locksWindow: false,
+            reportedLocks: request.locks.indices.filter { request.locks[$0] },
+            error: request.error == 0 ? nil : request.error)
+    }
+}
+
+extension ConversionEngine {
+    /// A first call behind the end of what is known is that of another install under the same id.
+    private func startsInstall(firstCall: Int64?) -> Bool {
+        guard let state else { return true }
+        return firstCall.map { $0 >= state.endMilliseconds } ?? false
+    }
+
+    private func isStale(firstCall: Int64?) -> Bool {
+        guard let follows = state?.followsMilliseconds, let firstCall else { return false }
+        return firstCall < follows
+    }
+
+    /// The latest call that is known. One that comes a day or more after all others that are known came
+    /// when the timer had ended, and does not start it again.
+    private func lastCall(_ known: InstallState?, firstCall: Int64) -> Int64? {
+        guard let reported = request.lastCallMilliseconds.map({ min($0, now) }) else {
+            return known?.lastCallMilliseconds
+        }
+        guard let known else { return reported }
+        let end = known.lastKnownCallMilliseconds + ConversionWindows.timerMilliseconds
+        guard reported < end else { return known.lastCallMilliseconds }
+        return max(reported, known.lastCallMilliseconds ?? reported)
+    }
+
+    /// When the timer was last started: where clients do not say so, when they were last told to.
+    private func timerStart(_ known: InstallState?, lastCall: Int64?) -> Int64? {
+        guard request.lastCallMilliseconds == nil else { return lastCall }
+        return [lastCall, known?.toldAtMilliseconds].compactMap { $0 }.max()
+    }
+
+    /// Where devices ask themselves, what their servers send is the same activity once more.
+    private var countsActivity: Bool {
+        request.kind == .conversionValue || state?.asksItself != true
+    }
+
+    private func repeated() -> InstallState.RecentUpdate? {
+        guard let known = state?.recentUpdates.last(where: { $0.content == content }) else {
+            return nil
+        }
+        let isRecent = now - known.atMilliseconds < Self.repeatMilliseconds
+        return request.updateID != nil || isRecent ? known : nil
+    }
+
+    /// What a repeated request has in common with the first.
+    private var content: String {
+        if let id = request.updateID { return "id:\(id)" }
+        var parts = [
+            request.kind.rawValue, request.event, request.fine.map(String.init) ?? "",
+            "\(request.firstCallMilliseconds ?? 0)", "\(request.lastCallMilliseconds ?? 0)",
+        ]
+        parts += request.coarse.map { $0?.rawValue ?? "" } + request.locks.map { $0 ? "1" : "0" }
+        for (currency, micros) in request.totalRevenueMicros.sorted(by: { $0.key < $1.key }) {
+            parts += [currency, "\(micros)"]
+        }
+        return Self.hash(parts)
+    }
+
+    private var newID: String {
+        request.updateID ?? Self.hash([content, "\(now)"])
+    }
+
+    /// The first 32 hex digits of SHA-256 over the parts, each behind its length.
+    private static func hash(_ parts: [String]) -> String {
+        var hash = SHA256()
+        for part in parts { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }
+        let digits = Array("0123456789abcdef".utf8)
+        let text = hash.finalize().prefix(16).flatMap {
+            [digits[Int($0 >> 4)], digits[Int($0 & 15)]]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

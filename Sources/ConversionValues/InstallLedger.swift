@@ -1,0 +1,185 @@
+import EventLog
+
+/// Answers requests one after the other, and keeps what is known of installs in step with the log: an
+/// answer is given only when its event is durable there. Used by one thread.
+final class InstallLedger {
+    static let topic = "conversion-updates"
+
+    private let log: any LogBackend
+    private let reader: any LogReader
+    private let store: InstallStore
+    private let models: ConversionApps
+    private let batch = RecordBatch()
+    private var writer: (any LogWriter)?
+    private var nextOffsets: [Int32: Int64]
+    /// Something may be in the log that is not in the store.
+    private var isBehind = true
+    private var followedAt = ContinuousClock.now
+
+    /// How often what other collectors append is looked for.
+    private static let followInterval = Duration.seconds(1)
+    /// How long a log may take to give what it has.
+    private static let followLimit = Duration.seconds(60)
+    private static let batchRecords = 1000
+    private static let batchBytes = 8 << 20
+
+    /// Opens the file of states, and reads on in the log from where it ends.
+    init(
+        log: any LogBackend, storePath: String, models: ConversionApps
+    ) throws(ConversionServiceError) {
+        self.log = log
+        self.models = models
+        let topic: (identity: String, partitionCount: Int32)
+        do throws(LogError) {
+            reader = try log.reader(topic: Self.topic)
+            topic = (try reader.identity(), try reader.partitionCount())
+            try reader.subscribe(.all)
+        } catch {
+            throw .log(error)
+        }
+        store = try InstallStore(
+            path: storePath, topic: Self.topic, logIdentity: topic.identity,
+            partitionCount: topic.partitionCount)
+        nextOffsets = try store.nextOffsets()
+        try follow()
+    }
+
+    /// Answers requests in their order. Their events are one append to the log.
+    func answer(
+        _ requests: [(request: ConversionRequest, nowMilliseconds: Int64)]
+    ) throws(ConversionServiceError) -> [ConversionAnswer] {
+        if isBehind || followedAt.duration(to: .now) > Self.followInterval { try follow() }
+        var states: [InstallKey: InstallState] = [:]
+        var answers: [ConversionAnswer] = []
+        var records: [OutgoingRecord] = []
+        for (request, now) in requests {
+            let key = InstallKey(appID: request.appID, installID: request.installID)
+            let state = if let known = states[key] { known } else { try store.state(of: key) }
+            let (answer, update) = ConversionEngine.answer(
+                request, state: state, model: models.model(of: request.appID),
+                nowMilliseconds: now)
+            states[key] = InstallState.after(update, state)
+            answers.append(answer)
+            do {
+                records.append(try update.record(topic: Self.topic))
+            } catch {
+                throw .unwritable(detail: "\(error)")
+            }
+        }
+        try keep(states, append(records))
+        return answers
+    }
+
+    /// Ends reading.
+    func close() {
+        reader.close()
+    }
+
+    private func append(
+        _ records: [OutgoingRecord]
+    ) throws(ConversionServiceError) -> [RecordPosition] {
+        do throws(LogError) {
+            if writer == nil { writer = try log.writer() }
+            return try writer?.append(records) ?? []
+        } catch {
+            // Some of them may be in the log all the same.
+            writer = nil
+            isBehind = true
+            throw .log(error)
+        }
+    }
+
+    /// Stores the states when nobody else's records lie between these; else reads all of them again in
+    /// the log's order, which is the one that counts.
+    private func keep(
+        _ states: [InstallKey: InstallState], _ positions: [RecordPosition]
+    ) throws(ConversionServiceError) {
+        var next = nextOffsets
+        let ordered = positions.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+        for position in ordered {
+            guard position.offset == next[position.partition] else {
+                isBehind = true
+                return try follow()
+            }
+            next[position.partition] = position.offset + 1
+        }
+        isBehind = true
+        try store.store(states, nextOffsets: next)
+        nextOffsets = next
+        isBehind = false
+    }
+}
+
+extension InstallLedger {
+    /// Reads what the log has and the store lacks.
+    private func follow() throws(ConversionServiceError) {
+        do {
+            try readOn()
+        } catch let error as ConversionServiceError {
+            throw error
+        } catch let error as LogError {
+            throw .log(error)
+        } catch {
+            throw .unwritable(detail: "\(error)")
+        }
+        followedAt = .now
+        isBehind = false
+    }
+
+    private func readOn() throws {
+        var missing: [Int32: Int64] = [:]
+        for bounds in try reader.bounds() {
+            let next = nextOffsets[bounds.partition] ?? bounds.earliestOffset
+            guard next >= bounds.earliestOffset else {
+                throw ConversionServiceError.otherLog(
+                    path: store.path, detail: "records that it lacks are gone from the log")
+            }
+            guard next <= bounds.endOffset else {
+                throw ConversionServiceError.otherLog(
+                    path: store.path, detail: "the log ends before what was read of it")
+            }
+            nextOffsets[bounds.partition] = next
+            if next < bounds.endOffset { missing[bounds.partition] = bounds.endOffset }
+        }
+        guard !missing.isEmpty else { return }
+        try seek(Array(missing.keys))
+        let deadline = ContinuousClock.now + Self.followLimit
+        while missing.contains(where: { (reader.position(partition: $0.key) ?? 0) < $0.value }) {
+            let reading = try reader.read(
+                into: batch, maxRecords: Self.batchRecords, maxBytes: Self.batchBytes,
+                waitMilliseconds: 100)
+            switch reading {
+            case .assigned(let partitions): try seek(partitions)
+            case .records: try applyBatch()
+            case .idle, .revoked: break
+            }
+            guard ContinuousClock.now < deadline || reading == .records else {
+                throw LogError.busy(operation: "read on in", address: log.address)
+            }
+        }
+    }
+
+    /// A partition that is not assigned yet is sought when it is.
+    private func seek(_ partitions: [Int32]) throws(LogError) {
+        for partition in partitions where reader.position(partition: partition) != nil {
+            try reader.seek(partition: partition, to: nextOffsets[partition] ?? 0)
+        }
+    }
+
+    private func applyBatch() throws(ConversionServiceError) {
+        var states: [InstallKey: InstallState] = [:]
+        var next = nextOffsets
+        for index in 0..<batch.count {
+            let record = batch[index]
+            guard record.offset >= next[record.partition] ?? 0 else { continue }
+            next[record.partition] = record.offset + 1
+            // Whatever else stands in the topic, the worker judges.
+            guard let update = record.value.flatMap({ ConversionUpdate.read($0) }) else { continue }
+            let key = InstallKey(appID: update.appID, installID: update.installID)
+            let state = if let known = states[key] { known } else { try store.state(of: key) }
+            states[key] = InstallState.after(update, state)
+        }
+        try store.store(states, nextOffsets: next)
+        nextOffsets = next
+    }
+}

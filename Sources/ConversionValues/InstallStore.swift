@@ -1,0 +1,167 @@
+import AggregateStore
+import EventLog
+import Foundation
+import GRDB
+
+/// What is known of installs, in one SQLite file: a projection of the topic `conversion-updates`, which
+/// can be thrown away and made again.
+///
+/// A commit need not be durable: one that a crash takes away is made again from the log.
+final class InstallStore {
+    let path: String
+    private let queue: DatabaseQueue
+    private let lock: StoreLock
+
+    private static let applicationID = 0x5765_6976
+    private static let version = 1
+
+    /// Opens the file, and makes it when there is none.
+    init(
+        path: String, topic: String, logIdentity: String, partitionCount: Int32
+    ) throws(ConversionServiceError) {
+        self.path = path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent,
+                withIntermediateDirectories: true)
+            lock = try StoreLock(storePath: path)
+            var configuration = Configuration()
+            configuration.journalMode = .wal
+            configuration.busyMode = .timeout(10)
+            queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.inDatabase { db in
+                try Self.migrate(db, path: path, topic, logIdentity, partitionCount)
+            }
+        } catch {
+            throw Self.error(error, "open", path)
+        }
+        try checkOrigin(topic: topic, logIdentity: logIdentity, partitionCount: partitionCount)
+    }
+
+    private static func migrate(
+        _ db: Database, path: String, _ topic: String, _ logIdentity: String, _ partitions: Int32
+    ) throws {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard found <= version else {
+            throw StoreError.newerVersion(path: path, found: found, known: version)
+        }
+        if found == version {
+            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == applicationID else {
+                throw StoreError.notAStore(path: path, detail: "another program's database")
+            }
+            return
+        }
+        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else {
+            throw StoreError.notAStore(path: path, detail: "another program's database")
+        }
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: schema)
+            try db.execute(
+                sql: "INSERT INTO log VALUES (?, ?, ?)",
+                arguments: [topic, logIdentity, partitions])
+            try db.execute(
+                sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+            return .commit
+        }
+    }
+
+    private static let schema = """
+        CREATE TABLE log (
+          -- One row: what this file follows.
+          topic TEXT NOT NULL,
+          log_identity TEXT NOT NULL, -- tells the log from others
+          partition_count INTEGER NOT NULL -- with another number installs land elsewhere
+        ) STRICT;
+
+        CREATE TABLE partitions (
+          -- How far each partition of the topic is read.
+          partition INTEGER PRIMARY KEY,
+          next_offset INTEGER NOT NULL -- the first record that is not read yet
+        ) STRICT;
+
+        CREATE TABLE installs (
+          -- What is known of each install.
+          app_id INTEGER NOT NULL,
+          install_id TEXT NOT NULL, -- vendor id (idfv)
+          state TEXT NOT NULL, -- JSON
+          PRIMARY KEY (app_id, install_id)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private func checkOrigin(
+        topic: String, logIdentity: String, partitionCount: Int32
+    ) throws(ConversionServiceError) {
+        let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM log") }
+        guard row?["topic"] == topic, row?["log_identity"] == logIdentity else {
+            throw .otherLog(path: path, detail: "the topic is another, or was created anew")
+        }
+        guard row?["partition_count"] == partitionCount else {
+            throw .otherLog(path: path, detail: "the topic has another number of partitions")
+        }
+    }
+}
+
+extension InstallStore {
+    /// The first offset of each partition that is not read yet; none for those never read.
+    func nextOffsets() throws(ConversionServiceError) -> [Int32: Int64] {
+        try read { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
+            return Dictionary(
+                uniqueKeysWithValues: rows.map { ($0["partition"], $0["next_offset"]) })
+        }
+    }
+
+    /// What is known of an install; nil for nothing.
+    func state(of key: InstallKey) throws(ConversionServiceError) -> InstallState? {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT state FROM installs WHERE app_id = ? AND install_id = ?")
+            let text = try String.fetchOne(statement, arguments: [key.appID, key.installID])
+            return try text.map {
+                try JSONDecoder().decode(InstallState.self, from: Data($0.utf8))
+            }
+        }
+    }
+
+    /// Stores states together with how far the topic was read for them.
+    func store(
+        _ states: [InstallKey: InstallState], nextOffsets: [Int32: Int64]
+    ) throws(ConversionServiceError) {
+        do {
+            try queue.inTransaction(.immediate) { db in
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+                let insertion = try db.cachedStatement(
+                    sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?)")
+                for (key, state) in states {
+                    let text = String(decoding: try encoder.encode(state), as: UTF8.self)
+                    try insertion.execute(arguments: [key.appID, key.installID, text])
+                }
+                for (partition, offset) in nextOffsets {
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO partitions VALUES (?, ?)",
+                        arguments: [partition, offset])
+                }
+                return .commit
+            }
+        } catch {
+            throw Self.error(error, "write", path)
+        }
+    }
+
+    private func read<Value>(
+        _ body: (Database) throws -> Value
+    ) throws(ConversionServiceError) -> Value {
+        do {
+            return try queue.inDatabase(body)
+        } catch {
+            throw Self.error(error, "read", path)
+        }
+    }
+
+    private static func error(
+        _ error: any Error, _ operation: String, _ path: String
+    ) -> ConversionServiceError {
+        .store(StoreError(error, operation: operation, path: path))
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// A range of IP addresses, as `10.0.0.0/8`, `2001:db8::/32` or a single address.
+public struct AddressRange: Equatable, Sendable {
+    private let prefix: [UInt8]
+    private let bitCount: Int
+
+    /// Reads a range; nil when it is none. Bits behind its length do not count.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let bytes = Self.bytes(of: String(parts[0])) else {
+            return nil
+        }
+        var bitCount = bytes.count * 8
+        if parts.count == 2 {
+            guard let count = Int(parts[1]), (0...bitCount).contains(count),
+                String(count) == parts[1]
+            else { return nil }
+            bitCount = count
+        }
+        prefix = bytes
+        self.bitCount = bitCount
+    }
+
+    /// The 4 or 16 bytes of an address; nil when it is none. An IPv4 address mapped into IPv6 is one of
+    /// IPv4.
+    public static func bytes(of text: String) -> [UInt8]? {
+        var short = in_addr()
+        if inet_pton(AF_INET, text, &short) == 1 { return withUnsafeBytes(of: short) { Array($0) } }
+        var long = in6_addr()
+        guard inet_pton(AF_INET6, text, &long) == 1 else { return nil }
+        let bytes = withUnsafeBytes(of: long) { Array($0) }
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        return bytes.starts(with: mapped) ? Array(bytes[mapped.count...]) : bytes
+    }
+
+    /// Whether the bytes of an address lie in the range.
+    public func contains(_ address: [UInt8]) -> Bool {
+        guard address.count == prefix.count else { return false }
+        let whole = bitCount / 8
+        guard address[..<whole] == prefix[..<whole] else { return false }
+        let rest = bitCount % 8
+        return rest == 0 || (address[whole] ^ prefix[whole]) >> (8 - rest) == 0
+    }
+}

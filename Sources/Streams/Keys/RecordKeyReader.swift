@@ -1,0 +1,70 @@
+import JSONReader
+
+/// Reads from a value the key that its record is to be appended under, so that duplicates come to one
+/// partition, and whether a worker would refuse it for what the key is made of. Everything else in a value
+/// is the worker's to judge.
+///
+/// `@unchecked Sendable`: a reader is used by one thread at a time, that which holds it.
+public final class RecordKeyReader: @unchecked Sendable {
+    /// Values may have so many bytes.
+    public static let maxBytes = 1 << 20
+
+    let parser: JSONParser
+    let innerParser: JSONParser
+    let notifications: StoreNotificationDecoder
+    var faults = FieldFaults()
+
+    /// A reader; nil when there is no memory for it.
+    public init?() {
+        guard let parser = JSONParser(), let innerParser = JSONParser(),
+            let notifications = StoreNotificationDecoder(
+                trust: StoreNotificationTrust(
+                    apps: [], environments: [], verifier: .init(roots: [])),
+                maxRecordBytes: Self.maxBytes)
+        else { return nil }
+        self.parser = parser
+        self.innerParser = innerParser
+        self.notifications = notifications
+    }
+
+    /// Calls `body` with the value of bytes that are an object. Throws what a worker would reject them
+    /// for, or what `body` throws.
+    public func read<Answer>(
+        _ bytes: [UInt8], _ body: (JSONValue) throws(Rejection) -> Answer
+    ) throws(Rejection) -> Answer {
+        let answer = bytes.withUnsafeBytes { bytes -> Result<Answer, Rejection> in
+            do throws(Rejection) {
+                return .success(try body(try object(bytes)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try answer.get()
+    }
+
+    /// The value of a record, an object; valid until the next one is read.
+    private func object(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> JSONValue {
+        faults = FieldFaults()
+        guard bytes.count <= Self.maxBytes else {
+            throw Rejection(
+                .tooLarge, "the value has \(bytes.count) bytes, \(Self.maxBytes) are allowed")
+        }
+        let value: JSONValue
+        do throws(JSONFault) {
+            value = try parser.parse(bytes)
+        } catch {
+            throw Rejection(error)
+        }
+        guard value.isObject else { throw Rejection(.wrongType, "the value is not an object") }
+        return value
+    }
+
+    /// An id that has to be there, as a key.
+    func requiredKey(
+        _ value: JSONValue?, _ field: StaticString
+    ) throws(Rejection) -> [UInt8] {
+        let id = faults.requiredID(value, field)
+        if let rejection = faults.rejection { throw rejection }
+        return Array(id)
+    }
+}

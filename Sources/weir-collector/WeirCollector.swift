@@ -1,0 +1,9 @@
+import Collector
+
+/// The program `weir-collector`.
+@main
+enum WeirCollector {
+    static func main() {
+        CollectorProgram.start()
+    }
+}

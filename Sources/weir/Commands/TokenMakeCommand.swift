@@ -1,0 +1,114 @@
+import ArgumentParser
+import Collector
+import Foundation
+import JSONReader
+import Pipelines
+import Streams
+
+/// `weir token make`
+struct TokenMakeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "make",
+        abstract: "Signs a token for GET /i, GET /c or a notice with the first of token_keys.",
+        discussion: """
+            The event is what is appended when the token comes back: a JSON object as the topic has \
+            it, with the campaign key and, of a click, the overlay as the bid sent it. Members that \
+            --open names are taken from the query; of a click the collector adds clicked_at_ms.
+            """)
+
+    @Option(help: "i (image), c (click and redirect) or n (win, billing and loss notices).")
+    var use: TokenUse
+    @Option(help: "Type of the event; default skoverlay.presented, skoverlay.click, openrtb.win.")
+    var type: String?
+    @Option(help: ArgumentHelp("The event.", valueName: "json"))
+    var event: String
+    @Option(help: ArgumentHelp("Where a click goes to.", valueName: "url"))
+    var to: String?
+    @Option(
+        help: ArgumentHelp(
+            "Members that the query may say, as click_id,presented_at_ms.", valueName: "names"))
+    var open: String?
+    @Option(
+        help: ArgumentHelp(
+            "How long it holds: seconds, or with m, h or d behind.", valueName: "time"))
+    var expiresIn = "7d"
+    @OptionGroup var pipelines: PipelinesOptions
+
+    func run() throws {
+        let output = BufferedOutput()
+        try output.write(try token(nowSeconds: Int64(Date().timeIntervalSince1970)) + "\n")
+        try output.flush()
+    }
+
+    /// The token's text, when it is so many seconds since 1970.
+    func token(nowSeconds: Int64) throws -> String {
+        let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
+        let type = type ?? use.types.first ?? ""
+        let token: EventToken
+        do {
+            token = try EventToken(
+                use: use, type: type, event: TokenEvent.checked(event, use: use, type: type),
+                openMembers: open.map { $0.split(separator: ",").map(String.init) } ?? [],
+                target: to ?? "", expiresAtSeconds: nowSeconds + seconds())
+        } catch let error as TokenFault {
+            throw CommandError.usage("\(error)")
+        }
+        guard let text = keys.sign(token) else {
+            throw CommandError.failure(
+                "\(pipelines.directory.path)/collector.yaml has no token_keys: make one with weir token new-key"
+            )
+        }
+        return text
+    }
+
+    private func seconds() throws(CommandError) -> Int64 {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        let unit = expiresIn.last.flatMap { units[$0] }
+        let digits = unit == nil ? expiresIn[...] : expiresIn.dropLast()
+        guard let count = Int64(digits), (1...Self.maxSeconds).contains(count),
+            count * (unit ?? 1) <= Self.maxSeconds
+        else {
+            throw .usage("--expires-in '\(expiresIn)' is not understood: write 3600, 60m, 24h, 7d")
+        }
+        return count * (unit ?? 1)
+    }
+
+    /// Ten years.
+    private static let maxSeconds: Int64 = 315_360_000
+}
+
+/// Events that tokens carry.
+private enum TokenEvent {
+    /// The event in JSON, with `initiated_by` where a click does not say it. Throws what a worker would
+    /// reject it for.
+    static func checked(
+        _ text: String, use: TokenUse, type: String
+    ) throws(CommandError) -> String {
+        guard let reader = RecordKeyReader() else { throw .failure("no memory for a parser") }
+        do throws(Rejection) {
+            let event = try reader.read(Array(text.utf8)) { event throws(Rejection) in
+                var json = JSONText()
+                json.object { json in
+                    event.forEachMember { name, member in
+                        json.name(String(decoding: name, as: UTF8.self))
+                        json.value(member)
+                    }
+                    if use == .click, event.member("initiated_by") == nil {
+                        json.name("initiated_by")
+                        json.string("user")
+                    }
+                }
+                return json.text
+            }
+            // What a notice is about may be left to the query.
+            if use != .notice {
+                _ = try reader.events(Array(event.utf8), topic: use.topic, type: type)
+            }
+            return event
+        } catch {
+            throw .usage("--event: \(error.reason.name): \(error.detail)")
+        }
+    }
+}
+
+extension TokenUse: ExpressibleByArgument {}

@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+@Suite("Batches of events in lines")
+struct BatchTests {
+    private let headers = ["Authorization": "Bearer \(CollectorPlace.producerKey)"]
+    private let type = "application/x-ndjson"
+
+    @Test("answer each line by its place, a bad one in the middle too")
+    func middle() throws {
+        let place = try CollectorPlace()
+        let lines = [
+            #"{"impression_id":"a"}"#, "", "{bad", #"{"impression_id":""}"#,
+            #"{"impression_id":"b", "z":1}"#,
+        ]
+        let answer = try place.requests.post(
+            "/v1/events/impressions", lines.joined(separator: "\n") + "\n", type: type,
+            headers: headers)
+        #expect(answer.status == 207)
+        #expect(answer["accepted"] as? Int == 2)
+        #expect(answer["refused"] as? Int == 2)
+        let said = try #require(answer["lines"] as? [[String: Any]])
+        #expect(
+            said.map { $0["error"] as? String } == [nil, "malformed_json", "missing_field", nil])
+        let stored = try place.records("impressions")
+        #expect(stored.count == 2)
+        for (line, key) in [(0, "a"), (3, "b")] {
+            let records = try #require(said[line]["records"] as? [[String: Int]])
+            let record = try #require(stored.first { $0.key == key })
+            #expect(
+                records == [["partition": Int(record.partition), "offset": Int(record.offset)]])
+        }
+        #expect(stored.first { $0.key == "b" }?.text == lines[4])
+    }
+
+    @Test("are 200 when all lines are taken, 400 when none is or there is none")
+    func statuses() throws {
+        let place = try CollectorPlace()
+        func status(_ body: String) throws -> Int {
+            try place.requests.post(
+                "/v1/events/bids?type=openrtb.win", body, type: type, headers: headers
+            ).status
+        }
+        #expect(try status(#"{"auction_id":"a"}"# + "\r\n" + #"{"auction_id":"b"}"#) == 200)
+        #expect(try status("{}\n{}") == 400)
+        #expect(try status("\n \n") == 400)
+        #expect(try place.records("bids").map(\.key).sorted { $0 ?? "" < $1 ?? "" } == ["a", "b"])
+    }
+
+    @Test("split listings of several requests, and say where each part lies")
+    func listings() throws {
+        let place = try CollectorPlace()
+        let line = #"{"widget_id":"w","listings":[{"request_id":"x"},{"request_id":"y"}]}"#
+        let answer = try place.requests.post(
+            "/v1/events/impressions?ce_type=outbrain.listings_viewed", line, type: type,
+            headers: headers)
+        #expect(answer.status == 200)
+        let said = try #require(answer["lines"] as? [[String: Any]])
+        #expect((said[0]["records"] as? [Any])?.count == 2)
+        #expect(try place.records("impressions").count == 2)
+    }
+
+    @Test("may be larger than one event, each of whose lines may not")
+    func sizes() throws {
+        let place = try CollectorPlace()
+        let small = #"{"auction_id":"a"}"# + String(repeating: " ", count: 1000)
+        let large = #"{"auction_id":"b"}"# + String(repeating: " ", count: 1 << 20)
+        let body = Array(repeating: small, count: 1500) + [large]
+        let answer = try place.requests.post(
+            "/v1/events/bids?type=openrtb.win", body.joined(separator: "\n"), type: type,
+            headers: headers)
+        #expect(answer.status == 207)
+        #expect(answer["accepted"] as? Int == 1500)
+        let said = try #require(answer["lines"] as? [[String: Any]])
+        #expect(said.last?["error"] as? String == "too_large")
+        let single = try place.requests.post(
+            "/v1/events/bids?type=openrtb.win", large, headers: headers)
+        #expect(single.status == 413)
+    }
+}

@@ -1,0 +1,152 @@
+import Collector
+import EventLog
+import Foundation
+import Simulation
+import Synchronization
+import Testing
+
+@Suite("What is acknowledged is in the log")
+struct DurabilityTests {
+    private let path = "/v1/postbacks/skadnetwork"
+    private let fault = LogError.disk(
+        operation: "append to", address: "sqlite:/secret/place", detail: "full")
+
+    private func scripted(
+        change: (inout CollectorSettings) -> Void = { _ in }
+    ) throws -> (CollectorPlace, ScriptedLog) {
+        var scripted: ScriptedLog?
+        let place = try CollectorPlace(
+            change: change,
+            wrap: { log in
+                let made = ScriptedLog(log)
+                scripted = made
+                return made
+            })
+        return (place, try #require(scripted))
+    }
+
+    @Test(
+        "a log that refuses makes 503 with Retry-After and an unready collector, until it takes again"
+    )
+    func refusal() throws {
+        let (place, log) = try scripted()
+        #expect(try place.requests.get("/readyz").status == 200)
+        log.script.withLock { $0.fault = fault }
+        for (method, target) in [("POST", path), ("GET", "/v1/notices/win?auction_id=a&bid_id=b")] {
+            let answer = try place.requests.send(
+                method, target,
+                body: method == "POST" ? Array(#"{"transaction-id":"t"}"#.utf8) : nil)
+            #expect(answer.status == 503)
+            #expect(answer.error == "not_acknowledged")
+            #expect(Int(answer.headers["retry-after"] ?? "") ?? 0 > 0)
+            #expect(!answer.text.contains("secret"), "where the log lies is nobody's business")
+        }
+        let unready = try place.requests.get("/readyz")
+        #expect(unready.status == 503)
+        #expect(!unready.text.contains("secret"))
+        #expect(try place.requests.get("/livez").status == 200)
+        log.script.withLock { $0.fault = nil }
+        #expect(try place.requests.post(path, #"{"transaction-id":"t"}"#).status == 200)
+        #expect(try place.requests.get("/readyz").status == 200)
+        #expect(log.script.withLock { $0.openedWriters } == 2, "a writer that failed is replaced")
+        #expect(try place.records("postbacks").count == 1)
+    }
+
+    @Test("a log that hangs makes 503 at the deadline, and a full queue 503 at once")
+    func hanging() throws {
+        let (place, log) = try scripted {
+            $0.limits.append.deadlineSeconds = 1
+            $0.limits.append.maxQueuedRecords = 2
+        }
+        log.script.withLock { $0.hangSeconds = 3 }
+        let answers = Mutex<[(status: Int, seconds: Double)]>([])
+        concurrently(6) { number in
+            Thread.sleep(forTimeInterval: 0.05 * Double(number))
+            let begun = Date()
+            let answer = try? place.requests.post(path, #"{"transaction-id":"t"}"#)
+            answers.withLock {
+                $0.append((answer?.status ?? 0, Date().timeIntervalSince(begun)))
+            }
+        }
+        let all = answers.withLock { $0 }
+        #expect(all.allSatisfy { $0.status == 503 })
+        // One is being appended and two wait: the other three are told at once.
+        #expect(all.count { $0.seconds < 0.6 } == 3, "\(all)")
+        #expect(all.allSatisfy { $0.seconds < 2.5 })
+        #expect(try place.requests.get("/readyz").status == 503)
+    }
+
+    @Test("requests at once share commits, and each acknowledged one is there")
+    func groups() throws {
+        let (place, log) = try scripted()
+        // The first append is slow, so that all others wait for it.
+        log.script.withLock { $0.hangSeconds = 0.3 }
+        let count = 40
+        concurrently(count) { number in
+            let answer = try? place.requests.post(path, #"{"transaction-id":"t-\#(number)"}"#)
+            #expect(answer?.status == 200)
+            log.script.withLock { $0.hangSeconds = 0 }
+        }
+        let keys = try place.records("postbacks").compactMap(\.key)
+        #expect(Set(keys) == Set((0..<count).map { "t-\($0)" }))
+        #expect(keys.count == count)
+        let appends = log.script.withLock { $0.appends }
+        #expect(appends.count < count / 2, "\(appends)")
+        #expect(appends.reduce(0, +) == count)
+    }
+
+    @Test("one request's fault is not the others'")
+    func foreignFault() throws {
+        let (place, log) = try scripted(change: { _ in })
+        log.script.withLock { $0.hangSeconds = 0.2 }
+        let statuses = Mutex<[String: Int]>([:])
+        let appender = place.collector.appender
+        concurrently(8) { number in
+            let topic = number % 4 == 3 ? "no-such-topic" : "postbacks"
+            let done = DispatchSemaphore(value: 0)
+            Task {
+                let record = OutgoingRecord(topic: topic, key: [1], value: [2])
+                let isTaken = (try? await appender.append([record])) != nil
+                statuses.withLock { $0["\(topic) \(isTaken)", default: 0] += 1 }
+                done.signal()
+            }
+            done.wait()
+        }
+        #expect(statuses.withLock { $0 } == ["postbacks true": 6, "no-such-topic false": 2])
+        #expect(try place.records("postbacks").count == 6)
+    }
+
+    @Test("a stop answers what has begun and leaves nothing half done")
+    func stopping() throws {
+        let (place, log) = try scripted()
+        log.script.withLock { $0.hangSeconds = 0.3 }
+        let acknowledged = Mutex<Set<String>>([])
+        concurrently(21) { number in
+            if number == 20 {
+                Thread.sleep(forTimeInterval: 0.15)
+                place.collector.stop()
+                return
+            }
+            let answer = try? place.requests.post(path, #"{"transaction-id":"t-\#(number)"}"#)
+            if answer?.status == 200 { acknowledged.withLock { _ = $0.insert("t-\(number)") } }
+        }
+        let keys = Set(try place.records("postbacks").compactMap(\.key))
+        let said = acknowledged.withLock { $0 }
+        #expect(said.count > 0)
+        #expect(said.isSubset(of: keys))
+        #expect(throws: (any Error).self) { _ = try place.requests.get("/livez") }
+    }
+}
+
+/// Runs work on so many threads, and waits for all of it.
+func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    let group = DispatchGroup()
+    for number in 0..<count {
+        group.enter()
+        Thread.detachNewThread {
+            body(number)
+            group.leave()
+        }
+    }
+    group.wait()
+}

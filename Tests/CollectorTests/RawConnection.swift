@@ -1,0 +1,144 @@
+import Foundation
+import Testing
+
+/// A connection to a port of this machine, over which bytes are sent as they are.
+final class RawConnection {
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    /// Connects; answers are waited for so long.
+    init(port: UInt16, timeoutSeconds: Int = 10) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0, "port \(port) answers")
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Sends bytes; false when the other side is gone.
+    @discardableResult
+    func send(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+
+    /// Sends text; false when the other side is gone.
+    @discardableResult
+    func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+    /// Says that nothing more is sent.
+    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// The next answer; nil when the connection is closed before one is complete, or stays silent.
+    func answer() -> Answer? {
+        while true {
+            if let (answer, length) = Answer.read(buffer) {
+                buffer.removeFirst(length)
+                return answer
+            }
+            guard receive() else { return nil }
+        }
+    }
+
+    /// Whether the other side closes the connection, whatever it sends before.
+    func isClosed() -> Bool {
+        while receive() {}
+        return isAtEnd
+    }
+
+    private var isAtEnd = false
+
+    private func receive() -> Bool {
+        var part = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &part, part.count, 0)
+        guard count > 0 else {
+            isAtEnd = count == 0 || errno == ECONNRESET
+            return false
+        }
+        buffer += part[..<count]
+        return true
+    }
+}
+
+/// An answer, read off a connection.
+struct Answer {
+    var status: Int
+    var headers: [String: String]
+    var body: [UInt8]
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// A member of the body, which is a JSON object.
+    subscript(name: String) -> Any? {
+        let json = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
+        return json?[name]
+    }
+
+    /// The reason of a refusal.
+    var error: String? { self["error"] as? String }
+
+    /// Reads one, with its length; nil while it is not complete. Answers of 1xx are passed over.
+    static func read(_ bytes: [UInt8]) -> (Answer, length: Int)? {
+        let end = Array("\r\n\r\n".utf8)
+        guard let headEnd = bytes.firstRange(of: end) else { return nil }
+        let lines = String(decoding: bytes[..<headEnd.lowerBound], as: UTF8.self)
+            .components(separatedBy: "\r\n")
+        let words = lines[0].split(separator: " ")
+        guard words.count > 1, let status = Int(words[1]) else { return nil }
+        if status < 200 {
+            guard let (answer, length) = read(Array(bytes[headEnd.upperBound...])) else {
+                return nil
+            }
+            return (answer, length + headEnd.upperBound)
+        }
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            headers[line[..<colon].lowercased()] = line[line.index(after: colon)...]
+                .trimmingCharacters(in: .whitespaces)
+        }
+        let length = Int(headers["content-length"] ?? "") ?? 0
+        guard bytes.count >= headEnd.upperBound + length else { return nil }
+        return (
+            Answer(
+                status: status, headers: headers,
+                body: Array(bytes[headEnd.upperBound..<headEnd.upperBound + length])),
+            headEnd.upperBound + length
+        )
+    }
+}
+
+extension RawConnection {
+    /// The next line of text, with the empty one behind it; nil when there is none.
+    func nextLine() -> String? {
+        let end = Array("\r\n\r\n".utf8)
+        while true {
+            if let range = buffer.firstRange(of: end) {
+                defer { buffer.removeFirst(range.upperBound) }
+                return String(decoding: buffer[..<range.lowerBound], as: UTF8.self)
+            }
+            guard receive() else { return nil }
+        }
+    }
+}

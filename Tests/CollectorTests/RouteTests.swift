@@ -1,0 +1,83 @@
+import Collector
+import Foundation
+import Testing
+
+@Suite("What each route puts in the log")
+struct RouteTests {
+    @Test(
+        "is what the fixture says: headers, key, and the body byte for byte",
+        arguments: (try? Fixture.all()) ?? [])
+    func fixture(_ fixture: Fixture) throws {
+        let place = try CollectorPlace()
+        for request in try fixture.requests() {
+            let answer = try place.requests.send(
+                request.method, request.target, headers: request.headers, body: request.body)
+            #expect(answer.status == request.status, "\(request.target): \(answer.text)")
+            if let error = request.error { #expect(answer.error == error) }
+        }
+        for (topic, expected) in try fixture.records() {
+            let stored = try place.records(topic)
+            #expect(stored.count == expected.count, "\(topic)")
+            for record in expected {
+                let found = stored.first { $0.key == record.key && $0.value == record.value }
+                guard let found else {
+                    Issue.record(
+                        "\(topic): no record of key \(record.key ?? "none"): \(stored.map(\.text))")
+                    continue
+                }
+                for (name, value) in record.headers {
+                    #expect(found.headers[name] == value, "\(name) of \(topic)")
+                }
+                #expect(found.headers["ce_specversion"] == "1.0")
+                #expect(found.headers["content-type"] == "application/json")
+                #expect(found.headers["ce_id"]?.isEmpty == false)
+                #expect(found.headers["ce_time"]?.hasSuffix("Z") == true)
+                #expect(found.headers["ce_source"]?.isEmpty == false)
+                #expect((found.headers["ce_via"] != nil) == (topic == "postbacks"))
+            }
+        }
+    }
+
+    @Test("lies in one partition for all copies of a postback")
+    func copies() throws {
+        let place = try CollectorPlace()
+        let paths = [
+            "/.well-known/skadnetwork/report-attribution", "/v1/postbacks/skadnetwork?via=relay",
+            "/v1/postbacks/skadnetwork/",
+        ]
+        for (number, path) in paths.enumerated() {
+            let id = number == 1 ? "ABCDEF-1" : "abcdef-1"
+            #expect(
+                try place.requests.post(path, "{\"transaction-id\":\"\(id)\",\"n\":\(number)}")
+                    .status == 200)
+        }
+        let records = try place.records("postbacks")
+        #expect(records.count == 3)
+        #expect(Set(records.map(\.partition)).count == 1)
+        #expect(Set(records.map(\.key)) == ["abcdef-1"])
+        #expect(
+            Set(records.compactMap { $0.headers["ce_via"] })
+                == ["device", "developer-copy", "relay"])
+    }
+
+    @Test("is stamped by the log, whatever time a producer says")
+    func timestamps() throws {
+        let place = try CollectorPlace()
+        let before = Int64(Date().timeIntervalSince1970 * 1000) - 1
+        _ = try place.requests.post(
+            "/v1/postbacks/skadnetwork", #"{"transaction-id":"t"}"#,
+            headers: ["ce-time": "1999-01-01T00:00:00Z", "ce-id": "own", "ce-source": "/app"])
+        let record = try #require(try place.records("postbacks").first)
+        #expect(record.timestampMilliseconds >= before)
+        #expect(record.headers["ce_time"] == "1999-01-01T00:00:00Z")
+        #expect(record.headers["ce_id"] == "own")
+        #expect(record.headers["ce_source"] == "/app")
+    }
+
+    @Test("is answered 200 for postbacks with signatures of whoever")
+    func unsigned() throws {
+        let place = try CollectorPlace()
+        let body = #"{"transaction-id":"t","attribution-signature":"bm8=","version":"4.0"}"#
+        #expect(try place.requests.post("/v1/postbacks/skadnetwork", body).status == 200)
+    }
+}

@@ -1,0 +1,253 @@
+import Collector
+import Foundation
+import Testing
+
+@Suite("What is refused, and how")
+struct StatusTests {
+    private let postback = #"{"transaction-id":"t"}"#
+    private let path = "/v1/postbacks/skadnetwork"
+
+    @Test("paths and methods that are none: 404, 405 with Allow, and never a redirect")
+    func paths() throws {
+        let place = try CollectorPlace()
+        let requests = place.requests
+        for target in [
+            "/", "", "/v1", "/v1/events", "/v1/events/", path + "//", "/V1/postbacks/skadnetwork",
+        ] {
+            let answer = try requests.send("POST", target.isEmpty ? "/" : target)
+            #expect(answer.status == 404, "\(target)")
+            #expect(answer.error == "not_found")
+        }
+        let got = try requests.get(path)
+        #expect(got.status == 405)
+        #expect(got.headers["allow"] == "POST")
+        #expect(try requests.send("DELETE", "/i").headers["allow"] == "GET")
+        #expect(try requests.send("HEAD", "/livez").status == 405)
+    }
+
+    @Test("bodies of other kinds: 415, encoded ones too")
+    func mediaTypes() throws {
+        let place = try CollectorPlace()
+        for type in ["text/plain", "application/cloudevents+json", "application/x-ndjson", ";"] {
+            let answer = try place.requests.post(path, postback, type: type)
+            #expect(answer.status == (type == ";" ? 200 : 415), "\(type)")
+        }
+        for encoding in ["gzip", "br", "gzip, identity"] {
+            let answer = try place.requests.post(
+                path, postback, headers: ["Content-Encoding": encoding])
+            #expect(answer.status == 415)
+            #expect(answer.error == "content_encoding")
+        }
+        #expect(
+            try place.requests.post(path, postback, headers: ["Content-Encoding": "identity"])
+                .status == 200)
+        #expect(try place.records("postbacks").count == 2)
+    }
+
+    @Test("bodies that are too large: 413 by what they declare, before they are sent")
+    func declaredLength() throws {
+        let place = try CollectorPlace(yaml: "max_body_bytes: 2000\n")
+        let connection = try RawConnection(port: place.port)
+        connection.send(
+            "POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n{")
+        let answer = try #require(connection.answer())
+        #expect(answer.status == 413)
+        #expect(answer.error == "too_large")
+        #expect(answer.headers["connection"] == "close")
+        #expect(connection.isClosed(), "nobody waits for the rest")
+    }
+
+    @Test("bodies that are too large: 413 while they come, chunk by chunk")
+    func chunkedLength() throws {
+        let place = try CollectorPlace(yaml: "max_body_bytes: 2000\n")
+        let connection = try RawConnection(port: place.port)
+        connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+        let chunk = "3e8\r\n" + String(repeating: " ", count: 1000) + "\r\n"
+        for _ in 0..<100 where !connection.send(chunk) { break }
+        #expect(try #require(connection.answer()).status == 413)
+        #expect(connection.isClosed())
+        #expect(try place.records("postbacks").isEmpty)
+    }
+
+    @Test("of a body of the greatest length nothing is lost, however it is cut")
+    func chunks() throws {
+        let place = try CollectorPlace(yaml: "max_body_bytes: 200000\n")
+        let body = postback + String(repeating: " ", count: 200_000 - postback.utf8.count)
+        let connection = try RawConnection(port: place.port)
+        connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+        var rest = Array(body.utf8)[...]
+        var size = 1
+        while !rest.isEmpty {
+            let part = rest.prefix(size)
+            connection.send(Array("\(String(part.count, radix: 16))\r\n".utf8) + part)
+            connection.send("\r\n")
+            rest = rest.dropFirst(size)
+            size = size * 3 + 1
+        }
+        connection.send("0\r\n\r\n")
+        #expect(try #require(connection.answer()).status == 200)
+        #expect(try place.records("postbacks").map(\.value) == [Array(body.utf8)])
+    }
+
+    @Test("a body that ends before its length, or before its last chunk, is not taken")
+    func truncated() throws {
+        let place = try CollectorPlace()
+        for head in ["Content-Length: 500", "Transfer-Encoding: chunked"] {
+            let connection = try RawConnection(port: place.port)
+            let body = head.hasPrefix("T") ? "16\r\n\(postback)\r\n" : postback
+            connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\n\(head)\r\n\r\n\(body)")
+            connection.finish()
+            let status = connection.answer()?.status
+            #expect(status == nil || status == 400)
+        }
+        #expect(try place.records("postbacks").isEmpty)
+    }
+
+    @Test("headers that are too large: 400, and the connection is closed")
+    func headers() throws {
+        let place = try CollectorPlace(yaml: "max_header_bytes: 2000\n")
+        let connection = try RawConnection(port: place.port)
+        connection.send("GET /livez HTTP/1.1\r\nX: \(String(repeating: "x", count: 5000))\r\n\r\n")
+        let status = connection.answer()?.status
+        #expect(status == 400 || status == 431)
+        #expect(connection.isClosed())
+    }
+
+    @Test("one connection serves one request after another, and some at once")
+    func keepAlive() throws {
+        let place = try CollectorPlace()
+        let connection = try RawConnection(port: place.port)
+        let request = Requests.text("POST", path, body: Array(postback.utf8))
+        for _ in 0..<3 {
+            connection.send(request)
+            #expect(try #require(connection.answer()).status == 200)
+        }
+        connection.send(request + request + Requests.text("GET", "/livez"))
+        let statuses = (0..<3).map { _ in connection.answer()?.status }
+        #expect(statuses == [200, 200, 200])
+        #expect(try place.records("postbacks").count == 5)
+    }
+
+    @Test("whoever waits to be told to go on is told")
+    func expectation() throws {
+        let place = try CollectorPlace()
+        let connection = try RawConnection(port: place.port, timeoutSeconds: 5)
+        let count = postback.utf8.count
+        connection.send(
+            "POST \(path) HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: \(count)\r\n\r\n"
+        )
+        #expect(connection.nextLine() == "HTTP/1.1 100 Continue")
+        connection.send(postback)
+        #expect(try #require(connection.answer()).status == 200)
+    }
+
+    @Test("events without a key, with a wrong one, or for another topic: 401, 401, 403")
+    func producers() throws {
+        let place = try CollectorPlace()
+        func status(_ topic: String, _ key: String?) throws -> Int {
+            let headers = key.map { ["Authorization": $0] } ?? [:]
+            return try place.requests.post(
+                "/v1/events/\(topic)?type=openrtb.win", #"{"auction_id":"a"}"#, headers: headers
+            ).status
+        }
+        #expect(try status("bids", nil) == 401)
+        #expect(try status("bids", "Bearer wrong") == 401)
+        #expect(try status("bids", "Basic \(CollectorPlace.producerKey)") == 401)
+        #expect(try status("bids", "bearer \(CollectorPlace.producerKey)") == 200)
+        #expect(try status("impressions", "Bearer \(CollectorPlace.slowKey)") == 403)
+        #expect(try place.records("bids").count == 1)
+    }
+
+    @Test("a key that sends more than it may: 429 with Retry-After, and later it may again")
+    func rate() throws {
+        let place = try CollectorPlace()
+        func answer() throws -> Answer {
+            try place.requests.post(
+                "/v1/events/bids?type=openrtb.win", #"{"auction_id":"a"}"#,
+                headers: ["Authorization": "Bearer \(CollectorPlace.slowKey)"])
+        }
+        let answers = try (0..<5).map { _ in try answer() }
+        #expect(answers[..<2].allSatisfy { $0.status == 200 })
+        let refused = try #require(answers.first { $0.status == 429 })
+        #expect(Int(refused.headers["retry-after"] ?? "") == 1)
+        Thread.sleep(forTimeInterval: 1.1)
+        #expect(try answer().status == 200)
+    }
+
+    @Test("more connections than an address may have: 429 with Retry-After, and the others go on")
+    func connections() throws {
+        let place = try CollectorPlace(yaml: "max_connections_per_address: 2\n")
+        let first = try RawConnection(port: place.port)
+        let second = try RawConnection(port: place.port)
+        let request = Requests.text("GET", "/livez")
+        for connection in [first, second] {
+            connection.send(request)
+            #expect(connection.answer()?.status == 200)
+        }
+        let third = try RawConnection(port: place.port)
+        third.send(request)
+        let refused = try #require(third.answer())
+        #expect(refused.status == 429)
+        #expect(refused.headers["retry-after"] != nil)
+        #expect(third.isClosed())
+        first.send(request)
+        #expect(first.answer()?.status == 200)
+    }
+
+    @Test("only a trusted proxy is believed whom it speaks for")
+    func proxies() throws {
+        let trusting = try CollectorPlace(
+            yaml: "trusted_proxies: [127.0.0.0/8]\n",
+            more: { _ in
+                [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }]
+            })
+        let forwarded = ["X-Forwarded-For": "203.0.113.7, 198.51.100.9, 127.0.0.2"]
+        #expect(try trusting.requests.get("/who", headers: forwarded).text == "198.51.100.9")
+        let wary = try CollectorPlace(
+            more: { _ in
+                [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }]
+            })
+        #expect(try wary.requests.get("/who", headers: forwarded).text == "127.0.0.1")
+    }
+
+    @Test("bodies that together are too many: 503 with Retry-After")
+    func memory() throws {
+        let place = try CollectorPlace(change: { $0.limits.maxBodyBytesInFlight = 1000 })
+        let answer = try place.requests.post(
+            path, postback + String(repeating: " ", count: 2000))
+        #expect(answer.status == 503)
+        #expect(answer.headers["retry-after"] != nil)
+        #expect(try place.requests.post(path, postback).status == 200)
+    }
+}
+
+@Suite("Senders that are slow")
+struct SlowSenderTests {
+    @Test("are cut off: headers that drip, bodies that drip, and connections that rest")
+    func slow() throws {
+        let place = try CollectorPlace(
+            yaml: "header_timeout_seconds: 1\nbody_timeout_seconds: 1\nidle_timeout_seconds: 2\n")
+        let silent = try RawConnection(port: place.port)
+        let dripping = try RawConnection(port: place.port)
+        let body = try RawConnection(port: place.port)
+        let resting = try RawConnection(port: place.port)
+        body.send(
+            "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{")
+        resting.send(Requests.text("GET", "/livez"))
+        #expect(resting.answer()?.status == 200)
+        let begun = Date()
+        while Date().timeIntervalSince(begun) < 2.5 {
+            dripping.send("G")
+            body.send(" ")
+            Thread.sleep(forTimeInterval: 0.2)
+        }
+        for connection in [silent, dripping, body] {
+            #expect(connection.answer().map { [400, 408].contains($0.status) } ?? true)
+            #expect(connection.isClosed())
+        }
+        #expect(resting.isClosed())
+        #expect(Date().timeIntervalSince(begun) < 8)
+        #expect(try place.requests.get("/livez").status == 200, "others are served")
+        #expect(try place.records("postbacks").isEmpty)
+    }
+}
