@@ -18,6 +18,7 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let http = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -27,6 +28,7 @@ let package = Package(
         .executable(name: "weir-bids", targets: ["weir-bids"]),
         .executable(name: "weir-impressions", targets: ["weir-impressions"]),
         .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
+        .executable(name: "weir-partner-postbacks", targets: ["weir-partner-postbacks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
         .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
@@ -34,7 +36,7 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "KafkaLog", "MockKafka", "Pipelines", "Streams", "Worker",
+                "KafkaLog", "MockKafka", "PartnerPostbacks", "Pipelines", "Streams", "Worker",
             ]),
     ],
     dependencies: [
@@ -45,6 +47,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.34.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -99,6 +103,17 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "PartnerPostbacks",
+            dependencies: [
+                "AggregateStore", "EventLog", "JSONReader", "KafkaLog", "Monitoring", "Pipelines",
+                "Streams", "Worker", arguments, crypto, grdb, httpClient, logging, metrics,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Inspection",
             dependencies: [
                 "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
@@ -109,6 +124,9 @@ let package = Package(
             name: "weir-impressions", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
             name: "weir-overlay-clicks", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-partner-postbacks", dependencies: ["PartnerPostbacks"],
+            swiftSettings: strict),
         .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
             name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
@@ -116,8 +134,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "KafkaLog", "Pipelines", "Streams", "Worker", arguments, crypto,
-                logging, yams,
+                "JSONReader", "KafkaLog", "PartnerPostbacks", "Pipelines", "Streams", "Worker",
+                arguments, crypto, logging, yams,
             ],
             swiftSettings: strict),
         .target(
@@ -189,6 +207,17 @@ let package = Package(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
             name: "OpsTests", dependencies: ["Pipelines", yams], swiftSettings: strict),
+        .testTarget(
+            name: "PartnerPostbacksTests",
+            dependencies: [
+                "EventLog", "PartnerPostbacks", "Pipelines", "Simulation", "Worker",
+                "weir-partner-postbacks", crypto, grdb, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            resources: [.copy("Presets")],
+            swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",
             dependencies: ["ConversionModels", "Pipelines", crypto],

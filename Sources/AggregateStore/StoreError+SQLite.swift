@@ -2,7 +2,7 @@ import GRDB
 
 extension StoreError {
     /// What SQLite's error means for a store.
-    init(_ error: any Error, operation: String, path: String) {
+    package init(_ error: any Error, operation: String, path: String) {
         if let error = error as? StoreError {
             self = error
             return

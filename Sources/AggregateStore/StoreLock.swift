@@ -1,10 +1,10 @@
 import Foundation
 
-/// The right to write a store: an exclusive lock on a file beside it, which ends with the process.
-final class StoreLock {
+/// The right to work on a store: an exclusive lock on a file beside it, which ends with the process.
+package final class StoreLock {
     private let descriptor: Int32
 
-    init(storePath: String) throws(StoreError) {
+    package init(storePath: String) throws(StoreError) {
         let path = storePath + ".lock"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {

@@ -26,6 +26,7 @@ extension PipelineDirectory {
         if has(.overlayClicks) { _ = note(overlayClicksPipeline) }
         if has(.postbacks) { _ = note(postbacksPipeline) }
         if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
+        if has(.partnerPostbacks) { _ = note(partnerPostbacksPipeline) }
         _ = note(catalog)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {

@@ -9,11 +9,9 @@ import Pipelines
 import Streams
 
 /// A worker as a program: options in, exit code out.
-public protocol WorkerProgram: ParsableCommand {
+public protocol WorkerProgram: CommandLineProgram {
     /// The fold of the worker's stream.
     associatedtype Fold: StoredFold
-    /// Name of the program, and of its consumer group.
-    static var programName: String { get }
     /// The options that were given.
     var options: WorkerOptions { get }
 
@@ -26,29 +24,6 @@ public protocol WorkerProgram: ParsableCommand {
 }
 
 extension WorkerProgram {
-    /// Parses the command line, runs the worker, and ends the process: 0 done, 1 failed with one line
-    /// on standard error, 64 bad usage.
-    public static func start() -> Never {
-        StopSignal.listen()
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-        } catch {
-            failOrExit(error)
-        }
-        Foundation.exit(0)
-    }
-
-    /// Help and bad usage end as the argument parser says; anything else is one line.
-    private static func failOrExit(_ error: any Error) -> Never {
-        if exitCode(for: error) != .failure || error is CleanExit || error is ValidationError {
-            exit(withError: error)
-        }
-        FileHandle.standardError.write(Data("\(programName): \(error)\n".utf8))
-        Foundation.exit(1)
-    }
-
     /// Runs the worker until it is done or asked to stop.
     public func run() throws {
         try Self.work(options, stop: .ofProcess)

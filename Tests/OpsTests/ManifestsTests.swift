@@ -8,6 +8,7 @@ struct ManifestsTests {
     private let ops = OpsDirectory()
     private let workers = [
         "bids", "impressions", "overlay-clicks", "postbacks", "store-notifications",
+        "partner-postbacks",
     ]
 
     @Test("every YAML file can be read, and has something in it")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-extension WorkerProgram {
+extension CommandLineProgram {
     /// Ends the process as the argument parser would, but says in one line what is wrong with the
     /// command line, as every other failure is said.
     static func exit(withError error: any Error) -> Never {
