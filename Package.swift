@@ -178,7 +178,7 @@ let package = Package(
             name: "WeirCommandTests",
             dependencies: [
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "Inspection", "KafkaLog", "MockKafka",
+                "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
                 "Pipelines", "Streams", "Worker", "weir", logging,
             ],
             swiftSettings: strict),

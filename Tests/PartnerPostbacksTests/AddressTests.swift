@@ -75,7 +75,8 @@ struct AddressTests {
                 == "address: name.example is 10.1.2.3, private: allow_private would allow it")
     }
 
-    @Test("the address that was looked at is the one that is connected to: a name is asked for once")
+    @Test(
+        "the address that was looked at is the one that is connected to: a name is asked for once")
     func rebinding() throws {
         let partner = try ScriptedPartner()
         // The second answer would lead elsewhere.

@@ -8,7 +8,8 @@ enum Documents {
 
     /// A winning postback of SKAdNetwork 4.0, decoded.
     static func install(
-        id: String = id, revision: Int = 1, partner: String = "acme", campaign: String = "Autumn, web",
+        id: String = id, revision: Int = 1, partner: String = "acme",
+        campaign: String = "Autumn, web",
         country: String = "null"
     ) -> String {
         """

@@ -31,7 +31,8 @@ struct EncodingTests {
 
     @Test("no value leaves its place in an address, and it is what is decoded there")
     func address() throws {
-        let files = try PartnerFiles("url: https://e.example/a/{campaign.name}/b?x={campaign.name}&y=1\nmissing: empty")
+        let files = try PartnerFiles(
+            "url: https://e.example/a/{campaign.name}/b?x={campaign.name}&y=1\nmissing: empty")
         for text in Self.texts() {
             let document = Documents.install(campaign: text)
             let request: PartnerRequest
@@ -60,7 +61,8 @@ struct EncodingTests {
     @Test("no value leaves its field of a form, and it is what is decoded there")
     func form() throws {
         let files = try PartnerFiles(
-            "url: https://e.example/\nbody: {form: {a: \"{campaign.name}\", \"b&\": \"x y {campaign.name}\"}}")
+            "url: https://e.example/\nbody: {form: {a: \"{campaign.name}\", \"b&\": \"x y {campaign.name}\"}}"
+        )
         for text in Self.texts() {
             let request = try #require(try files.request(Documents.install(campaign: text)))
             let body = String(decoding: request.body ?? [], as: UTF8.self)
@@ -87,11 +89,14 @@ struct EncodingTests {
             try (request.body ?? []).withUnsafeBytes { bytes in
                 let value = try parser.parse(bytes)
                 var names: [String] = []
-                value.forEachMember { name, _ in names.append(String(decoding: name, as: UTF8.self)) }
+                value.forEachMember { name, _ in names.append(String(decoding: name, as: UTF8.self))
+                }
                 #expect(names == ["k\"", "nested"])
                 var values: [String] = []
                 value.forEachMember { _, member in
-                    if let text = member.string { values.append(String(decoding: text, as: UTF8.self)) }
+                    if let text = member.string {
+                        values.append(String(decoding: text, as: UTF8.self))
+                    }
                 }
                 #expect(values == [text])
                 let nested = Array(try #require(value.member("nested")).elements)

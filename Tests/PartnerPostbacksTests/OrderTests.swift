@@ -18,7 +18,8 @@ struct OrderTests {
         #expect(try place.states(partner: "acme") == [.delivered: 1])
     }
 
-    @Test("a higher revision takes the place of one that is not sent yet; a lower one comes too late")
+    @Test(
+        "a higher revision takes the place of one that is not sent yet; a lower one comes too late")
     func superseded() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
@@ -66,7 +67,8 @@ struct OrderTests {
                 == (1...3).map { "\(Documents.id):\($0)" })
     }
 
-    @Test("what a partner's file holds back waits, and goes on when it is retried under another file")
+    @Test(
+        "what a partner's file holds back waits, and goes on when it is retried under another file")
     func held() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace([
@@ -86,7 +88,9 @@ struct OrderTests {
         #expect(try place.delivery().state == .held)
     }
 
-    @Test("a document of a partner without a file is held, until the file is there; and the other way")
+    @Test(
+        "a document of a partner without a file is held, until the file is there; and the other way"
+    )
     func unknownPartner() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])

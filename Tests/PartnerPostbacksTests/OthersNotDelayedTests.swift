@@ -54,7 +54,9 @@ struct OthersNotDelayedTests {
         #expect(breaker == Breaker())
     }
 
-    @Test("a partner with much waiting is asked little while it is down, and all comes once it is back")
+    @Test(
+        "a partner with much waiting is asked little while it is down, and all comes once it is back"
+    )
     func recovery() throws {
         let port = try ScriptedPartner.closedPort()
         let place = try DeliveryPlace([
@@ -71,7 +73,8 @@ struct OthersNotDelayedTests {
         #expect(try place.states(partner: "acme") == [.pending: 100])
     }
 
-    @Test("no more requests are on their way than `concurrency`, nor sent in a second than the rate")
+    @Test(
+        "no more requests are on their way than `concurrency`, nor sent in a second than the rate")
     func bounds() throws {
         let silent = try ScriptedPartner { _, _ in .silence }
         let quick = try ScriptedPartner()

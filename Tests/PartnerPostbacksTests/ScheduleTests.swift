@@ -20,7 +20,7 @@ struct ScheduleTests {
             default: .answer(Int(way) ?? 500)
             }
         let clock = ManualClock()
-        let partner = try ScriptedPartner(clock: { clock.nowMilliseconds }) { _, _ in reaction }
+        let partner = try ScriptedPartner(clock: clock) { _, _ in reaction }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/a\nallow_private: true"])
         clock.set(place.clock.nowMilliseconds)
         try place.accept(Documents.install())

@@ -40,7 +40,7 @@ final class ScriptedPartner: Sendable {
 
     /// Listens when it returns. Requests are numbered from 0.
     init(
-        clock: @escaping @Sendable () -> Int64 = { 0 },
+        clock: ManualClock = ManualClock(),
         _ script: @escaping Script = { _, _ in .answer(200) }
     ) throws {
         let received = Received()
@@ -93,12 +93,12 @@ private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
     typealias OutboundOut = ByteBuffer
 
     private let received: ScriptedPartner.Received
-    private let clock: @Sendable () -> Int64
+    private let clock: ManualClock
     private let script: ScriptedPartner.Script
     private var text = ""
 
     init(
-        received: ScriptedPartner.Received, clock: @escaping @Sendable () -> Int64,
+        received: ScriptedPartner.Received, clock: ManualClock,
         script: @escaping ScriptedPartner.Script
     ) {
         self.received = received
@@ -149,6 +149,6 @@ private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
         let body = String(decoding: rest.utf8.prefix(length), as: UTF8.self)
         text = String(decoding: rest.utf8.dropFirst(length), as: UTF8.self)
         return ScriptedPartner.Request(
-            atMilliseconds: clock(), line: lines[0], headers: headers, body: body)
+            atMilliseconds: clock.nowMilliseconds, line: lines[0], headers: headers, body: body)
     }
 }

@@ -10,7 +10,9 @@ struct SigningTests {
 
     @Test("the published example has its published signature")
     func published() throws {
-        for secret in ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+        for secret in [
+            "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        ] {
             let signature = try SigningSecrets([secret], place).signature(
                 id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330,
                 body: Array(#"{"test": 2432232314}"#.utf8))
@@ -18,10 +20,14 @@ struct SigningTests {
         }
     }
 
-    @Test("requests are signed over what is sent, at the time of the attempt, by every secret of the file")
+    @Test(
+        "requests are signed over what is sent, at the time of the attempt, by every secret of the file"
+    )
     func sent() throws {
         let files = try PartnerFiles("url: https://e.example/\nsecret_file: secrets/acme")
-        let secrets = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", String(repeating: "QUJD", count: 8)]
+        let secrets = [
+            "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", String(repeating: "QUJD", count: 8),
+        ]
         try files.write("secrets/acme", secrets.joined(separator: "\n\n") + "\n")
         let request = try #require(
             try files.request(Documents.install(), nowMilliseconds: 1_614_265_330_999))
@@ -37,7 +43,9 @@ struct SigningTests {
         #expect(request.headers.filter(\.isSecret).map(\.name) == ["webhook-signature"])
     }
 
-    @Test("what is no secret is refused without being shown", arguments: ["", "whsec_", "whsec_!!", "c2hvcnQ="])
+    @Test(
+        "what is no secret is refused without being shown",
+        arguments: ["", "whsec_", "whsec_!!", "c2hvcnQ="])
     func faults(secret: String) throws {
         let files = try PartnerFiles("url: https://e.example/\nsecret_file: acme.txt")
         try files.write("acme.txt", secret + "\n")
@@ -46,7 +54,9 @@ struct SigningTests {
         #expect(secret.isEmpty || !fault.contains(secret) || secret == "whsec_")
     }
 
-    @Test("a header may be a secret from a file, whose first line counts; it is sent and never previewed")
+    @Test(
+        "a header may be a secret from a file, whose first line counts; it is sent and never previewed"
+    )
     func headers() throws {
         let files = try PartnerFiles(
             "url: https://e.example/\nheaders: {Authorization: \"file:token\"}")

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("What a partner's file says of requests")
 struct TemplateTests {
-    private func body(_ delivery: String, _ document: String = Documents.install()) throws -> String {
+    private func body(_ delivery: String, _ document: String = Documents.install()) throws -> String
+    {
         let request = try #require(
             try PartnerFiles("url: https://e.example/\n" + delivery).request(document))
         return String(decoding: request.body ?? [], as: UTF8.self)
@@ -103,7 +104,8 @@ struct TemplateTests {
         #expect(try body(form + "missing: empty") == "a=&b=x&c=k")
         #expect(try body(form + "missing: {a: empty}") == "a=&c=k")
         #expect(try body(form + "missing: {\"*\": empty, b: drop}") == "a=&c=k")
-        let json = "body: {json: {a: \"{conversion.coarse}\", n: {b: \"{conversion.coarse}\"}, l: [\"{conversion.coarse}\", 1]}}\n"
+        let json =
+            "body: {json: {a: \"{conversion.coarse}\", n: {b: \"{conversion.coarse}\"}, l: [\"{conversion.coarse}\", 1]}}\n"
         #expect(try body(json) == "{\"n\":{},\"l\":[1]}")
         #expect(
             try body(json + "missing: {\"*\": empty, n.b: drop}")
@@ -214,12 +216,14 @@ struct TemplateTests {
         #expect(try PartnerFiles(delivery).fault() == "partners/acme.yaml:\(words)")
     }
 
-    @Test("what is no document is said to be none, with the reason", arguments: [
-        ("{", "malformed"), ("[]", "id: is not 32 hex digits"),
-        (Documents.install(id: "../../x"), "id: is not 32 hex digits"),
-        (Documents.install(revision: 0), "revision: is no number from 1"),
-        (Documents.install(partner: ""), "partner: is no name"),
-    ])
+    @Test(
+        "what is no document is said to be none, with the reason",
+        arguments: [
+            ("{", "malformed"), ("[]", "id: is not 32 hex digits"),
+            (Documents.install(id: "../../x"), "id: is not 32 hex digits"),
+            (Documents.install(revision: 0), "revision: is no number from 1"),
+            (Documents.install(partner: ""), "partner: is no name"),
+        ])
     func unreadable(text: String, words: String) throws {
         do {
             _ = try Documents.read(text)

@@ -115,8 +115,8 @@ struct PartnerPostbackTests {
         }
         for index in 0...2 {
             let postback = Postbacks.v40.with([
-                "postback-sequence-index": index, "conversion-value": nil,
-                "coarse-conversion-value": index == 0 ? nil : "low",
+                "postback-sequence-index": .raw("\(index)"), "conversion-value": nil,
+                "coarse-conversion-value": index == 0 ? nil : .string("low"),
             ])
             #expect(
                 try published(Postbacks.record(postback))

@@ -76,7 +76,10 @@ extension DeliveryStore {
                     SELECT partner, count(*), min(created_ms) FROM deliveries
                     WHERE state = 'pending' GROUP BY partner
                     """)
-            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], ($0[1], $0[2])) })
+            return rows.reduce(into: [:]) { pending, row in
+                let partner: String = row[0]
+                pending[partner] = (count: row[1], oldestMilliseconds: row[2])
+            }
         }
     }
 

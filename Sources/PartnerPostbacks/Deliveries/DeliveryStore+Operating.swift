@@ -20,6 +20,13 @@ public struct RetriedDeliveries: Equatable, Sendable {
     public var left = 0
     /// Partners that are enabled again.
     public var enabled: [String] = []
+
+    /// Nothing yet.
+    public init(retried: Int = 0, left: Int = 0, enabled: [String] = []) {
+        self.retried = retried
+        self.left = left
+        self.enabled = enabled
+    }
 }
 
 extension DeliveryStore {

@@ -9,7 +9,8 @@ extension HTTPSender {
     static func neverConnected(_ error: any Error) -> Bool {
         switch error {
         case is NIOConnectionError: true
-        case let error as IOError: [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode)
+        case let error as IOError:
+            [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode)
         case let error as HTTPClientError: error == .connectTimeout
         case ChannelError.connectTimeout: true
         default: false

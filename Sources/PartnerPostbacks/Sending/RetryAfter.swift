@@ -1,4 +1,5 @@
 import Foundation
+import Streams
 
 /// The header `Retry-After` of RFC 9110: seconds, or a date.
 enum RetryAfter {
@@ -16,13 +17,19 @@ enum RetryAfter {
         return max(0, until - now) * 1000
     }
 
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
     /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func seconds(ofDate text: String) -> Int64? {
-        text.withCString { text in
-            var parts = tm()
-            guard let rest = strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &parts), rest.pointee == 0
-            else { return nil }
-            return Int64(timegm(&parts))
-        }
+        guard
+            let parts = text.wholeMatch(
+                of: /[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d) GMT/)?.output,
+            let month = months.firstIndex(of: String(parts.2))
+        else { return nil }
+        let number = (month < 9 ? "0" : "") + String(month + 1)
+        let milliseconds = UTC.milliseconds(text: "\(parts.3)-\(number)-\(parts.1)T\(parts.4)Z")
+        return milliseconds.map { $0 / 1000 }
     }
 }

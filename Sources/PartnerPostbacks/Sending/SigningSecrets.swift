@@ -10,7 +10,9 @@ struct SigningSecrets: Sendable {
     /// Reads a file: one secret a line, base64 with or without `whsec_`, 24 to 64 bytes.
     init(_ source: PositionedText, directory: String) throws(ConfigurationError) {
         let lines = try SecretSource.lines(of: source.text, directory: directory, source)
-        guard !lines.isEmpty else { throw source.fault("names a file without a secret: add a line") }
+        guard !lines.isEmpty else {
+            throw source.fault("names a file without a secret: add a line")
+        }
         try self.init(lines, source)
     }
 

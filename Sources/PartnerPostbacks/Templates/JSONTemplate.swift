@@ -37,36 +37,47 @@ indirect enum JSONTemplate: Equatable, Sendable {
         case .literal(let literal): json.raw(literal)
         case .text(let field): Self.write(field.template, document, to: &json)
         case .array(let elements):
-            try Self.writing { json throws(RenderingFault) in
-                for element in elements where try element.isPresent(in: document) {
-                    try element.write(document, to: &json)
+            try Self.carry { fault in
+                json.array { json in
+                    fault = Self.fault {
+                        () throws(RenderingFault) in
+                        for element in elements where try element.isPresent(in: document) {
+                            try element.write(document, to: &json)
+                        }
+                    }
                 }
-            } as: { $0.array($1) } to: &json
+            }
         case .object(let members):
-            try Self.writing { json throws(RenderingFault) in
-                for member in members where try member.value.isPresent(in: document) {
-                    json.name(member.name)
-                    try member.value.write(document, to: &json)
+            try Self.carry { fault in
+                json.object { json in
+                    fault = Self.fault {
+                        () throws(RenderingFault) in
+                        for member in members where try member.value.isPresent(in: document) {
+                            json.name(member.name)
+                            try member.value.write(document, to: &json)
+                        }
+                    }
                 }
-            } as: { $0.object($1) } to: &json
+            }
         }
     }
 
     /// Carries a fault out of the bodies that `JSONText` calls.
-    private static func writing(
-        _ body: (inout JSONText) throws(RenderingFault) -> Void,
-        as container: (inout JSONText, (inout JSONText) -> Void) -> Void,
-        to json: inout JSONText
+    private static func carry(
+        _ body: (inout RenderingFault?) -> Void
     ) throws(RenderingFault) {
         var fault: RenderingFault?
-        container(&json) { json in
-            do throws(RenderingFault) {
-                try body(&json)
-            } catch {
-                fault = error
-            }
-        }
+        body(&fault)
         if let fault { throw fault }
+    }
+
+    private static func fault(_ body: () throws(RenderingFault) -> Void) -> RenderingFault? {
+        do throws(RenderingFault) {
+            try body()
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private static func write(

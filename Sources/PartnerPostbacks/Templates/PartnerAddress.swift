@@ -49,7 +49,8 @@ struct PartnerAddress: Equatable, Sendable {
             let template = try encodingLiterals(TextTemplate(source, part: pair))
             let name = String(pair.prefix { $0 != "=" })
             guard !name.contains("{") else {
-                throw source.fault("has a macro in the name of a parameter, '\(name)': write a name")
+                throw source.fault(
+                    "has a macro in the name of a parameter, '\(name)': write a name")
             }
             fields.append(
                 FieldTemplate(name: name, template: template, missing: rules.outcome(for: name)))
@@ -97,7 +98,8 @@ private struct Authority {
         }
         guard !text.contains("@") else {
             throw source.fault(
-                "has a name or password before the host: give a header, as Authorization: file:PATH")
+                "has a name or password before the host: give a header, as Authorization: file:PATH"
+            )
         }
         let host: Substring
         let port: Substring?

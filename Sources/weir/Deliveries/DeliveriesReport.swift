@@ -97,17 +97,19 @@ struct DeliveryReport {
             lines.append("next attempt at \(UTC.text(milliseconds: next))")
         }
         if !attempts.isEmpty {
-            lines += TextTable(
-                header: ["attempt", "at", "milliseconds", "status", "fault"],
-                isNumber: [true, false, true, true, false],
-                rows: attempts.map { attempt in
-                    [
-                        "\(attempt.number)", UTC.text(milliseconds: attempt.startedMilliseconds),
-                        "\(attempt.durationMilliseconds)", attempt.status.map { "\($0)" } ?? "",
-                        attempt.fault ?? "",
-                    ]
-                }
-            ).lines
+            lines +=
+                TextTable(
+                    header: ["attempt", "at", "milliseconds", "status", "fault"],
+                    isNumber: [true, false, true, true, false],
+                    rows: attempts.map { attempt in
+                        [
+                            "\(attempt.number)",
+                            UTC.text(milliseconds: attempt.startedMilliseconds),
+                            "\(attempt.durationMilliseconds)", attempt.status.map { "\($0)" } ?? "",
+                            attempt.fault ?? "",
+                        ]
+                    }
+                ).lines
         }
         lines.append(String(decoding: document, as: UTF8.self))
         return lines.map(\.withoutControls).joined(separator: "\n") + "\n"

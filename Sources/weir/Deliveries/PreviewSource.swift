@@ -84,7 +84,8 @@ struct PreviewSource {
         }
         guard let newest else {
             throw CommandError.failure(
-                "no document for '\(partner)' in \(topic) of \(log.address): give --postback a file")
+                "no document for '\(partner)' in \(topic) of \(log.address): give --postback a file"
+            )
         }
         return newest.bytes
     }
