@@ -19,6 +19,7 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let http = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let httpCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
@@ -32,6 +33,7 @@ let package = Package(
         .executable(name: "weir-bids", targets: ["weir-bids"]),
         .executable(name: "weir-impressions", targets: ["weir-impressions"]),
         .executable(name: "weir-overlay-clicks", targets: ["weir-overlay-clicks"]),
+        .executable(name: "weir-partner-postbacks", targets: ["weir-partner-postbacks"]),
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
         .executable(name: "weir-conversion-updates", targets: ["weir-conversion-updates"]),
@@ -41,8 +43,8 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "JSONReader", "KafkaLog", "MockKafka", "Pipelines",
-                "Simulation", "Streams", "Worker",
+                "ConversionValues", "EventLog", "JSONReader", "KafkaLog", "MockKafka",
+                "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
     dependencies: [
@@ -55,6 +57,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.34.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -113,6 +117,16 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "PartnerPostbacks",
+            dependencies: [
+                "AggregateStore", "EventLog", "JSONReader", "KafkaLog", "Monitoring", "Pipelines",
+                "Streams", "Worker", arguments, crypto, grdb, httpClient, logging, metrics, nio,
+                nioPosix,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Inspection",
             dependencies: [
                 "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
@@ -132,6 +146,9 @@ let package = Package(
             name: "weir-impressions", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
             name: "weir-overlay-clicks", dependencies: ["Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-partner-postbacks", dependencies: ["PartnerPostbacks"],
+            swiftSettings: strict),
         .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
             name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
@@ -144,7 +161,8 @@ let package = Package(
             dependencies: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
                 "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog", "Monitoring",
-                "Pipelines", "Streams", "Worker", arguments, crypto, logging, yams,
+                "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, logging,
+                yams,
             ],
             swiftSettings: strict),
         .target(
@@ -201,7 +219,7 @@ let package = Package(
             name: "WeirCommandTests",
             dependencies: [
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "Inspection", "KafkaLog", "MockKafka",
+                "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
                 "Pipelines", "Streams", "Worker", "weir", logging,
             ],
             swiftSettings: strict),
@@ -230,6 +248,17 @@ let package = Package(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
             name: "OpsTests", dependencies: ["Pipelines", yams], swiftSettings: strict),
+        .testTarget(
+            name: "PartnerPostbacksTests",
+            dependencies: [
+                "EventLog", "PartnerPostbacks", "Pipelines", "Simulation", "Worker",
+                "weir-partner-postbacks", crypto, grdb, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            resources: [.copy("Presets")],
+            swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",
             dependencies: ["ConversionModels", "Pipelines", crypto],

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The right to write a store: an exclusive lock on a file beside it, which ends with the process.
+/// The right to work on a store: an exclusive lock on a file beside it, which ends with the process.
 package final class StoreLock {
     private let descriptor: Int32
 

@@ -18,19 +18,14 @@ public struct Partner: Equatable, Sendable {
         public let networks: Set<String>?
         /// App Store ids of advertised apps; nil: all.
         public let apps: Set<Int64>?
+        /// Conversion windows by the postback's sequence index, 0...2; nil: all.
+        public let windows: Set<Int>?
 
-        /// Whether a postback of this network (in any case) and advertised app passes.
-        public func admits(network: String, app: Int64) -> Bool {
+        /// Whether a postback of this network (in any case), advertised app and window passes.
+        public func admits(network: String, app: Int64, window: Int) -> Bool {
             (networks?.contains(network.asciiLowercased) ?? true) && (apps?.contains(app) ?? true)
+                && (windows?.contains(window) ?? true)
         }
-    }
-
-    /// Where a partner's postbacks go.
-    public struct Delivery: Equatable, Sendable {
-        /// Address of the partner, `http` or `https`, as it is written.
-        public let url: PositionedText
-        /// Whether the address may be a private one (`allow_private`, false).
-        public let allowPrivate: Bool
     }
 
     /// Name of the partner, which is the file's: lower-case letters, digits and dashes.

@@ -18,8 +18,9 @@ enum PartnerFile {
         return Partner(
             name: name,
             trust: try mapping.required("trust").trust(),
-            filter: try mapping["filter"]?.filter() ?? Partner.Filter(networks: nil, apps: nil),
-            delivery: try mapping.required("delivery").delivery()
+            filter: try mapping["filter"]?.filter()
+                ?? Partner.Filter(networks: nil, apps: nil, windows: nil),
+            delivery: try PartnerDeliveryFile.delivery(mapping.required("delivery"))
         )
     }
 
@@ -40,7 +41,7 @@ extension ConfigurationNode {
     }
 
     fileprivate func filter() throws(ConfigurationError) -> Partner.Filter {
-        let mapping = try mapping(["networks", "apps"])
+        let mapping = try mapping(["networks", "apps", "windows"])
         let whenEmpty = "is empty, so that nothing would be sent: remove the key to send all"
         return Partner.Filter(
             networks: try mapping["networks"]?.set(whenEmpty: whenEmpty) {
@@ -48,29 +49,11 @@ extension ConfigurationNode {
             },
             apps: try mapping["apps"]?.set(whenEmpty: whenEmpty) {
                 node throws(ConfigurationError) in try node.app()
+            },
+            windows: try mapping["windows"]?.set(whenEmpty: whenEmpty) {
+                node throws(ConfigurationError) in try node.integer(in: 0...2).asInt
             }
         )
-    }
-
-    fileprivate func delivery() throws(ConfigurationError) -> Partner.Delivery {
-        let mapping = try mapping(["url", "allow_private"])
-        return Partner.Delivery(
-            url: try mapping.required("url").address(),
-            allowPrivate: try mapping.boolean("allow_private", default: false)
-        )
-    }
-
-    private func address() throws(ConfigurationError) -> PositionedText {
-        let address = try positionedText("an address, as https://example.com/postbacks")
-        let schemes = ["https://", "http://"]
-        let scheme = schemes.first { address.text.asciiLowercased.hasPrefix($0) }
-        let rest = address.text.dropFirst(scheme?.count ?? 0)
-        let hasHost = rest.first.map { !"/?#:".contains($0) } ?? false
-        let isVisible = address.text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
-        guard scheme != nil, hasHost, isVisible else {
-            throw badValue("is no address: write it as https://example.com/postbacks")
-        }
-        return address
     }
 
     private func set<Element: Hashable>(

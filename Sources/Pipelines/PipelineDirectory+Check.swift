@@ -27,6 +27,7 @@ extension PipelineDirectory {
         if has(.postbacks) { _ = note(postbacksPipeline) }
         if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
         if has(.conversionUpdates) { _ = note(conversionUpdatesPipeline) }
+        if has(.partnerPostbacks) { _ = note(partnerPostbacksPipeline) }
         _ = note(catalog)
         _ = note(collectorPipeline)
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }

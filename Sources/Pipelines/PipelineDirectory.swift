@@ -168,7 +168,7 @@ extension PipelineDirectory {
         FileManager.default.fileExists(atPath: "\(path)/\(stream.fileName)")
     }
 
-    private func required(_ stream: PipelineStream) throws(ConfigurationError) -> String {
+    func required(_ stream: PipelineStream) throws(ConfigurationError) -> String {
         let file = "\(path)/\(stream.fileName)"
         guard has(stream) else {
             throw ConfigurationError(

@@ -98,7 +98,8 @@ extension PartnerRule {
                 Verdict.allCases.filter { verdict in
                     partner.trust.contains { $0.rawValue == verdict.name }
                 }),
-            networks: partner.filter.networks, apps: partner.filter.apps)
+            networks: partner.filter.networks, apps: partner.filter.apps,
+            windows: partner.filter.windows)
     }
 }
 
@@ -153,6 +154,11 @@ struct PostbacksConfigurationText {
             if let apps = partner.apps {
                 json.name("apps")
                 json.array { json in for app in apps.sorted() { json.raw(app) } }
+            }
+            // A key that came later is written only where it is given: the text of the others is as it was.
+            if let windows = partner.windows {
+                json.name("windows")
+                json.array { json in for window in windows.sorted() { json.raw(window) } }
             }
         }
     }

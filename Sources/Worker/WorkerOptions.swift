@@ -104,13 +104,13 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
-    var dataDirectory: String { data ?? Self.environment("WEIR_DATA") ?? "data" }
+    package var dataDirectory: String { data ?? Self.environment("WEIR_DATA") ?? "data" }
 
-    var pipelinesDirectory: String {
+    package var pipelinesDirectory: String {
         pipelines ?? Self.environment("WEIR_PIPELINES") ?? "pipelines"
     }
 
-    var stopsAtEnd: Bool {
+    package var stopsAtEnd: Bool {
         get throws {
             guard !untilEnd, let word = Self.environment("WEIR_UNTIL_END") else { return untilEnd }
             if ["1", "true", "yes"].contains(word.lowercased()) { return true }
@@ -121,7 +121,7 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
-    var address: LogAddress {
+    package var address: LogAddress {
         get throws(LogError) {
             try LogAddress(
                 log ?? Self.environment("WEIR_LOG") ?? "sqlite:\(dataDirectory)/log.sqlite")
@@ -129,7 +129,7 @@ public struct WorkerOptions: ParsableArguments {
     }
 
     /// The file of the archive; nil when there is none.
-    var archivePath: String? {
+    package var archivePath: String? {
         get throws {
             guard let text = archive ?? Self.environment("WEIR_ARCHIVE"), text != Self.off
             else { return nil }
@@ -140,7 +140,7 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
-    var memberName: String? { member ?? Self.environment("WEIR_MEMBER") }
+    package var memberName: String? { member ?? Self.environment("WEIR_MEMBER") }
 
     var acceptedPartitionCount: Int32? {
         get throws {
@@ -155,7 +155,7 @@ public struct WorkerOptions: ParsableArguments {
         }
     }
 
-    var assignment: LogAssignment {
+    package var assignment: LogAssignment {
         get throws {
             guard let text = partitions ?? Self.environment("WEIR_PARTITIONS") else {
                 if case .kafka = try address { return try stopsAtEnd ? .all : .shared }
@@ -166,7 +166,7 @@ public struct WorkerOptions: ParsableArguments {
     }
 
     /// Where to serve metrics; nil for nowhere.
-    var metricsAddress: ListenAddress? {
+    package var metricsAddress: ListenAddress? {
         get throws {
             guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != Self.off
             else { return nil }

@@ -27,8 +27,8 @@ struct WeirCommand: ParsableCommand {
         subcommands: [
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
             DigestCommand.self, ExportCommand.self, VerifyCommand.self, DecodeCommand.self,
-            CheckCommand.self, LagCommand.self, ArchiveCommand.self, DemoCommand.self,
-            TokenCommand.self,
+            CheckCommand.self, LagCommand.self, ArchiveCommand.self, PartnersCommand.self,
+            DeliveriesCommand.self, TokenCommand.self, DemoCommand.self,
         ])
 
     static func main() {

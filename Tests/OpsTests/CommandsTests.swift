@@ -8,7 +8,7 @@ struct CommandsTests {
         "--log", "--data", "--pipelines", "--until-end", "--partitions", "--metrics", "--member",
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
-        "--unmasked", "--from-offset", "--from-time", "--help",
+        "--unmasked", "--from-offset", "--from-time", "--help", "--partner", "--state",
     ]
     private let variables: Set = [
         "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",
@@ -17,11 +17,12 @@ struct CommandsTests {
     ]
     private let programs: Set = [
         "weir", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-        "weir-store-notifications", "weir-conversion-updates", "weir-collector",
+        "weir-store-notifications", "weir-conversion-updates", "weir-partner-postbacks",
+        "weir-collector",
     ]
     private let commands: Set = [
         "publish", "read", "topics", "dump", "digest", "export", "verify", "decode", "check",
-        "demo", "lag", "archive", "token",
+        "demo", "lag", "archive", "token", "deliveries", "partners",
     ]
 
     @Test("every option of a program of Weir is one that it has")

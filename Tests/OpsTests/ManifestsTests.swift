@@ -9,6 +9,7 @@ struct ManifestsTests {
     private let workers = [
         "bids", "impressions", "overlay-clicks", "postbacks", "store-notifications",
         "conversion-updates",
+        "partner-postbacks",
     ]
 
     @Test("every YAML file can be read, and has something in it")

@@ -11,6 +11,8 @@ struct MonitoringTests {
         "kafka_consumergroup_current_offset", "weir_lag_seconds", "weir_outbox_depth",
         "weir_verifications_total", "weir_dedupe_ids", "weir_partitions_assigned",
         "weir_build_info",
+        "weir_delivery_attempts_total", "weir_delivery_duration_seconds", "weir_deliveries_pending",
+        "weir_delivery_oldest_pending_seconds", "weir_delivery_breaker_open",
         "process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds",
     ]
 

@@ -14,7 +14,7 @@ struct PartnerTests {
                 """
                 name: some-1
                 trust: [valid, development, invalid, unverifiable]
-                filter: {networks: [N.Example], apps: [7, "8"]}
+                filter: {networks: [N.Example], apps: [7, "8"], windows: [0, 2]}
                 delivery: {url: "http://127.0.0.1:80/a?b={c}", allow_private: true}
                 """
             ).first
@@ -24,18 +24,66 @@ struct PartnerTests {
         #expect(partner.filter.apps == [7, 8])
         #expect(partner.delivery.url.text == "http://127.0.0.1:80/a?b={c}")
         #expect(partner.delivery.allowPrivate)
-        #expect(partner.filter.admits(network: "N.EXAMPLE", app: 8))
-        #expect(!partner.filter.admits(network: "n.example", app: 9))
-        #expect(!partner.filter.admits(network: "other", app: 8))
+        #expect(partner.filter.windows == [0, 2])
+        #expect(partner.filter.admits(network: "N.EXAMPLE", app: 8, window: 2))
+        #expect(!partner.filter.admits(network: "n.example", app: 9, window: 0))
+        #expect(!partner.filter.admits(network: "other", app: 8, window: 0))
+        #expect(!partner.filter.admits(network: "n.example", app: 8, window: 1))
 
         let open = try #require(
             try partners(
                 "name: some-1\ntrust: [valid]\ndelivery: {url: HTTPS://example.com}\n"
             ).first
         )
-        #expect(open.filter.admits(network: "anything", app: 0))
+        #expect(open.filter.admits(network: "anything", app: 0, window: 1))
         #expect(!open.delivery.allowPrivate)
     }
+
+    @Test("every key of delivery is read, and has the default that the documentation says")
+    func delivery() throws {
+        let full = try #require(
+            try partners(
+                """
+                name: some-1
+                trust: [valid]
+                delivery:
+                  url: https://e
+                  method: PUT
+                  headers: {X-A: "1", X-B: "env:B"}
+                  body: {json: {a: ["{id}", 1, null], b: {c: "2"}}}
+                  preset: adjust
+                  missing: {"*": hold, a: empty}
+                  timeout_seconds: 7
+                  concurrency: 64
+                  rate_per_second: 9
+                  secret_file: s.txt
+                """
+            ).first
+        ).delivery
+        #expect(full.method == .put)
+        #expect(full.headers.map(\.name.text) == ["X-A", "X-B"])
+        #expect(full.headers.map(\.value.text) == ["1", "env:B"])
+        #expect(full.preset == .adjust)
+        #expect(full.missing.byDefault == .hold)
+        #expect(full.missing.byField.map(\.name.text) == ["a"])
+        #expect([full.timeoutSeconds, full.concurrency, full.ratePerSecond] == [7, 64, 9])
+        #expect(full.secretFile?.text == "s.txt")
+        guard case .jsonTemplate(.object(let fields))? = full.body,
+            case .array(let elements)? = fields.first?.value
+        else { throw FixtureFault.otherShape }
+        #expect(fields.map(\.name.text) == ["a", "b"])
+        #expect(elements.dropFirst() == [.literal("1"), .literal("null")])
+
+        let bare = try #require(
+            try partners("name: some-1\ntrust: [valid]\ndelivery: {url: https://e}\n").first
+        ).delivery
+        #expect(bare.method == .post && bare.headers.isEmpty && bare.body == nil)
+        #expect(bare.preset == nil && bare.missing == .init() && bare.secretFile == nil)
+        #expect(bare.missing.byDefault == .drop)
+        #expect([bare.timeoutSeconds, bare.concurrency, bare.ratePerSecond] == [10, 4, nil])
+    }
+
+    private enum FixtureFault: Error { case otherShape }
 
     @Test(
         "a fault names its place",
@@ -70,11 +118,13 @@ struct PartnerTests {
             ),
             (
                 "name: some-1\ntrust: [valid]\nfilter:\n  campaigns: [1]\ndelivery: {url: https://e}\n",
-                "4: filter.campaigns: unknown key; known here: networks, apps"
+                "4: filter.campaigns: unknown key; known here: networks, apps, windows"
             ),
             (
                 "name: some-1\ntrust: [valid]\ndelivery:\n  url: https://e\n  retries: 5\n",
-                "5: delivery.retries: unknown key; known here: url, allow_private"
+                "5: delivery.retries: unknown key; known here: url, allow_private, method, headers,"
+                    + " body, preset, missing, timeout_seconds, concurrency, rate_per_second,"
+                    + " secret_file"
             ),
             (
                 "name: some-1\ntrust: [valid]\ndelivery: {allow_private: true}\n",

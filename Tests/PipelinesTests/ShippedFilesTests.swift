@@ -21,7 +21,10 @@ struct ShippedFilesTests {
         let empty = try TemporaryPipelines([
             "bids.yaml": "", "impressions.yaml": "", "overlay-clicks.yaml": "",
             "postbacks.yaml": "", "store-notifications.yaml": "", "conversion-updates.yaml": "",
+            "partner-postbacks.yaml": "",
         ])
+        #expect(
+            try directory.partnerPostbacks() == empty.read { try $0.partnerPostbacks() })
         #expect(try directory.bids() == empty.read { try $0.bids() })
         #expect(try directory.impressions() == empty.read { try $0.impressions() })
         #expect(try directory.overlayClicks() == empty.read { try $0.overlayClicks() })

@@ -15,9 +15,9 @@ struct PartnerPostbackTests {
 
     private func partner(
         _ name: String, trust: Set<Verdict> = [.valid], networks: Set<String>? = nil,
-        apps: Set<Int64>? = nil
+        apps: Set<Int64>? = nil, windows: Set<Int>? = nil
     ) -> PartnerRule {
-        PartnerRule(name: name, trust: trust, networks: networks, apps: apps)
+        PartnerRule(name: name, trust: trust, networks: networks, apps: apps, windows: windows)
     }
 
     private func document(_ record: TestRecord, secondFrom: Int64? = nil) throws -> Document {
@@ -103,6 +103,26 @@ struct PartnerPostbackTests {
         let result = try foldPostbacks(
             [Postbacks.record(Postbacks.v40)], .together, pipeline(partners))
         #expect(result.published.map(\.partner) == ["1", "3", "6"])
+    }
+
+    @Test("a filter admits windows by the sequence index; below 4.0 there is the first only")
+    func windows() throws {
+        let partners = [
+            partner("all"), partner("first", windows: [0]), partner("later", windows: [1, 2]),
+        ]
+        func published(_ record: TestRecord) throws -> [String] {
+            try foldPostbacks([record], .together, pipeline(partners)).published.map(\.partner)
+        }
+        for index in 0...2 {
+            let postback = Postbacks.v40.with([
+                "postback-sequence-index": .raw("\(index)"), "conversion-value": nil,
+                "coarse-conversion-value": index == 0 ? nil : .string("low"),
+            ])
+            #expect(
+                try published(Postbacks.record(postback))
+                    == ["all", index == 0 ? "first" : "later"])
+        }
+        #expect(try published(Postbacks.record(Postbacks.v30)) == ["all", "first"])
     }
 
     @Test("losing postbacks are published; duplicates, conflicts and refused ones are not")

@@ -292,4 +292,23 @@ struct ConfigurationChangeTests {
         #expect(
             try place.integer("SELECT count(*) FROM epochs", stream: "postbacks") == 4)
     }
+
+    @Test("A partner's windows are an epoch; a file without them has the text that it always had")
+    func windows() throws {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", Samples.trustedKeys)
+        try place.write("partners/acme.yaml", Samples.partner)
+        try place.publish("postbacks", try Samples.postbacks(20, seed: 3))
+        try place.foldPostbacks()
+        let texts = try place.texts(
+            "SELECT DISTINCT configuration FROM epochs", stream: "postbacks")
+        #expect(texts.count == 1 && texts.allSatisfy { !$0.contains("windows") })
+        try place.write(
+            "partners/acme.yaml", Samples.partner + "\nfilter: {windows: [2, 0]}\n")
+        try place.publish("postbacks", try Samples.postbacks(20, seed: 4))
+        try place.foldPostbacks()
+        let later = try place.texts(
+            "SELECT DISTINCT configuration FROM epochs", stream: "postbacks")
+        #expect(later.count == 2 && later.contains { $0.contains("\"windows\":[0,2]") })
+    }
 }

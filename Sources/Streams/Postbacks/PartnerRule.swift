@@ -10,17 +10,23 @@ public struct PartnerRule: Equatable, Sendable {
     public var networks: Set<String>?
     /// The advertised apps that it gets; nil for all.
     public var apps: Set<Int64>?
+    /// The conversion windows that it gets, by sequence index; nil for all.
+    public var windows: Set<Int>?
 
     /// Makes a rule.
-    public init(name: String, trust: Set<Verdict>, networks: Set<String>?, apps: Set<Int64>?) {
+    public init(
+        name: String, trust: Set<Verdict>, networks: Set<String>?, apps: Set<Int64>?,
+        windows: Set<Int>? = nil
+    ) {
         self.name = name
         self.trust = trust
         self.networks = networks
         self.apps = apps
+        self.windows = windows
     }
 
-    func admits(verdict: Verdict, network: String, app: Int64) -> Bool {
+    func admits(verdict: Verdict, network: String, app: Int64, window: Int) -> Bool {
         trust.contains(verdict) && networks?.contains(network) ?? true
-            && apps?.contains(app) ?? true
+            && apps?.contains(app) ?? true && windows?.contains(window) ?? true
     }
 }

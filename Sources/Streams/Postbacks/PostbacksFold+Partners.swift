@@ -12,7 +12,9 @@ extension PostbacksFold {
         guard !configuration.partners.isEmpty else { return }
         let network = Self.lowercased(prepared.text(event.network))
         let partners = configuration.partners.filter {
-            $0.admits(verdict: result.verdict, network: network, app: event.appID)
+            $0.admits(
+                verdict: result.verdict, network: network, app: event.appID,
+                window: event.sequenceIndex)
         }
         guard !partners.isEmpty, let bytes = prepared.batch[index].value,
             let envelope = try? parser.parse(bytes)

@@ -1,4 +1,5 @@
 import Attestation
+import PartnerPostbacks
 import Pipelines
 import Worker
 
@@ -23,11 +24,12 @@ extension CheckReport {
                     wrong: "\(directory.path): no worker has its file here, such as bids.yaml")
             }
             let models = try directory.conversionModels().count
-            let partners = try directory.partners().count
+            let partners = try directory.partners()
+            for partner in partners { _ = try RequestTemplate(partner.delivery) }
             note(
                 right:
                     "configuration \(directory.path): \(streams.joined(separator: ", ")), "
-                    + "\(models) conversion models, \(partners) partners")
+                    + "\(models) conversion models, \(partners.count) partners")
             for doubt in catalog.doubts { note(doubtful: doubt) }
         } catch {
             note(wrong: error.description)

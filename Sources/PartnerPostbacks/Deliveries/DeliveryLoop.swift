@@ -1,0 +1,235 @@
+import AggregateStore
+import EventLog
+import JSONReader
+import Logging
+import Streams
+import Worker
+
+/// Takes documents over from the log into the store, and has them sent from there. One plain thread.
+final class DeliveryLoop {
+    struct Settings {
+        var assignment: LogAssignment
+        var untilEnd: Bool
+        var batchRecords: Int
+        var maxRecordBytes: Int
+        var waitMilliseconds: Int
+    }
+
+    /// While requests are on their way, the log is looked at this often.
+    private static let busyWaitMilliseconds = 20
+    /// After a stop was asked for, requests that are on their way have so long to be answered.
+    private static let stopMilliseconds = 10_000
+    private static let batchBytes = 32 << 20
+    /// What is delivered is remembered for longer than the topic keeps its documents.
+    private static let keptMilliseconds: Int64 = 100 * 86_400_000
+
+    private let store: DeliveryStore
+    private let reader: any LogReader
+    private let dispatcher: Dispatcher
+    private let partners: Set<String>
+    private let parser: JSONParser
+    private let clock: any DeliveryClock
+    private let settings: Settings
+    private let stop: StopSignal
+    private let logger: Logger
+    private let metrics: DeliveryMetrics?
+    private let batch = RecordBatch()
+    private var nextOffsets: [Int32: Int64] = [:]
+    private var ends: [Int32: Int64] = [:]
+    private var hasUncommittedOffsets = false
+    private var lastLook = ContinuousClock.now
+    private var lastPruningMilliseconds: Int64 = 0
+
+    init(
+        store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
+        partners: Set<String>, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
+        stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil
+    ) {
+        self.store = store
+        self.reader = reader
+        self.dispatcher = dispatcher
+        self.partners = partners
+        self.parser = parser
+        self.clock = clock
+        self.settings = settings
+        self.stop = stop
+        self.logger = logger
+        self.metrics = metrics
+    }
+
+    /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
+    /// start is taken over and everything due was sent once.
+    func run() throws(WorkerError) {
+        do {
+            try reader.subscribe(settings.assignment)
+            while !stop.isRequested, try step() {}
+            try finish()
+            logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch let error as LogError {
+            throw .log(error)
+        } catch let error as WorkerError {
+            throw error
+        } catch {
+            throw .unexpected("\(error)")
+        }
+    }
+
+    /// Turns once; false when there is nothing left to do.
+    func step() throws -> Bool {
+        metrics?.turn()
+        try prune()
+        let isBusy = dispatcher.inFlightCount > 0
+        let reading = try reader.read(
+            into: batch, maxRecords: settings.batchRecords, maxBytes: Self.batchBytes,
+            waitMilliseconds: isBusy ? 0 : idleMilliseconds())
+        switch reading {
+        case .assigned(let partitions): try take(partitions)
+        case .revoked(let partitions):
+            try commitOffsets()
+            for partition in partitions {
+                nextOffsets[partition] = nil
+                ends[partition] = nil
+            }
+        case .records: try accept()
+        case .idle: if hasUncommittedOffsets { try commitOffsets() }
+        }
+        let sent = try dispatcher.turn(
+            waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0)
+        try look()
+        guard settings.untilEnd, sent == 0, isAtEnd else { return true }
+        return try !dispatcher.isSettled()
+    }
+
+    /// How long to wait for records while nothing is on its way.
+    private func idleMilliseconds() throws -> Int {
+        guard let due = try dispatcher.nextDueMilliseconds() else {
+            return settings.waitMilliseconds
+        }
+        let rest = due - clock.nowMilliseconds
+        return Int(max(0, min(rest, Int64(settings.waitMilliseconds))))
+    }
+
+    /// Waits for what is on its way; what is not answered in time is sent again by the next start, under
+    /// the same key.
+    private func finish() throws {
+        let deadline = ContinuousClock.now + .milliseconds(Self.stopMilliseconds)
+        while dispatcher.inFlightCount > 0, ContinuousClock.now < deadline {
+            try dispatcher.collect(waitMilliseconds: 100)
+        }
+        try commitOffsets()
+    }
+
+    private func accept() throws {
+        var records: [IncomingRecord] = []
+        records.reserveCapacity(batch.count)
+        var next = nextOffsets
+        for index in 0..<batch.count {
+            let record = batch[index]
+            records.append(incoming(record))
+            next[record.partition] = record.offset + 1
+        }
+        let counts = try store.accept(
+            records, topic: reader.topic, nextOffsets: next, partners: partners,
+            nowMilliseconds: clock.nowMilliseconds)
+        nextOffsets = next
+        hasUncommittedOffsets = true
+        metrics?.note(counts)
+        try commitOffsets()
+    }
+
+    private func incoming(_ record: RecordView) -> IncomingRecord {
+        let bytes = record.value.map { Array($0) } ?? []
+        let content: IncomingRecord.Content
+        do throws(UnreadableDocument) {
+            guard record.value != nil else { throw UnreadableDocument("the value is null") }
+            guard bytes.count <= settings.maxRecordBytes else {
+                throw UnreadableDocument(
+                    "the value has \(bytes.count) bytes, \(settings.maxRecordBytes) are allowed")
+            }
+            if let type = record.headers.first(named: "ce_type"),
+                !type.elementsEqual("partner.postback".utf8)
+            {
+                throw UnreadableDocument("ce_type is not partner.postback")
+            }
+            content = .document(try PostbackDocument(bytes, parser: parser))
+        } catch {
+            content = .unreadable(error, bytes: bytes)
+        }
+        return IncomingRecord(
+            partition: record.partition, offset: record.offset, content: content)
+    }
+
+    private func commitOffsets() throws {
+        hasUncommittedOffsets = false
+        guard !nextOffsets.isEmpty else { return }
+        try reader.commit(nextOffsets)
+    }
+
+    private var isAtEnd: Bool {
+        !ends.isEmpty
+            && ends.allSatisfy { partition, end in
+                reader.position(partition: partition).map { $0 >= end } ?? true
+            }
+    }
+
+    private func prune() throws {
+        let now = clock.nowMilliseconds
+        guard now - lastPruningMilliseconds > 3_600_000 else { return }
+        lastPruningMilliseconds = now
+        try store.prune(changedBefore: now - Self.keptMilliseconds)
+    }
+
+    /// Now and then looks how much waits, for those who watch.
+    private func look() throws {
+        guard let metrics, lastLook.duration(to: .now) > .seconds(1) else { return }
+        lastLook = .now
+        metrics.setPending(try store.pending(), nowMilliseconds: clock.nowMilliseconds)
+        do {
+            let bounds = try reader.bounds(of: nextOffsets.keys.sorted())
+            let ends = Dictionary(uniqueKeysWithValues: bounds.map { ($0.partition, $0.endOffset) })
+            metrics.setPositions(nextOffsets, ends: ends)
+            metrics.setReady(unless: nextOffsets.isEmpty ? "no partition is assigned" : nil)
+        } catch {
+            metrics.setReady(unless: "\(error)")
+        }
+    }
+}
+
+// MARK: Partitions coming
+
+extension DeliveryLoop {
+    /// Goes on where the store is or, when another instance was further, where the group is; with neither
+    /// at the oldest record.
+    private func take(_ partitions: [Int32]) throws {
+        guard !partitions.isEmpty else { return }
+        let committed = try reader.committedOffsets()
+        let stored = try store.nextOffsets()
+        for bounds in try reader.bounds(of: partitions) {
+            let partition = bounds.partition
+            let place = TopicPartition(topic: reader.topic, partition: partition)
+            let begun = [stored[partition], committed[partition]].compactMap(\.self).max()
+            let next = begun ?? bounds.earliestOffset
+            if stored[partition] == next, next < bounds.earliestOffset {
+                throw WorkerError.logStartsLater(
+                    place, nextOffset: next, earliest: bounds.earliestOffset, store: store.path)
+            }
+            guard next <= bounds.endOffset else {
+                throw WorkerError.logEndsEarlier(
+                    place, nextOffset: next, end: bounds.endOffset, store: store.path)
+            }
+            nextOffsets[partition] = max(next, bounds.earliestOffset)
+            ends[partition] = bounds.endOffset
+            try reader.seek(partition: partition, to: max(next, bounds.earliestOffset))
+            logger.info(
+                "partition taken",
+                metadata: [
+                    "partition": "\(partition)", "next_offset": "\(next)",
+                    "end": "\(bounds.endOffset)",
+                ])
+        }
+        metrics?.setPositions(nextOffsets, ends: ends)
+        metrics?.setReady(unless: nil)
+    }
+}

@@ -1,0 +1,153 @@
+import CoreMetrics
+import EventLog
+import Monitoring
+
+/// What delivering tells those who watch it; docs/metrics.md says what each metric means.
+final class DeliveryMetrics {
+    private let topic: String
+    private let group: String
+    private let factory: any MetricsFactory
+    private let health: Health
+    private let records: [(WritableKeyPath<AcceptedRecords, Int>, Counter)]
+    private let assigned: Meter
+    private var partners: [String: PartnerSeries] = [:]
+    private var partitions: [Int32: (lag: Meter, offset: Meter)] = [:]
+
+    /// Metrics of these partners, all at 0.
+    init(
+        topic: String, group: String, partners: [String], factory: any MetricsFactory,
+        health: Health
+    ) {
+        self.topic = topic
+        self.group = group
+        self.factory = factory
+        self.health = health
+        let outcomes: [(String, WritableKeyPath<AcceptedRecords, Int>)] = [
+            ("accepted", \.accepted), ("duplicate", \.duplicates), ("rejected", \.rejected),
+        ]
+        records = outcomes.map { outcome, path in
+            let labels = [("topic", topic), ("outcome", outcome)]
+            return (
+                path, Counter(label: "weir_records_total", dimensions: labels, factory: factory)
+            )
+        }
+        assigned = Meter(
+            label: "weir_partitions_assigned", dimensions: [("topic", topic)], factory: factory)
+        for partner in partners {
+            self.partners[partner] = PartnerSeries(
+                labels: [("topic", topic), ("partner", partner)], factory: factory)
+        }
+    }
+
+    /// The loop turns once more.
+    func turn() { health.turn() }
+
+    /// Records were taken over.
+    func note(_ counts: AcceptedRecords) {
+        for (path, counter) in records { counter.increment(by: counts[keyPath: path]) }
+    }
+
+    /// A request has ended.
+    func note(_ attempt: Attempt, partner: String) {
+        partners[partner]?.note(attempt)
+    }
+
+    /// A partner counts as away, or no longer.
+    func setBreaker(isOpen: Bool, partner: String) {
+        partners[partner]?.breaker.set(isOpen ? 1 : 0)
+    }
+
+    /// What waits for each partner.
+    func setPending(
+        _ pending: [String: (count: Int, oldestMilliseconds: Int64)], nowMilliseconds: Int64
+    ) {
+        for (name, series) in partners {
+            series.pending.set(pending[name]?.count ?? 0)
+            let oldest = pending[name]?.oldestMilliseconds ?? nowMilliseconds
+            series.oldest.set(Double(max(0, nowMilliseconds - oldest)) / 1000)
+        }
+    }
+
+    /// How far each partition is taken over.
+    func setPositions(_ nextOffsets: [Int32: Int64], ends: [Int32: Int64]) {
+        for partition in partitions.keys where nextOffsets[partition] == nil {
+            let series = partitions.removeValue(forKey: partition)
+            series?.lag.destroy()
+            series?.offset.destroy()
+        }
+        for (partition, offset) in nextOffsets {
+            let labels = [
+                ("consumergroup", group), ("topic", topic), ("partition", "\(partition)"),
+            ]
+            let series =
+                partitions[partition]
+                ?? (
+                    Meter(label: "kafka_consumergroup_lag", dimensions: labels, factory: factory),
+                    Meter(
+                        label: "kafka_consumergroup_current_offset", dimensions: labels,
+                        factory: factory)
+                )
+            partitions[partition] = series
+            series.lag.set(max(0, (ends[partition] ?? offset) - offset))
+            series.offset.set(offset)
+        }
+        assigned.set(nextOffsets.count)
+    }
+
+    /// The worker is of use, or says why it is not.
+    func setReady(unless fault: String?) { health.setReady(unless: fault) }
+}
+
+/// The series of one partner.
+private struct PartnerSeries {
+    private let attempts: [AttemptOutcome: Counter]
+    private let duration: CoreMetrics.Timer
+    let pending: Meter
+    let oldest: Meter
+    let breaker: Meter
+
+    init(labels: [(String, String)], factory: any MetricsFactory) {
+        attempts = Dictionary(
+            uniqueKeysWithValues: AttemptOutcome.allCases.map { outcome in
+                let labels = labels + [("outcome", outcome.rawValue)]
+                let name = "weir_delivery_attempts_total"
+                return (outcome, Counter(label: name, dimensions: labels, factory: factory))
+            })
+        duration = CoreMetrics.Timer(
+            label: "weir_delivery_duration_seconds", dimensions: labels, factory: factory)
+        pending = Meter(label: "weir_deliveries_pending", dimensions: labels, factory: factory)
+        oldest = Meter(
+            label: "weir_delivery_oldest_pending_seconds", dimensions: labels, factory: factory)
+        breaker = Meter(label: "weir_delivery_breaker_open", dimensions: labels, factory: factory)
+        pending.set(0)
+        oldest.set(0)
+        breaker.set(0)
+    }
+
+    func note(_ attempt: Attempt) {
+        attempts[AttemptOutcome(attempt.result)]?.increment()
+        duration.recordMilliseconds(attempt.durationMilliseconds)
+    }
+}
+
+extension DeliveryMetrics {
+    static let descriptions = [
+        MetricDescription("weir_records_total", "Records read, by what became of them."),
+        MetricDescription(
+            "weir_delivery_attempts_total", "Requests to partners, by what came of them."),
+        MetricDescription(
+            "weir_delivery_duration_seconds", "Seconds from a request to its answer or failure."),
+        MetricDescription("weir_deliveries_pending", "Documents that a partner does not have yet."),
+        MetricDescription(
+            "weir_delivery_oldest_pending_seconds",
+            "Seconds since the oldest of them was taken over; 0 when there is none."),
+        MetricDescription(
+            "weir_delivery_breaker_open", "1 while a partner counts as away, else 0."),
+        MetricDescription(
+            "kafka_consumergroup_lag", "Records between the next offset and the end of the log."),
+        MetricDescription(
+            "kafka_consumergroup_current_offset",
+            "Offset of the first record not taken over yet."),
+        MetricDescription("weir_partitions_assigned", "Partitions that this worker delivers."),
+    ]
+}

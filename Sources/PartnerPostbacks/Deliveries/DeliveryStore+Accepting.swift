@@ -1,0 +1,154 @@
+import AggregateStore
+import Foundation
+import GRDB
+
+/// A record of the topic, as it is taken over.
+struct IncomingRecord: Sendable {
+    enum Content: Sendable {
+        case document(PostbackDocument)
+        case unreadable(UnreadableDocument, bytes: [UInt8])
+    }
+
+    var partition: Int32
+    var offset: Int64
+    var content: Content
+}
+
+/// What became of records that were taken over.
+struct AcceptedRecords: Equatable, Sendable {
+    var accepted = 0
+    var duplicates = 0
+    var rejected = 0
+}
+
+extension DeliveryStore {
+    /// Takes records over, in one transaction with the offset behind them. A document that is there already
+    /// changes nothing; a higher revision takes the place of lower ones that are not delivered yet.
+    func accept(
+        _ records: [IncomingRecord], topic: String, nextOffsets: [Int32: Int64],
+        partners: Set<String>, nowMilliseconds now: Int64
+    ) throws(StoreError) -> AcceptedRecords {
+        try commit { db in
+            var counts = AcceptedRecords()
+            for record in records {
+                switch record.content {
+                case .document(let document):
+                    let isNew = try Self.insert(
+                        document, at: record, isKnown: partners.contains(document.partner), now, db)
+                    counts.accepted += isNew ? 1 : 0
+                    counts.duplicates += isNew ? 0 : 1
+                case .unreadable(let fault, let bytes):
+                    try db.execute(
+                        sql: """
+                            INSERT OR IGNORE INTO deliveries VALUES
+                              (NULL, ?, 0, '', ?, ?, 'dead', ?, 0, ?, NULL, ?, ?)
+                            """,
+                        arguments: [
+                            "\(topic)/\(record.partition)/\(record.offset)", record.partition,
+                            record.offset, DeliveryReason.unreadable.text("\(fault)"), now, now,
+                            bytes.databaseBytes,
+                        ])
+                    counts.rejected += 1
+                }
+            }
+            for (partition, offset) in nextOffsets {
+                try db.execute(
+                    sql: """
+                        INSERT INTO partitions VALUES (?, ?)
+                        ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset
+                        """,
+                    arguments: [partition, offset])
+            }
+            return counts
+        }
+    }
+
+    /// Says whether the document is new.
+    private static func insert(
+        _ document: PostbackDocument, at record: IncomingRecord, isKnown: Bool, _ now: Int64,
+        _ db: Database
+    ) throws -> Bool {
+        let hasHigher =
+            try Int.fetchOne(
+                db, sql: "SELECT 1 FROM deliveries WHERE id = ? AND revision > ? LIMIT 1",
+                arguments: [document.id, document.revision]) != nil
+        let state: DeliveryState = hasHigher ? .superseded : isKnown ? .pending : .held
+        let reason =
+            state == .held
+            ? DeliveryReason.unknownPartner.text("no file partners/\(document.partner).yaml") : ""
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO deliveries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)
+                """,
+            arguments: [
+                document.id, document.revision, document.partner, record.partition, record.offset,
+                state.rawValue, reason, now, state == .pending ? now : nil, now,
+                document.bytes.databaseBytes,
+            ])
+        guard db.changesCount > 0 else { return false }
+        try db.execute(
+            sql: """
+                UPDATE deliveries SET state = 'superseded', reason = '', next_attempt_ms = NULL,
+                  changed_ms = ?
+                WHERE id = ? AND revision < ? AND state IN ('pending', 'held')
+                """,
+            arguments: [now, document.id, document.revision])
+        return true
+    }
+
+    /// What is to be known at the start: the partners that there are, with their addresses. Deliveries that
+    /// waited for a partner's file are pending again, those of a file that is gone are held, and a partner
+    /// with another address is enabled.
+    func begin(partners: [String: String], nowMilliseconds now: Int64) throws(StoreError) {
+        try commit { db in
+            let names = try String(
+                decoding: JSONEncoder().encode(partners.keys.sorted()), as: UTF8.self)
+            try db.execute(
+                sql: """
+                    UPDATE deliveries SET state = 'held', reason = ? || partner || '.yaml',
+                      next_attempt_ms = NULL, changed_ms = ?
+                    WHERE state = 'pending' AND partner NOT IN (SELECT value FROM json_each(?))
+                    """,
+                arguments: [DeliveryReason.unknownPartner.text("no file partners/"), now, names])
+            for (name, url) in partners {
+                try db.execute(
+                    sql: "DELETE FROM disabled_partners WHERE name = ? AND url <> ?",
+                    arguments: [name, url])
+                try db.execute(
+                    sql: """
+                        UPDATE deliveries SET state = 'pending', reason = '', next_attempt_ms = ?1,
+                          changed_ms = ?1
+                        WHERE state = 'held' AND partner = ?2 AND reason LIKE ?3
+                        """,
+                    arguments: [now, name, "\(DeliveryReason.unknownPartner.rawValue):%"])
+            }
+        }
+    }
+
+    /// Forgets what was delivered or superseded before a time; its documents left the topic before.
+    func prune(changedBefore milliseconds: Int64) throws(StoreError) {
+        let condition = "state IN ('delivered', 'superseded') AND changed_ms < ?"
+        try commit { db in
+            try db.execute(
+                sql: """
+                    DELETE FROM attempts WHERE delivery IN
+                      (SELECT number FROM deliveries WHERE \(condition))
+                    """,
+                arguments: [milliseconds])
+            try db.execute(
+                sql: "DELETE FROM deliveries WHERE \(condition)", arguments: [milliseconds])
+        }
+    }
+}
+
+extension DeliveryReason {
+    /// The reason with its words, on one line.
+    func text(_ words: String) -> String {
+        "\(rawValue): "
+            + String(
+                String.UnicodeScalarView(
+                    words.unicodeScalars.map {
+                        $0.properties.generalCategory == .control ? " " : $0
+                    }.prefix(500)))
+    }
+}

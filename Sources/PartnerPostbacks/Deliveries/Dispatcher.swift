@@ -1,0 +1,138 @@
+import AggregateStore
+import JSONReader
+
+/// Sends what is due, partner by partner, and notes what came of it in the store. Called from one thread;
+/// requests are on their way elsewhere.
+final class Dispatcher {
+    private let store: DeliveryStore
+    private let sender: any PartnerSender
+    private let clock: any DeliveryClock
+    private let parser: JSONParser
+    private let metrics: DeliveryMetrics?
+    private let inbox = ResultInbox()
+    private var queues: [PartnerQueue]
+    private let attemptsOnce: Bool
+
+    /// A dispatcher to these partners.
+    ///
+    /// - Parameter attemptsOnce: whether each delivery is sent once at most.
+    init(
+        store: DeliveryStore, routes: [PartnerRoute], sender: any PartnerSender,
+        clock: any DeliveryClock, parser: JSONParser, attemptsOnce: Bool,
+        metrics: DeliveryMetrics? = nil
+    ) {
+        self.store = store
+        self.sender = sender
+        self.clock = clock
+        self.parser = parser
+        self.attemptsOnce = attemptsOnce
+        self.metrics = metrics
+        queues = routes.map { PartnerQueue($0, attemptsOnce: attemptsOnce) }
+    }
+
+    /// How many requests are on their way.
+    var inFlightCount: Int { queues.reduce(0) { $0 + $1.inFlight.count } }
+
+    /// Notes what ended, and sends what is due. Says how many requests were sent.
+    @discardableResult
+    func turn(waitMilliseconds: Int = 0) throws -> Int {
+        try collect(waitMilliseconds: waitMilliseconds)
+        var sent = 0
+        for index in queues.indices { sent += try send(&queues[index]) }
+        return sent
+    }
+
+    /// Notes what ended, and sends nothing. Waits for the first for at most so long.
+    func collect(waitMilliseconds: Int) throws {
+        let ended = inbox.take(waitMilliseconds: inFlightCount > 0 ? waitMilliseconds : 0)
+        guard !ended.isEmpty else { return }
+        try store.record(ended)
+        let now = clock.nowMilliseconds
+        for delivery in ended {
+            guard case .attempt(let attempt) = delivery.ending,
+                let index = queues.firstIndex(where: { $0.route.name == delivery.partner })
+            else { continue }
+            queues[index].noteEnded(delivery.number, attempt.result, nowMilliseconds: now)
+            metrics?.note(attempt, partner: delivery.partner)
+            metrics?.setBreaker(isOpen: queues[index].breaker.isOpen, partner: delivery.partner)
+        }
+    }
+
+    /// When something may be sent next, milliseconds since 1970; nil when nothing waits.
+    func nextDueMilliseconds() throws -> Int64? {
+        var next: Int64?
+        for queue in queues {
+            guard try !store.isDisabled(partner: queue.route.name),
+                let due = try store.nextDue(partner: queue.route.name)
+            else { continue }
+            let start = max(due, queue.opensMilliseconds)
+            next = min(next ?? start, start)
+        }
+        return next
+    }
+
+    /// Whether nothing is on its way, and nothing is left that may be sent in this run: what waits for a
+    /// later attempt or for a partner that is away does not count.
+    func isSettled() throws -> Bool {
+        guard inFlightCount == 0 else { return false }
+        let now = clock.nowMilliseconds
+        for queue in queues where !queue.breaker.isOpen {
+            guard try !store.isDisabled(partner: queue.route.name) else { continue }
+            let due = try store.due(
+                partner: queue.route.name, nowMilliseconds: now, limit: queue.busyCount + 1)
+            if due.contains(where: queue.admits) { return false }
+        }
+        return true
+    }
+
+    private func send(_ queue: inout PartnerQueue) throws -> Int {
+        let now = clock.nowMilliseconds
+        let room = queue.room(nowMilliseconds: now)
+        guard room > 0, try !store.isDisabled(partner: queue.route.name) else { return 0 }
+        let due = try store.due(
+            partner: queue.route.name, nowMilliseconds: now, limit: room + queue.busyCount)
+        var sent = 0
+        var faults: [FinishedDelivery] = []
+        for delivery in due where sent < room && queue.admits(delivery) {
+            if let fault = try send(delivery, &queue, now) {
+                faults.append(fault)
+            } else {
+                sent += 1
+            }
+        }
+        if !faults.isEmpty { try store.record(faults) }
+        return sent
+    }
+
+    /// Sends a delivery, or says why its document gives no request.
+    private func send(
+        _ delivery: DueDelivery, _ queue: inout PartnerQueue, _ now: Int64
+    ) throws -> FinishedDelivery? {
+        let document = try PostbackDocument(delivery.document, parser: parser)
+        let route = queue.route
+        let clock = clock
+        let inbox = inbox
+        @Sendable func ending(_ ending: FinishedDelivery.Ending) -> FinishedDelivery {
+            FinishedDelivery(
+                number: delivery.number, key: document.idempotencyKey, partner: route.name,
+                url: route.url, ending: ending)
+        }
+        let request: PartnerRequest
+        do throws(RenderingFault) {
+            request = try route.request(document, nowMilliseconds: now)
+        } catch {
+            return ending(.fault(error))
+        }
+        queue.noteSent(delivery, nowMilliseconds: now)
+        sender.send(request, to: route.destination) { result in
+            let duration = max(0, clock.nowMilliseconds - now)
+            inbox.put(
+                ending(
+                    .attempt(
+                        Attempt(
+                            startedMilliseconds: now, durationMilliseconds: duration,
+                            result: result))))
+        }
+        return nil
+    }
+}

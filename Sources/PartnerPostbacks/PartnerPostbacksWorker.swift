@@ -1,0 +1,125 @@
+import AggregateStore
+import ArgumentParser
+import EventLog
+import Foundation
+import JSONReader
+import KafkaLog
+import Logging
+import Monitoring
+import Pipelines
+import Worker
+
+/// `weir-partner-postbacks`: delivers the topic `partner-postbacks` to partners.
+public struct PartnerPostbacksWorker: CommandLineProgram {
+    /// Name of the program, and of its consumer group.
+    public static let programName = "weir-partner-postbacks"
+
+    /// Help.
+    public static let configuration = CommandConfiguration(
+        commandName: programName,
+        abstract: "Delivers decoded postbacks to partners over HTTP.",
+        discussion: """
+            Takes the documents of partner-postbacks over into deliveries.sqlite and sends each to its \
+            partner as partners/<name>.yaml says, at least once, under a stable Idempotency-Key, again \
+            and again over four days while the partner is away. Stop it at any time: it goes on where \
+            it was.
+
+              weir partners preview acme        what would be sent
+              weir-partner-postbacks --until-end
+              weir deliveries list --state dead
+            """)
+
+    /// What every worker can be told.
+    @OptionGroup public var options: WorkerOptions
+
+    /// Options that were not given.
+    public init() {}
+
+    /// Delivers until it is done or asked to stop.
+    public func run() throws {
+        try Self.work(options, stop: .ofProcess)
+    }
+
+    /// Delivers with these options.
+    public static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+        try work(options, stop: stop, clock: SystemClock(), sender: nil)
+    }
+
+    /// Delivers by a clock and a sender of the caller's; without a sender, over HTTP.
+    static func work(
+        _ options: WorkerOptions, stop: StopSignal, clock: any DeliveryClock,
+        sender: (any PartnerSender)?
+    ) throws {
+        let pipelines = PipelineDirectory(options.pipelinesDirectory)
+        let stream = try pipelines.partnerPostbacks().stream
+        let partners = try pipelines.partners()
+        let routes = try partners.map { try PartnerRoute($0, directory: pipelines.path) }
+        let logger = Logger(label: programName)
+        let reader = try openReader(options, pipelines: pipelines, stream: stream, logger)
+        defer { reader.close() }
+        let store = try DeliveryStore(
+            path: DeliveryStore.path(in: options.dataDirectory), topic: stream.topic,
+            logIdentity: try reader.identity())
+        try checkOrigin(of: store, reader: reader)
+        try store.begin(
+            partners: Dictionary(uniqueKeysWithValues: routes.map { ($0.name, $0.url) }),
+            nowMilliseconds: clock.nowMilliseconds)
+        guard let parser = JSONParser(), let loopParser = JSONParser() else {
+            throw WorkerError.unexpected("no memory for a JSON parser")
+        }
+        let monitor = try options.metricsAddress.map {
+            try DeliveryMonitor(
+                at: $0, topic: stream.topic, group: programName, partners: routes.map(\.name),
+                waitMilliseconds: stream.commitIntervalMilliseconds, logger: logger)
+        }
+        defer { monitor?.stop() }
+        let http = sender == nil ? HTTPSender(partnerCount: routes.count) : nil
+        defer { http?.stop() }
+        guard let sender = sender ?? http else { return }
+        let untilEnd = try options.stopsAtEnd
+        let dispatcher = Dispatcher(
+            store: store, routes: routes, sender: sender, clock: clock, parser: parser,
+            attemptsOnce: untilEnd, metrics: monitor?.metrics)
+        let loop = DeliveryLoop(
+            store: store, reader: reader, dispatcher: dispatcher,
+            partners: Set(routes.map(\.name)), parser: loopParser, clock: clock,
+            settings: .init(
+                assignment: try options.assignment, untilEnd: untilEnd,
+                batchRecords: stream.batchRecords, maxRecordBytes: stream.maxRecordBytes,
+                waitMilliseconds: stream.commitIntervalMilliseconds),
+            stop: stop, logger: logger, metrics: monitor?.metrics)
+        try loop.run()
+    }
+
+    private static func openReader(
+        _ options: WorkerOptions, pipelines: PipelineDirectory, stream: StreamSettings,
+        _ logger: Logger
+    ) throws -> any LogReader {
+        let log = try options.address.open(.existing, logger: logger) { brokers in
+            let kafka = try pipelines.kafka()
+            return try KafkaSettings(
+                brokers: brokers,
+                written: kafka.settings.merging(stream.kafka) { _, own in own },
+                memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
+        }
+        let reader = try log.reader(topic: stream.topic, group: programName)
+        let partitionCount = try reader.partitionCount()
+        if case .partitions(let wanted) = try options.assignment,
+            let unknown = wanted.first(where: { $0 >= partitionCount })
+        {
+            throw WorkerError.unknownPartition(unknown, topic: stream.topic)
+        }
+        return reader
+    }
+
+    private static func checkOrigin(of store: DeliveryStore, reader: any LogReader) throws {
+        let origin = try store.origin()
+        guard origin.topic == reader.topic else {
+            throw WorkerError.topicRenamed(
+                store: store.path, folded: origin.topic, configured: reader.topic)
+        }
+        guard origin.logIdentity == (try reader.identity()) else {
+            throw WorkerError.otherTopic(topic: reader.topic, store: store.path)
+        }
+    }
+}

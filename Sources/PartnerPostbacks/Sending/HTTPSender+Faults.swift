@@ -1,0 +1,58 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+extension HTTPSender {
+    /// Whether nothing of the request can have reached the partner.
+    static func neverConnected(_ error: any Error) -> Bool {
+        switch error {
+        case is NIOConnectionError: true
+        case let error as IOError:
+            [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode)
+        case let error as HTTPClientError: error == .connectTimeout
+        case ChannelError.connectTimeout: true
+        default: false
+        }
+    }
+
+    /// What an error of the client means.
+    static func result(of error: any Error) -> AttemptResult {
+        switch error {
+        case let error as ResolutionFault: .failed(.resolution, detail: error.description)
+        case let error as HTTPClientError: .failed(fault(error), detail: words(error))
+        case ChannelError.connectTimeout: .failed(.timeout, detail: "no connection in time")
+        case let error as IOError:
+            .failed(.connection, detail: String(cString: strerror(error.errnoCode)))
+        case let error as NIOConnectionError: .failed(.connection, detail: words(error))
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            .failed(.tls, detail: "\(error)")
+        case is HTTPParserError: .failed(.protocolError, detail: "the answer is no HTTP: \(error)")
+        default: .failed(.connection, detail: "\(error)")
+        }
+    }
+
+    private static func fault(_ error: HTTPClientError) -> ConnectionFault {
+        let timeouts: [HTTPClientError] = [
+            .deadlineExceeded, .connectTimeout, .readTimeout, .writeTimeout,
+            .getConnectionFromPoolTimeout, .tlsHandshakeTimeout,
+        ]
+        return timeouts.contains(error) ? .timeout : .connection
+    }
+
+    private static func words(_ error: HTTPClientError) -> String {
+        switch error {
+        case .deadlineExceeded: "no answer in time"
+        case .connectTimeout, .getConnectionFromPoolTimeout: "no connection in time"
+        case .tlsHandshakeTimeout: "no encrypted connection in time"
+        case .remoteConnectionClosed: "the connection ended before the answer"
+        default: error.description
+        }
+    }
+
+    private static func words(_ error: NIOConnectionError) -> String {
+        guard let first = error.connectionErrors.first?.error as? IOError else { return "\(error)" }
+        return String(cString: strerror(first.errnoCode))
+    }
+}

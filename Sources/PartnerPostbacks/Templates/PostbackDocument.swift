@@ -1,0 +1,156 @@
+import Foundation
+import JSONReader
+import Streams
+
+/// A document of `partner-postbacks`, read for templates.
+public struct PostbackDocument: Sendable {
+    /// 32 hex digits.
+    public let id: String
+    /// From 1.
+    public let revision: Int64
+    /// Name of the partner.
+    public let partner: String
+    /// The document as it is in the log.
+    public let bytes: [UInt8]
+    /// Everything that is neither null nor an object, by its path; lists and revenue too.
+    private var values: [String: MacroValue] = [:]
+
+    /// Reads a document. Throws what is wrong with it, in words.
+    public init(_ bytes: [UInt8], parser: JSONParser) throws(UnreadableDocument) {
+        self.bytes = bytes
+        var values: [String: MacroValue] = [:]
+        var fault: UnreadableDocument?
+        bytes.withUnsafeBytes { bytes in
+            do throws(JSONFault) {
+                let value = try parser.parse(bytes)
+                Self.collect(value, path: "", into: &values)
+                Self.derive(from: value, into: &values)
+            } catch {
+                fault = UnreadableDocument("\(error)")
+            }
+        }
+        if let fault { throw fault }
+        guard case .text(let id)? = values["id"], id.isPostbackID else {
+            throw UnreadableDocument("id: is not 32 hex digits")
+        }
+        guard case .literal(let digits)? = values["revision"], let revision = Int64(digits),
+            revision > 0
+        else { throw UnreadableDocument("revision: is no number from 1") }
+        guard case .text(let partner)? = values["partner"], !partner.isEmpty else {
+            throw UnreadableDocument("partner: is no name")
+        }
+        values[Macro.idempotencyKey.rawValue] = .text("\(id):\(revision)")
+        self.id = id
+        self.revision = revision
+        self.partner = partner
+        self.values = values
+    }
+
+    /// What partners tell repetitions by.
+    public var idempotencyKey: String { "\(id):\(revision)" }
+
+    /// What a macro stands for; nil when the document has no value for it.
+    func value(_ macro: Macro) -> MacroValue? { values[macro.rawValue] }
+
+    private static func collect(
+        _ value: JSONValue, path: String, into values: inout [String: MacroValue]
+    ) {
+        value.forEachMember { name, member in
+            let name = String(decoding: name, as: UTF8.self)
+            let path = path.isEmpty ? name : "\(path).\(name)"
+            guard values[path] == nil, !member.isNull else { return }
+            guard !member.isObject else { return collect(member, path: path, into: &values) }
+            values[path] = MacroValue(member)
+        }
+    }
+
+    /// Macros that the document does not have as they are.
+    private static func derive(from value: JSONValue, into values: inout [String: MacroValue]) {
+        for (macro, source) in [
+            (Macro.receivedAtUnix, Macro.receivedAt), (.installEarliestUnix, .installEarliest),
+            (.installLatestUnix, .installLatest),
+        ] {
+            guard let text = values[source.rawValue]?.text,
+                let milliseconds = UTC.milliseconds(text: text)
+            else { continue }
+            values[macro.rawValue] = .literal("\(milliseconds / 1000)")
+        }
+        if let revenue = value.member("conversion")?.member("revenue"), revenue.isObject {
+            values[Macro.revenue.rawValue] = MacroValue(revenue)
+        }
+        if let events = value.member("conversion")?.member("events"), !events.elements.isEmpty {
+            for (macro, member) in [
+                (Macro.eventNames, "name" as StaticString), (.countsMin, "count_min"),
+                (.countsMax, "count_max"),
+            ] {
+                values[macro.rawValue] = .list(
+                    events.elements.compactMap { $0.member(member).map { MacroValue($0) } })
+            }
+        } else {
+            values[Macro.conversionEvents.rawValue] = nil
+        }
+        for (macro, source) in [
+            (Macro.redownloadFlag, Macro.redownload), (.didWinFlag, .didWin),
+        ] {
+            guard let flag = values[source.rawValue] else { continue }
+            values[macro.rawValue] = .literal(flag.text == "true" || flag.text == "1" ? "1" : "0")
+        }
+        values[Macro.transaction.rawValue] =
+            values[Macro.transactionID.rawValue] ?? values[Macro.postbackIdentifier.rawValue]
+        guard let postback = value.member("postback") else { return }
+        values[Macro.window.rawValue] = values[Macro.sequenceIndex.rawValue] ?? .literal("0")
+        let isJWS = postback.member("jws_string") != nil
+        values[Macro.framework.rawValue] = .text(isJWS ? "adattributionkit" : "skadnetwork")
+        let payload = payload(of: postback, isJWS: isJWS)
+        values[Macro.payload.rawValue] = .json(payload)
+        values[Macro.payloadBase64.rawValue] = .text(Data(payload.utf8).base64EncodedString())
+    }
+
+    /// What the device sent: of AdAttributionKit without the claims, which the JWS holds.
+    private static func payload(of postback: JSONValue, isJWS: Bool) -> String {
+        let envelope: Set = [
+            "jws_string", "ad_interaction_type", "conversion_value", "coarse_conversion_value",
+            "country_code",
+        ]
+        var json = JSONText()
+        json.object { json in
+            postback.forEachMember { name, member in
+                let name = String(decoding: name, as: UTF8.self)
+                guard !member.isNull, !isJWS || envelope.contains(name) else { return }
+                json.name(name.split(separator: "_").joined(separator: "-"))
+                json.value(member)
+            }
+        }
+        return json.text
+    }
+}
+
+/// Why a record of `partner-postbacks` is none that can be delivered.
+public struct UnreadableDocument: Error, Equatable, Sendable, CustomStringConvertible {
+    /// In words.
+    public let description: String
+
+    init(_ words: String) {
+        description = words
+    }
+}
+
+extension MacroValue {
+    fileprivate init(_ value: JSONValue) {
+        var json = JSONText()
+        json.value(value)
+        switch value.kind {
+        case .string: self = .text(value.string.map { String(decoding: $0, as: UTF8.self) } ?? "")
+        case .object, .array: self = .json(json.text)
+        default: self = .literal(json.text)
+        }
+    }
+}
+
+extension String {
+    /// 32 hex digits in lower case.
+    var isPostbackID: Bool {
+        utf8.count == 32
+            && utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+}

@@ -1,0 +1,191 @@
+import Pipelines
+
+/// All that a partner's file says of a request, read once: what is wrong with it is said at the start.
+public struct RequestTemplate: Sendable {
+    /// Where it goes.
+    let address: PartnerAddress
+    private let method: Partner.Delivery.Method
+    private let headers: [HeaderTemplate]
+    private let body: BodyTemplate
+
+    /// Reads the templates of a partner. Throws at the line of what cannot be used.
+    public init(_ delivery: Partner.Delivery) throws(ConfigurationError) {
+        method = delivery.method
+        let rules = delivery.missing
+        let preset = try Self.presetFields(delivery)
+        let goesToAddress =
+            delivery.body == Partner.Delivery.Body.none
+            || (delivery.body == nil && delivery.method == .get)
+        address = try PartnerAddress(
+            delivery.url, rules: rules,
+            further: goesToAddress
+                ? preset.map { FieldTemplate(name: $0.name, parameter: $0) } : [])
+        headers = try delivery.headers.map { field throws(ConfigurationError) in
+            try HeaderTemplate(field, rules: rules)
+        }
+        var names: Set<String> = []
+        var bodyNames: [String] = []
+        body =
+            goesToAddress
+            ? .none : try Self.body(delivery, preset: preset, names: &bodyNames)
+        for (header, field) in zip(headers, delivery.headers) {
+            guard names.insert(header.name.lowercased()).inserted else {
+                throw field.name.fault("is given twice, in other case: keep one")
+            }
+        }
+        let known = Set(address.fieldNames + bodyNames + headers.map(\.name))
+        for rule in rules.byField where !known.contains(rule.name.text) {
+            throw rule.name.fault(
+                "names no field of this delivery: write one of \(known.sorted().joined(separator: ", "))"
+            )
+        }
+    }
+
+    private static func presetFields(
+        _ delivery: Partner.Delivery
+    ) throws(ConfigurationError) -> [FieldTemplate] {
+        guard let preset = delivery.preset else { return [] }
+        return try Preset.fields(preset).map { field throws(ConfigurationError) in
+            FieldTemplate(
+                name: field.name,
+                template: try TextTemplate(
+                    PositionedText(
+                        text: field.value, file: delivery.url.file, line: delivery.url.line,
+                        keyPath: "delivery.preset")),
+                missing: delivery.missing.outcome(for: field.name))
+        }
+    }
+
+    private static func body(
+        _ delivery: Partner.Delivery, preset: [FieldTemplate], names: inout [String]
+    ) throws(ConfigurationError) -> BodyTemplate {
+        let rules = delivery.missing
+        switch delivery.body {
+        case .none?: return .none
+        case nil where preset.isEmpty: return .document
+        case .json? where preset.isEmpty: return .document
+        case .form? where preset.isEmpty: return .everything
+        case .json?:
+            names = preset.map(\.name)
+            return .json(.object(preset.map { ($0.name, .text($0)) }))
+        case nil, .form?:
+            names = preset.map(\.name)
+            return .form(preset)
+        case .jsonTemplate(let shape)?:
+            let template = try JSONTemplate(shape, path: "", rules: rules, names: &names)
+            guard !preset.isEmpty, case .object(let members) = template else {
+                return .json(template)
+            }
+            names += preset.map(\.name)
+            let own = Set(members.map(\.name))
+            let kept = preset.filter { !own.contains($0.name) }
+            return .json(.object(kept.map { ($0.name, .text($0)) } + members))
+        case .formTemplate(let fields)?:
+            let own = try fields.map { field throws(ConfigurationError) in
+                FieldTemplate(
+                    name: field.name.text, template: try TextTemplate(field.value),
+                    missing: rules.outcome(for: field.name.text))
+            }
+            names = preset.map(\.name) + own.map(\.name)
+            let ownNames = Set(own.map(\.name))
+            return .form(preset.filter { !ownNames.contains($0.name) } + own)
+        }
+    }
+
+    /// The request for a document.
+    ///
+    /// - Parameter secrets: values of secret headers by name; a name that is not among them is masked.
+    func request(
+        _ document: PostbackDocument, secrets: [String: String]
+    ) throws(RenderingFault) -> PartnerRequest {
+        var written: [PartnerRequest.Header] = []
+        for header in headers {
+            switch header.value {
+            case .secret:
+                written.append(
+                    .init(header.name, secrets[header.name] ?? "***", isSecret: true))
+            case .template(let field):
+                guard let value = try field.value(document, encoded: { $0 }) else { continue }
+                guard value.isHeaderValue else {
+                    throw .unusable(
+                        field: header.name, words: "the value has control characters")
+                }
+                written.append(.init(header.name, value))
+            }
+        }
+        if let type = body.contentType, !headers.contains(where: \.isContentType) {
+            written.append(.init("Content-Type", type))
+        }
+        written.append(.init("Idempotency-Key", document.idempotencyKey))
+        if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+            written.append(.init("User-Agent", "Weir"))
+        }
+        return PartnerRequest(
+            method: method.rawValue, url: try address.url(document), headers: written,
+            body: try body.bytes(document))
+    }
+
+    /// Secrets of headers, read where the file says they are.
+    func secrets(directory: String) throws(ConfigurationError) -> [String: String] {
+        var secrets: [String: String] = [:]
+        for header in headers {
+            guard case .secret(let source) = header.value else { continue }
+            secrets[header.name] = try source.read(directory: directory)
+        }
+        return secrets
+    }
+}
+
+extension HeaderTemplate {
+    var isContentType: Bool { name.lowercased() == "content-type" }
+}
+
+extension FieldTemplate {
+    /// A field as a parameter of the address, its name before its value.
+    fileprivate init(name: String, parameter: FieldTemplate) {
+        self.init(
+            name: name,
+            template: TextTemplate(
+                [.literal(PercentEncoding.value(name) + "=")]
+                    + parameter.template.pieces.map { piece in
+                        guard case .literal(let text) = piece else { return piece }
+                        return .literal(PercentEncoding.value(text))
+                    }),
+            missing: parameter.missing)
+    }
+}
+
+extension JSONTemplate {
+    /// Reads the templates of a shape; a member's name for rules is its path, as `revenue.min`.
+    init(
+        _ shape: Partner.Delivery.JSONShape, path: String, rules: Partner.Delivery.MissingRules,
+        names: inout [String]
+    ) throws(ConfigurationError) {
+        switch shape {
+        case .literal(let literal): self = .literal(literal)
+        case .text(let text):
+            names.append(path)
+            self = .text(
+                FieldTemplate(
+                    name: path, template: try TextTemplate(text),
+                    missing: rules.outcome(for: path)))
+        case .array(let elements):
+            var templates: [JSONTemplate] = []
+            for element in elements {
+                templates.append(
+                    try JSONTemplate(element, path: path, rules: rules, names: &names))
+            }
+            self = .array(templates)
+        case .object(let fields):
+            var members: [(name: String, value: JSONTemplate)] = []
+            for field in fields {
+                let name = field.name.text
+                let template = try JSONTemplate(
+                    field.value, path: path.isEmpty ? name : "\(path).\(name)", rules: rules,
+                    names: &names)
+                members.append((name, template))
+            }
+            self = .object(members)
+        }
+    }
+}

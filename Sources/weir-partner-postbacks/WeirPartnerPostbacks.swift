@@ -1,0 +1,9 @@
+import PartnerPostbacks
+
+/// The program `weir-partner-postbacks`.
+@main
+enum WeirPartnerPostbacks {
+    static func main() {
+        PartnerPostbacksWorker.start()
+    }
+}

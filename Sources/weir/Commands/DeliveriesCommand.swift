@@ -1,0 +1,157 @@
+import ArgumentParser
+import Foundation
+import PartnerPostbacks
+
+/// `weir deliveries`
+struct DeliveriesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deliveries",
+        abstract: "What became of the documents for partners, and trying again.",
+        subcommands: [
+            DeliveriesListCommand.self, DeliveriesShowCommand.self, DeliveriesRetryCommand.self,
+        ])
+}
+
+/// `weir deliveries list`
+struct DeliveriesListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists deliveries, those first whose state changed last.",
+        discussion: """
+            States: pending (to be sent, or sent again), delivered, dead (not sent any more, with the \
+            reason), held (waits for you, with the reason), superseded (a higher revision came before \
+            it was sent).
+
+              weir deliveries list --state dead
+              weir deliveries list --partner acme --limit 20 --format json
+            """)
+
+    @OptionGroup var data: DataOptions
+    @Option(help: "Only those of this partner.")
+    var partner: String?
+    @Option(help: "Only those in this state: pending, delivered, dead, held or superseded.")
+    var state: String?
+    @Option(help: "At most so many (default: 100).")
+    var limit = 100
+    @Option(help: "table or json (WEIR_FORMAT; default: table).")
+    var format: String?
+
+    func run() throws {
+        let format = try Environment().format(format, default: ReportFormat.table)
+        guard limit > 0 else { throw CommandError.usage("--limit is \(limit): write 1 or more") }
+        let state = try state.map { word in
+            guard let state = DeliveryState(rawValue: word) else {
+                let known = DeliveryState.allCases.map(\.rawValue).joined(separator: ", ")
+                throw CommandError.usage("no state '\(word)': there are \(known)")
+            }
+            return state
+        }
+        var deliveries: [Delivery] = []
+        for store in try data.deliveryStores() {
+            deliveries += try store.deliveries(partner: partner, state: state, limit: limit)
+        }
+        deliveries.sort { $0.changedMilliseconds > $1.changedMilliseconds }
+        let output = BufferedOutput()
+        try output.write(DeliveriesReport(Array(deliveries.prefix(limit))).text(format))
+        try output.flush()
+        if deliveries.count >= limit {
+            Notice.write("there may be more than these \(limit): give --limit")
+        }
+    }
+}
+
+/// `weir deliveries show`
+struct DeliveriesShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Shows all revisions of a document, every attempt, and the document itself.")
+
+    @Argument(help: "The document's id, 32 hex digits, or what weir deliveries list names.")
+    var id: String
+    @OptionGroup var data: DataOptions
+    @Option(help: "table or json (WEIR_FORMAT; default: table).")
+    var format: String?
+
+    func run() throws {
+        let format = try Environment().format(format, default: ReportFormat.table)
+        let output = BufferedOutput()
+        var count = 0
+        for store in try data.deliveryStores() {
+            for entry in try store.history(of: id) {
+                let report = DeliveryReport(
+                    delivery: entry.delivery, attempts: entry.attempts, document: entry.document)
+                try output.write((count > 0 && format == .table ? "\n" : "") + report.text(format))
+                count += 1
+            }
+        }
+        try output.flush()
+        guard count > 0 else {
+            throw CommandError.failure(
+                "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): see weir deliveries list"
+            )
+        }
+    }
+}
+
+/// `weir deliveries retry`
+struct DeliveriesRetryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Has dead and held deliveries sent again, from the beginning of the schedule.",
+        discussion: """
+            The worker may run meanwhile, and sends them at once. A revision with a higher one beside it \
+            is left as it is. A partner that answered 410 is asked again once it is named.
+
+              weir deliveries retry 2d0136c18b5007e0d205543c5bf2f427
+              weir deliveries retry --partner acme
+              weir deliveries retry --all-dead
+            """)
+
+    @Argument(help: "The document's id.")
+    var id: String?
+    @Option(help: "All dead and held ones of this partner, which is enabled when it answered 410.")
+    var partner: String?
+    @Flag(help: "All dead ones of all partners.")
+    var allDead = false
+    @OptionGroup var data: DataOptions
+
+    func run() throws {
+        let selections =
+            [id.map(DeliverySelection.id), partner.map(DeliverySelection.partner)]
+            .compactMap(\.self) + (allDead ? [.allDead] : [])
+        guard selections.count == 1, let selection = selections.first else {
+            throw CommandError.usage("say which: an id, --partner NAME or --all-dead, one of them")
+        }
+        var total = RetriedDeliveries()
+        for store in try data.deliveryStores() {
+            let retried = try store.retry(
+                selection, nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            total.retried += retried.retried
+            total.left += retried.left
+            total.enabled += retried.enabled
+        }
+        let output = BufferedOutput()
+        try output.write("\(total.retried) pending again, \(total.left) left as they are\n")
+        for partner in total.enabled { try output.write("\(partner) is enabled again\n") }
+        try output.flush()
+        if case .id(let id) = selection, total.retried == 0 {
+            throw CommandError.failure(
+                "nothing of '\(id)' can be retried: see weir deliveries show \(id)")
+        }
+    }
+}
+
+extension DataOptions {
+    /// The stores of deliveries that are there, at least one.
+    func deliveryStores() throws -> [DeliveryStore] {
+        let paths = directories.map(DeliveryStore.path(in:)).filter {
+            FileManager.default.fileExists(atPath: $0)
+        }
+        guard !paths.isEmpty else {
+            throw CommandError.failure(
+                "no deliveries.sqlite in \(directories.joined(separator: ", ")): run weir-partner-postbacks first, or give --data"
+            )
+        }
+        return try paths.map { try DeliveryStore(existing: $0) }
+    }
+}

@@ -1,0 +1,92 @@
+import Inspection
+import PartnerPostbacks
+import Pipelines
+import Streams
+
+/// The partners of the configuration, with their deliveries, as text.
+struct PartnersReport {
+    private struct Line {
+        var partner: Partner
+        var counts: [DeliveryState: Int]
+        var isDisabled: Bool
+    }
+
+    private let lines: [Line]
+
+    init(_ partners: [Partner], _ stores: [DeliveryStore]) throws {
+        var counts: [String: [DeliveryState: Int]] = [:]
+        var disabled: Set<String> = []
+        for store in stores {
+            for (partner, state, count) in try store.counts() {
+                counts[partner, default: [:]][state, default: 0] += count
+            }
+            disabled.formUnion(try store.disabledPartners())
+        }
+        lines = partners.map { partner in
+            Line(
+                partner: partner, counts: counts[partner.name] ?? [:],
+                isDisabled: disabled.contains(partner.name))
+        }
+    }
+
+    func text(_ format: ReportFormat) -> String {
+        switch format {
+        case .table: table
+        case .json: json
+        }
+    }
+
+    private var table: String {
+        guard !lines.isEmpty else { return "no partners\n" }
+        let table = TextTable(
+            header: ["partner", "trust", "method", "url"] + DeliveryState.allCases.map(\.rawValue)
+                + ["note"],
+            isNumber: [false, false, false, false] + DeliveryState.allCases.map { _ in true }
+                + [false],
+            rows: lines.map { line in
+                let delivery = line.partner.delivery
+                return [line.partner.name, Self.trust(line.partner), delivery.method.rawValue]
+                    + [delivery.url.text]
+                    + DeliveryState.allCases.map { "\(line.counts[$0] ?? 0)" }
+                    + [line.isDisabled ? Self.disabled(line.partner) : ""]
+            })
+        return table.lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func trust(_ partner: Partner) -> String {
+        partner.trust.map(\.rawValue).sorted().joined(separator: ",")
+    }
+
+    private static func disabled(_ partner: Partner) -> String {
+        "disabled: it answered 410; see weir deliveries retry --partner \(partner.name)"
+    }
+
+    private var json: String {
+        var json = JSONText()
+        json.array { json in
+            for line in lines {
+                json.object { json in
+                    json.name("partner")
+                    json.string(line.partner.name)
+                    json.name("trust")
+                    json.array { json in
+                        for verdict in line.partner.trust.map(\.rawValue).sorted() {
+                            json.string(verdict)
+                        }
+                    }
+                    json.name("method")
+                    json.string(line.partner.delivery.method.rawValue)
+                    json.name("url")
+                    json.string(line.partner.delivery.url.text)
+                    for state in DeliveryState.allCases {
+                        json.name(state.rawValue)
+                        json.raw(line.counts[state] ?? 0)
+                    }
+                    json.name("disabled")
+                    json.raw(line.isDisabled)
+                }
+            }
+        }
+        return json.text + "\n"
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@testable import PartnerPostbacks
+
+@Suite("Partners that are away", .serialized)
+struct OthersNotDelayedTests {
+    @Test(
+        "one that is silent or down delays nobody else",
+        arguments: [true, false])
+    func others(isSilent: Bool) throws {
+        let well = try ScriptedPartner()
+        let silent = try ScriptedPartner { _, _ in .silence }
+        let port = isSilent ? silent.port : try ScriptedPartner.closedPort()
+        let place = try DeliveryPlace([
+            "away":
+                "url: http://127.0.0.1:\(port)/\nallow_private: true\ntimeout_seconds: 30",
+            "well": "url: \(well.url)/\nallow_private: true",
+        ])
+        try place.accept(
+            (0..<60).map {
+                Documents.install(id: Documents.id($0), partner: $0 % 2 == 0 ? "away" : "well")
+            })
+        let start = Date()
+        while well.requests.count < 30, Date().timeIntervalSince(start) < 10 {
+            try place.dispatcher.turn(waitMilliseconds: 20)
+        }
+        try place.dispatcher.collect(waitMilliseconds: 200)
+        #expect(well.requests.count == 30)
+        #expect(try place.states(partner: "well") == [.delivered: 30])
+        #expect(try place.states(partner: "away") == [.pending: 30])
+        #expect(silent.requests.count <= 4)
+    }
+
+    @Test("after five failures to reach it a partner rests, then gets one probe, and rests longer")
+    func breaker() throws {
+        var breaker = Breaker()
+        for _ in 0..<4 { breaker.note(isReached: false, nowMilliseconds: 0) }
+        #expect(breaker.admits(nowMilliseconds: 0))
+        breaker.note(isReached: false, nowMilliseconds: 0)
+        #expect(breaker.isOpen)
+        var now: Int64 = 0
+        for pause: Int64 in [30, 60, 120, 240, 480, 960, 1800, 1800] {
+            #expect(!breaker.admits(nowMilliseconds: now + pause * 1000 - 1))
+            now += pause * 1000
+            #expect(breaker.admits(nowMilliseconds: now))
+            breaker.noteSent()
+            #expect(!breaker.admits(nowMilliseconds: now), "one probe at a time")
+            breaker.note(isReached: false, nowMilliseconds: now)
+        }
+        now += 1_800_000
+        breaker.noteSent()
+        breaker.note(isReached: true, nowMilliseconds: now)
+        #expect(breaker == Breaker())
+    }
+
+    @Test(
+        "a partner with much waiting is asked little while it is down, and all comes once it is back"
+    )
+    func recovery() throws {
+        let port = try ScriptedPartner.closedPort()
+        let place = try DeliveryPlace([
+            "acme": "url: http://127.0.0.1:\(port)/\nallow_private: true\nconcurrency: 2"
+        ])
+        try place.accept((0..<100).map { Documents.install(id: Documents.id($0)) })
+        try place.sendDue()
+        let attempts = try (0..<100).reduce(0) {
+            $0 + (try place.store.history(of: Documents.id($1)).first?.attempts.count ?? 0)
+        }
+        #expect((5...6).contains(attempts), "\(attempts)")
+        let next = try #require(try place.dispatcher.nextDueMilliseconds())
+        #expect(next - place.clock.nowMilliseconds == 30_000)
+        #expect(try place.states(partner: "acme") == [.pending: 100])
+    }
+
+    @Test(
+        "no more requests are on their way than `concurrency`, nor sent in a second than the rate")
+    func bounds() throws {
+        let silent = try ScriptedPartner { _, _ in .silence }
+        let quick = try ScriptedPartner()
+        let place = try DeliveryPlace([
+            "silent": "url: \(silent.url)/\nallow_private: true\nconcurrency: 3",
+            "quick": "url: \(quick.url)/\nallow_private: true\nrate_per_second: 5\nconcurrency: 64",
+        ])
+        try place.accept(
+            (0..<40).map {
+                Documents.install(id: Documents.id($0), partner: $0 % 2 == 0 ? "silent" : "quick")
+            })
+        for _ in 0..<20 { try place.dispatcher.turn(waitMilliseconds: 20) }
+        #expect(silent.requests.count == 3)
+        #expect(quick.requests.count == 5)
+        place.clock.set(place.clock.nowMilliseconds + 999)
+        try place.dispatcher.turn(waitMilliseconds: 20)
+        #expect(quick.requests.count == 5)
+        place.clock.set(place.clock.nowMilliseconds + 1)
+        for _ in 0..<20 { try place.dispatcher.turn(waitMilliseconds: 20) }
+        #expect(quick.requests.count == 10)
+    }
+
+    @Test("410 disables the partner: the others wait, until it is retried or its address changes")
+    func gone() throws {
+        let partner = try ScriptedPartner { _, number in .answer(number == 0 ? 410 : 200) }
+        let place = try DeliveryPlace([
+            "acme": "url: \(partner.url)/\nallow_private: true\nconcurrency: 1"
+        ])
+        try place.accept((0..<3).map { Documents.install(id: Documents.id($0)) })
+        try place.sendAll()
+        #expect(partner.requests.count == 1)
+        #expect(try place.states(partner: "acme") == [.dead: 1, .pending: 2])
+        #expect(try place.store.disabledPartners() == ["acme"])
+
+        try place.store.begin(
+            partners: ["acme": "\(partner.url)/"], nowMilliseconds: place.clock.nowMilliseconds)
+        #expect(try place.store.disabledPartners() == ["acme"], "the address is the same")
+        let retried = try place.store.retry(
+            .partner("acme"), nowMilliseconds: place.clock.nowMilliseconds)
+        #expect(retried == RetriedDeliveries(retried: 1, left: 0, enabled: ["acme"]))
+        try place.sendAll()
+        #expect(try place.states(partner: "acme") == [.delivered: 3])
+    }
+
+    @Test("a partner that is disabled is enabled by another address in its file")
+    func otherAddress() throws {
+        let partner = try ScriptedPartner { _, _ in .answer(410) }
+        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        try place.accept(Documents.install())
+        try place.sendAll()
+        try place.store.begin(partners: ["acme": "https://other.example/"], nowMilliseconds: 1)
+        #expect(try place.store.disabledPartners().isEmpty)
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A partner on the loopback address that does what a script says, and remembers what it was sent.
+final class ScriptedPartner: Sendable {
+    /// What it does with a request.
+    enum Reaction: Sendable {
+        case answer(Int, [String] = [])
+        /// Nothing, for ever.
+        case silence
+        /// It closes the connection.
+        case hangUp
+        /// These bytes, then it closes.
+        case bytes(String)
+        /// An answer whose body never ends.
+        case endless(Int)
+    }
+
+    /// What it was sent.
+    struct Request: Sendable {
+        /// When, by the clock of the test.
+        var atMilliseconds: Int64
+        /// The first line.
+        var line: String
+        /// Headers by their names in lower case.
+        var headers: [String: String]
+        var body: String
+
+        /// Path and parameters.
+        var target: String { String(line.split(separator: " ").dropFirst().first ?? "") }
+    }
+
+    typealias Script = @Sendable (_ request: Request, _ number: Int) -> Reaction
+
+    let port: Int
+    private let received: Received
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+    /// Listens when it returns. Requests are numbered from 0.
+    init(
+        clock: ManualClock = ManualClock(),
+        _ script: @escaping Script = { _, _ in .answer(200) }
+    ) throws {
+        let received = Received()
+        self.received = received
+        let channel = try ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.pipeline.addHandler(
+                    Conversation(received: received, clock: clock, script: script))
+            }
+            .bind(host: "127.0.0.1", port: 0).wait()
+        port = channel.localAddress?.port ?? 0
+    }
+
+    deinit {
+        group.shutdownGracefully { _ in }
+    }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+    var requests: [Request] { received.all }
+
+    /// A port on which nobody listens.
+    static func closedPort() throws -> Int {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let channel = try ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).wait()
+        let port = channel.localAddress?.port ?? 0
+        try channel.close().wait()
+        try group.syncShutdownGracefully()
+        return port
+    }
+
+    fileprivate final class Received: Sendable {
+        private let requests = Mutex<[Request]>([])
+
+        var all: [Request] { requests.withLock { $0 } }
+
+        /// Adds a request, and says how many there were before.
+        func add(_ request: Request) -> Int {
+            requests.withLock { requests in
+                requests.append(request)
+                return requests.count - 1
+            }
+        }
+    }
+}
+
+/// One connection. Called on its event loop only.
+private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let received: ScriptedPartner.Received
+    private let clock: ManualClock
+    private let script: ScriptedPartner.Script
+    private var text = ""
+
+    init(
+        received: ScriptedPartner.Received, clock: ManualClock,
+        script: @escaping ScriptedPartner.Script
+    ) {
+        self.received = received
+        self.clock = clock
+        self.script = script
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        text += String(buffer: unwrapInboundIn(data))
+        while let request = next() {
+            switch script(request, received.add(request)) {
+            case .answer(let status, let headers):
+                let lines = ["HTTP/1.1 \(status) Scripted", "Content-Length: 0"] + headers
+                write(lines.joined(separator: "\r\n") + "\r\n\r\n", context)
+            case .silence: break
+            case .hangUp: context.close(promise: nil)
+            case .bytes(let bytes):
+                write(bytes, context)
+                context.close(promise: nil)
+            case .endless(let status):
+                write("HTTP/1.1 \(status) Scripted\r\nContent-Length: 100000000\r\n\r\n", context)
+                for _ in 0..<10 { write(String(repeating: "x", count: 50_000), context) }
+            }
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func write(_ text: String, _ context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+    }
+
+    private func next() -> ScriptedPartner.Request? {
+        guard let end = text.range(of: "\r\n\r\n") else { return nil }
+        let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            headers[parts[0].lowercased()] = parts.dropFirst().first.map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+        }
+        let length = headers["content-length"].flatMap { Int($0) } ?? 0
+        let rest = text[end.upperBound...]
+        guard rest.utf8.count >= length else { return nil }
+        let body = String(decoding: rest.utf8.prefix(length), as: UTF8.self)
+        text = String(decoding: rest.utf8.dropFirst(length), as: UTF8.self)
+        return ScriptedPartner.Request(
+            atMilliseconds: clock.nowMilliseconds, line: lines[0], headers: headers, body: body)
+    }
+}

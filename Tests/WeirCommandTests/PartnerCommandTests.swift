@@ -1,0 +1,108 @@
+import EventLog
+import Foundation
+import JSONReader
+import PartnerPostbacks
+import Pipelines
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("Partners and deliveries on the command line")
+struct PartnerCommandTests {
+    private let id = "2d0136c18b5007e0d205543c5bf2f427"
+
+    private var document: String {
+        """
+        {"id":"\(id)","revision":1,"partner":"acme","postback":{"app_id":7},"conversion":{"value":63}}
+        """
+    }
+
+    private func place() throws -> TemporaryPlace {
+        let place = try TemporaryPlace()
+        try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
+        try place.write(
+            """
+            name: acme
+            trust: [valid]
+            delivery:
+              url: "http://10.0.0.1/p?a={postback.app_id}"
+              headers: {Authorization: "env:WEIR_TEST_NOT_SET", X-V: "{conversion.value}"}
+              secret_file: not-there
+
+            """, to: "partners/acme.yaml")
+        return place
+    }
+
+    @Test("a preview shows what would be sent, without its secrets")
+    func preview() throws {
+        let place = try place()
+        try place.write(document, to: "document.json")
+        let partner = try #require(try PipelineDirectory(place.path).partners().first)
+        let parser = try #require(JSONParser())
+        let preview = try PartnerPreview(
+            of: PostbackDocument(Array(document.utf8), parser: parser), for: partner,
+            timestampSeconds: 1_700_000_000)
+        let request = try #require(preview.request)
+        #expect(
+            RequestReport(request).text(.table) == """
+                POST http://10.0.0.1/p?a=7
+                Authorization: ***
+                X-V: 63
+                Content-Type: application/json
+                Idempotency-Key: \(id):1
+                User-Agent: Weir
+                webhook-id: \(id):1
+                webhook-timestamp: 1700000000
+                webhook-signature: v1,***
+
+                \(document)
+
+                """)
+        #expect(RequestReport(request).text(.json).contains(#""url":"http://10.0.0.1/p?a=7""#))
+    }
+
+    @Test("weir check says where a template names what is no macro")
+    func check() throws {
+        let place = try place()
+        try place.write(
+            "name: acme\ntrust: [valid]\ndelivery:\n  url: https://e/{postback.ap_id}\n",
+            to: "partners/acme.yaml")
+        var report = CheckReport()
+        report.check(PipelineDirectory(place.path))
+        #expect(report.wrongCount == 1)
+        #expect(report.text.contains("partners/acme.yaml:4: delivery.url: names {postback.ap_id}"))
+    }
+
+    @Test("dead deliveries are listed with their reason, shown, and pending again after a retry")
+    func deliveries() throws {
+        let place = try place()
+        try place.write(
+            "name: acme\ntrust: [valid]\ndelivery: {url: \"http://10.0.0.1/\"}\n",
+            to: "partners/acme.yaml")
+        let log = try EmbeddedLog(path: place.path + "/log.sqlite", mode: .create)
+        try log.createTopic("partner-postbacks", partitionCount: 4)
+        try log.writer().append([
+            OutgoingRecord(
+                topic: "partner-postbacks", key: Array(id.utf8), headers: [],
+                value: Array(document.utf8))
+        ])
+        try PartnerPostbacksWorker.work(
+            WorkerOptions(
+                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
+                pipelines: place.path, untilEnd: true), stop: StopSignal())
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.path))
+        let listed = DeliveriesReport(try store.deliveries(limit: 10)).text(.table)
+        #expect(listed.contains("dead") && listed.contains("address: 10.0.0.1, private"))
+        let partners = try PartnersReport(PipelineDirectory(place.path).partners(), [store])
+        #expect(partners.text(.json).contains(#""dead":1"#))
+        let entry = try #require(try store.history(of: id).first)
+        let shown = DeliveryReport(
+            delivery: entry.delivery, attempts: entry.attempts, document: entry.document)
+        #expect(shown.text(.table).contains("\n      1  "), "\(shown.text(.table))")
+        #expect(shown.text(.table).hasSuffix("\n\(document)\n"))
+        _ = try store.retry(.id(id), nowMilliseconds: 5)
+        #expect(
+            try store.deliveries(state: .pending, limit: 10).map(\.nextAttemptMilliseconds) == [5])
+    }
+}
