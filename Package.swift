@@ -135,9 +135,9 @@ let package = Package(
         .target(
             name: "Collector",
             dependencies: [
-                "Attestation", "EventLog", "JSONReader", "KafkaLog", "Monitoring", "Pipelines",
-                "Streams", "Worker", arguments, crypto, http, httpCore, httpTypes, logging,
-                metrics, nio, nioHTTP, nioPosix,
+                "Attestation", "ConversionValues", "EventLog", "JSONReader", "KafkaLog",
+                "Monitoring", "Pipelines", "Streams", "Worker", arguments, crypto, http, httpCore,
+                httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
             ],
             swiftSettings: strict),
@@ -182,8 +182,8 @@ let package = Package(
         .testTarget(
             name: "CollectorTests",
             dependencies: [
-                "AppStoreSigning", "Collector", "EventLog", "JSONReader", "Monitoring",
-                "Pipelines", "Simulation", "Streams", "weir-collector", crypto, yams,
+                "AppStoreSigning", "Collector", "ConversionValues", "EventLog", "JSONReader",
+                "Monitoring", "Pipelines", "Simulation", "Streams", "weir-collector", crypto, yams,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -25,7 +25,7 @@ public struct CollectorOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where the embedded log lies unless --log names another. Default data. [WEIR_DATA]",
+            "Where conversions.sqlite lies, and the embedded log unless --log names another. Default data. [WEIR_DATA]",
             valueName: "directory"))
     var data: String?
 
@@ -52,9 +52,9 @@ public struct CollectorOptions: ParsableArguments {
         }
         _ = try listenAddress
         _ = try metricsAddress
-        if data == nil, log ?? Self.environment("WEIR_LOG") == nil, dataDirectory.contains(":") {
+        if data == nil, dataDirectory.contains(":") {
             throw ValidationError(
-                "WEIR_DATA '\(dataDirectory)' lists several directories: give --data or --log")
+                "WEIR_DATA '\(dataDirectory)' lists several directories: give --data")
         }
     }
 

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import ConversionValues
 import EventLog
 import Foundation
 import KafkaLog
@@ -35,15 +36,15 @@ public struct CollectorProgram: CommandLineProgram {
         let logger = Logger(label: Self.programName)
         let settings = try CollectorSettings(
             pipelines.collector(), listen: options.listenAddress)
-        let log = try options.address.open(.create, logger: logger) { brokers in
-            let kafka = try pipelines.kafka()
-            return try KafkaSettings(
-                brokers: brokers, written: kafka.settings,
-                memoryBytes: kafka.memoryMebibytes << 20, memberName: nil)
-        }
+        let log = try Self.openLog(options.address, .create, pipelines, logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = MetricRegistry(CollectorMetrics.descriptions + ProcessMetrics.descriptions)
-        let collector = try Collector(settings, log: log, registry: registry, logger: logger)
+        let apps = try ConversionApps(pipelines)
+        let conversions = try conversions(apps, pipelines, logger)
+        defer { conversions?.stop() }
+        let routes = ConversionRoutes(service: conversions, apps: apps).routes
+        let collector = try Collector(
+            settings, log: log, registry: registry, logger: logger, more: { _ in routes })
         defer { collector.stop() }
         let health = Health(waitMilliseconds: Int(Self.pollSeconds * 1000))
         let endpoint = try metricsEndpoint(of: collector, registry, health, logger)
@@ -51,10 +52,32 @@ public struct CollectorProgram: CommandLineProgram {
         logger.notice("listening", metadata: ["address": "\(collector.address)"])
         while !StopSignal.ofProcess.isRequested {
             health.turn()
-            health.setReady(unless: collector.appender.unreadiness)
+            health.setReady(unless: collector.appender.unreadiness ?? conversions?.unreadiness)
             Thread.sleep(forTimeInterval: Self.pollSeconds)
         }
         logger.notice("stopping")
+    }
+
+    private static func openLog(
+        _ address: LogAddress, _ mode: EmbeddedLog.Mode, _ pipelines: PipelineDirectory,
+        _ logger: Logger
+    ) throws -> sending any LogBackend {
+        try address.open(mode, logger: logger) { brokers in
+            let kafka = try pipelines.kafka()
+            return try KafkaSettings(
+                brokers: brokers, written: kafka.settings,
+                memoryBytes: kafka.memoryMebibytes << 20, memberName: nil)
+        }
+    }
+
+    /// What tells installs their values, with a log of its own; nil where no app has a model.
+    private func conversions(
+        _ apps: ConversionApps, _ pipelines: PipelineDirectory, _ logger: Logger
+    ) throws -> ConversionService? {
+        guard apps.hasModels else { return nil }
+        return try ConversionService(
+            log: Self.openLog(options.address, .existing, pipelines, logger),
+            storePath: "\(options.dataDirectory)/conversions.sqlite", apps: apps)
     }
 
     private func metricsEndpoint(

@@ -21,6 +21,9 @@ public struct ConversionApps: Sendable {
         known = Set(models.map(\.app)).union(appsByBundle.values).union(apps)
     }
 
+    /// Whether any app has a model.
+    public var hasModels: Bool { !models.isEmpty }
+
     /// The model of an app; nil when it has none.
     public func model(of app: Int64) -> ConversionModel? { models[app] }
 

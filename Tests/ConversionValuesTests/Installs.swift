@@ -8,17 +8,19 @@ import Streams
 
 /// The configuration that Weir ships, with three sample models.
 enum Shipped {
-    static func models() throws -> [ConversionModel] {
+    static func models() throws -> [ConversionModel] { try loaded.get() }
+
+    private static let loaded = Result {
         let root = URL(filePath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         return try PipelineDirectory(root.appending(path: "pipelines").path()).conversionModels()
     }
-
-    static func apps() throws -> ConversionApps {
+    private static let knownApps = loaded.map {
         ConversionApps(
-            models: try models(),
-            appsByBundle: ["com.example.rides": rides, "com.example.other": 5])
+            models: $0, appsByBundle: ["com.example.rides": rides, "com.example.other": 5])
     }
+
+    static func apps() throws -> ConversionApps { try knownApps.get() }
 
     static let rides: Int64 = 525_463_029
     static let puzzle: Int64 = 1_176_027_022

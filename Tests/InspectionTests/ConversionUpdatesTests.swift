@@ -48,6 +48,7 @@ struct ConversionUpdatesTests {
         try stores.foldPostbacks([.postback(0), .losingPostback(1)])
         #expect(
             try rows(by: ["app_id", "sequence_index", "kind", "value"]) == [
+                #"integer(525463029) integer(0) text("") text("") 0 0"#,
                 #"integer(525463029) integer(0) text("fine") text("20") 2 1"#,
                 #"integer(525463029) integer(0) text("fine") text("5") 1 0"#,
             ])

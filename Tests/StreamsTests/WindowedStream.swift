@@ -108,13 +108,13 @@ struct RandomRecords {
                 "outcome": .string(
                     pick(["told", "unchanged", "locked", "ended", "no_model", "stale", "x"])),
                 "request": pick(["conversion_value", "event"]),
-                "sequence_index": pick([0, 1, .null]),
+                "sequence_index": pick([0, .null]),
                 "fine": [
-                    "told": pick([standing(5), standing(7), .null]),
+                    "told": pick([standing(5), standing(7)]),
                     "told_before": pick([standing(5), .null]),
                     "reported": pick([standing(1), standing(9), .null]),
                 ],
-                "coarse": pick([["told": standing("low")], .null]), "error": pick([0, 5]),
+                "coarse": ["told": standing("low")], "error": pick([0, 5]),
             ] as Document)
     }
 

@@ -22,6 +22,7 @@ enum DemoConversions {
         let firstCall = DemoRecords.dayMilliseconds + Int64(install) * 1_800_000
         var state: InstallState?
         var value: Int?
+        var coarse: CoarseValue?
         var records: [OutgoingRecord] = []
         for step in 0..<(install == 11 ? 2 : 1 + install % 4) {
             let isLate = install == 11 && step == 1
@@ -32,6 +33,7 @@ enum DemoConversions {
                     (name: "app_id", value: "\(app)"),
                     (name: "idfv", value: "00000000-0000-4000-8000-0000000000\(10 + install)"),
                     (name: "n", value: step == 0 ? ConversionRequest.session : "ride"),
+                    (name: "p0_coarse", value: coarse?.rawValue ?? ""),
                     (name: "skan_current_conversion_value", value: value.map { "\($0)" } ?? ""),
                     (
                         name: "skan_first_call_to_skadnetwork_timestamp",
@@ -45,7 +47,10 @@ enum DemoConversions {
             let (answer, update) = ConversionEngine.answer(
                 request, state: state, model: model, nowMilliseconds: now)
             state = InstallState.after(update, state)
-            if install != 7 { value = answer.fine ?? value }
+            if install != 7 {
+                value = answer.fine ?? value
+                coarse = answer.coarse ?? coarse
+            }
             var record = try update.record(topic: "conversion-updates")
             record.timestampMilliseconds = now
             records.append(record)

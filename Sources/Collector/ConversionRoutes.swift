@@ -1,0 +1,102 @@
+public import ConversionValues
+import Streams
+
+/// Tells installs their conversion values: `GET /v1/conversion_value` for devices, `POST /v1/launch` and
+/// `POST /v1/event` for servers, and `GET /v1/test/conversion_value` for apps that are being tried.
+public struct ConversionRoutes: Sendable {
+    private let service: ConversionService?
+    private let apps: ConversionApps
+
+    private static let mediaTypes = ["application/x-www-form-urlencoded", "application/json"]
+    /// No request has as much to say.
+    private static let maxBodyBytes = 65_536
+    private static let retryAfterSeconds = 1
+
+    /// Answers for these apps; without a service only apps that are being tried.
+    public init(service: ConversionService?, apps: ConversionApps) {
+        self.service = service
+        self.apps = apps
+    }
+
+    /// The routes.
+    public var routes: [CollectorRoute] {
+        [
+            CollectorRoute(.get, "/v1/conversion_value") { request in
+                await answer(request, .conversionValue)
+            },
+            CollectorRoute(.get, "/v1/test/conversion_value") { request in
+                do throws(Rejection) {
+                    return .conversion(
+                        200, try ConversionTestMode.json(ConversionParameters(request.query)))
+                } catch {
+                    return .conversion(400, ConversionAnswer.json(refused: error))
+                }
+            },
+            posted("/v1/launch", .launch),
+            posted("/v1/event", .event),
+        ]
+    }
+
+    private func posted(_ path: String, _ kind: ConversionRequest.Kind) -> CollectorRoute {
+        CollectorRoute(
+            .post, path, mediaTypes: Self.mediaTypes, maxBodyBytes: Self.maxBodyBytes
+        ) { request in
+            await answer(request, kind)
+        }
+    }
+
+    private func answer(
+        _ request: CollectorRequest, _ kind: ConversionRequest.Kind
+    ) async -> CollectorResponse {
+        guard let service else {
+            return .refusal(404, "no_models", "no conversion model is configured here")
+        }
+        let asked: ConversionRequest
+        do throws(Rejection) {
+            asked = try ConversionRequest(
+                kind, Self.parameters(of: request), apps: apps,
+                nowMilliseconds: request.receivedAtMilliseconds)
+        } catch {
+            return .conversion(400, ConversionAnswer.json(refused: error))
+        }
+        do throws(ConversionServiceError) {
+            let answer = try await service.answer(
+                asked, nowMilliseconds: request.receivedAtMilliseconds)
+            return .conversion(200, answer.json)
+        } catch {
+            return .refusal(
+                503, "not_acknowledged", error.description,
+                retryAfterSeconds: Self.retryAfterSeconds)
+        }
+    }
+
+    /// What stands in the body goes before what stands in the query.
+    private static func parameters(
+        of request: CollectorRequest
+    ) throws(Rejection) -> ConversionParameters {
+        let query = ConversionParameters(request.query)
+        guard !request.body.isEmpty else { return query }
+        if request.mediaType == "application/json" {
+            return try ConversionParameters(json: request.body).filled(from: query)
+        }
+        guard let form = QueryParameters(String(decoding: request.body, as: UTF8.self)) else {
+            throw Rejection(.wrongType, "the body is no form")
+        }
+        return ConversionParameters(form).filled(from: query)
+    }
+}
+
+extension ConversionParameters {
+    fileprivate init(_ parameters: QueryParameters) {
+        self.init(parameters.names.map { (name: $0, value: parameters[$0] ?? "") })
+    }
+}
+
+extension CollectorResponse {
+    /// An answer that nobody between may keep.
+    fileprivate static func conversion(_ status: Int, _ json: String) -> CollectorResponse {
+        CollectorResponse(
+            status: status, contentType: "application/json", body: Array(json.utf8),
+            headers: [("Cache-Control", "no-store")])
+    }
+}

@@ -1,0 +1,75 @@
+import EventLog
+import Foundation
+import Testing
+
+@testable import Collector
+
+@Suite("Conversion values by HTTP")
+struct ConversionRouteTests {
+    private let conversions: ConversionPlace
+    private let place: CollectorPlace
+
+    init() throws {
+        let conversions = try ConversionPlace()
+        self.conversions = conversions
+        place = try CollectorPlace(more: { _ in conversions.routes })
+    }
+
+    private let install = "idfv=5B1C7E3A-8A41-4F0E-9C55-0D0A4E6B7F21&i=com.example.rides"
+
+    @Test("a device is told its value, and the log has what it was told when it is")
+    func told() throws {
+        let answer = try place.requests.get(
+            "/v1/conversion_value?\(install)&n=ride&conversion_value="
+                + "&total_revenue_by_currency=%7B%22USD%22%3A4.99%7D")
+        #expect(answer.status == 200)
+        #expect(answer.text == #"{"status":"ok","conversion_value":5}"#)
+        let records = try StoredRecord.all(of: "conversion-updates", in: conversions.log)
+        #expect(records.count == 1)
+        let again = try place.requests.get(
+            "/v1/conversion_value/?\(install)&conversion_value=5"
+                + "&total_revenue_by_currency=%7B%22USD%22%3A4.99%7D")
+        #expect(again.text == #"{"status":"ok","reason":"the value stays as it is"}"#)
+    }
+
+    @Test(
+        "servers send forms or JSON, with parameters in the query too, and are answered the value")
+    func servers() throws {
+        let form = try place.requests.post(
+            "/v1/event", "\(install)&n=ride&total_revenue_by_currency=%7B%22USD%22%3A1%7D",
+            type: "application/x-www-form-urlencoded")
+        #expect(form.text == #"{"status":"ok","conversion_value":2}"#)
+        let json = try place.requests.post(
+            "/v1/launch?\(install)",
+            #"{"total_revenue_by_currency":{"USD":2},"skan_conversion_value":2}"#)
+        #expect(json.text == #"{"status":"ok","conversion_value":3}"#)
+        #expect(try place.requests.post("/v1/event", "[]").status == 400)
+    }
+
+    @Test("what cannot be is 400, in the words of the guide and of the collector")
+    func refused() throws {
+        let answer = try place.requests.get("/v1/conversion_value?i=com.example.rides")
+        #expect(answer.status == 400)
+        #expect(answer.text.contains(#""status":"error","error":"missing_field""#))
+        #expect(
+            try place.requests.get("/v1/conversion_value?idfv=a&i=com.example.no").status == 400)
+        #expect(try place.requests.get("/v1/event").status == 405)
+    }
+
+    @Test("the test mode keeps nothing")
+    func testMode() throws {
+        let answers = try ["", "0", "1", "2"].map {
+            try place.requests.get("/v1/test/conversion_value?conversion_value=\($0)").text
+        }
+        #expect(answers.last == #"{"status":"ok","conversion_value":""}"#)
+        #expect(answers.first == #"{"status":"ok","conversion_value":0}"#)
+        #expect(try StoredRecord.all(of: "conversion-updates", in: conversions.log).isEmpty)
+    }
+
+    @Test("without an answer of the service it is 503, to be tried again")
+    func stopped() throws {
+        conversions.service.stop()
+        let answer = try place.requests.get("/v1/conversion_value?\(install)")
+        #expect(answer.status == 503)
+    }
+}
