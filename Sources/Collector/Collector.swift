@@ -19,6 +19,10 @@ public final class Collector: Sendable {
     private let server: CollectorServer
     private let metrics: CollectorMetrics
     private let drainSeconds: Int64
+    private let fault: @Sendable () -> String?
+
+    /// Why it is of no use now: the log does not acknowledge, or what its maker says; nil when it is.
+    public var unreadiness: String? { appender.unreadiness ?? fault() }
 
     /// Listens when it returns.
     ///
@@ -26,12 +30,15 @@ public final class Collector: Sendable {
     ///   - settings: what it takes and from whom.
     ///   - log: is used by the collector alone from now on.
     ///   - registry: where it counts; nil for nowhere.
+    ///   - fault: why it is of no use for another reason than the log, for `/readyz`.
     ///   - more: further routes, which go before its own where they are the same.
     /// - Throws: `CollectorError`, `LogError`, or what `more` throws.
     public init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
-        logger: Logger, more: MoreRoutes = { _ in [] }
+        logger: Logger, fault: @escaping @Sendable () -> String? = { nil },
+        more: MoreRoutes = { _ in [] }
     ) throws {
+        self.fault = fault
         let metrics = registry.map { CollectorMetrics(factory: $0) } ?? .unwatched
         self.metrics = metrics
         let limits = settings.limits
@@ -40,7 +47,7 @@ public final class Collector: Sendable {
         self.appender = appender
         drainSeconds = limits.drainSeconds
         do {
-            let routes = try more(appender) + Self.routes(settings, appender)
+            let routes = try more(appender) + Self.routes(settings, appender, fault)
             self.routes = routes
             let addresses = AddressLimit(maxCount: limits.maxConnectionsPerAddress)
             let proxies = TrustedProxies(settings.trustedProxies)
@@ -62,7 +69,8 @@ public final class Collector: Sendable {
     }
 
     private static func routes(
-        _ settings: CollectorSettings, _ appender: DurableAppender
+        _ settings: CollectorSettings, _ appender: DurableAppender,
+        _ fault: @escaping @Sendable () -> String?
     ) -> [CollectorRoute] {
         let readers = KeyReaders()
         let keys = TokenKeys(settings.tokenKeys)
@@ -77,7 +85,7 @@ public final class Collector: Sendable {
             + StoreNotificationRoutes(appender: appender, readers: readers).routes
             + events.routes + notices.routes
             + TokenRoutes(appender: appender, readers: readers, keys: keys).routes
-            + HealthRoutes.routes(appender: appender)
+            + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() })
     }
 
     /// To be called before the metrics of its registry are printed.

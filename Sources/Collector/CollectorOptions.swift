@@ -43,6 +43,15 @@ public struct CollectorOptions: ParsableArguments {
     /// Options that were not given.
     public init() {}
 
+    /// Options for a collector within another program. Without `listen`, what the environment says.
+    public init(listen: String?, log: LogAddress, data: String, pipelines: String) {
+        self.listen = listen
+        self.log = log.description
+        self.data = data
+        self.pipelines = pipelines
+        metrics = Self.off
+    }
+
     /// Checks what can be checked without opening anything.
     public mutating func validate() throws {
         do {
@@ -81,7 +90,7 @@ public struct CollectorOptions: ParsableArguments {
     /// Where to serve metrics; nil for nowhere.
     var metricsAddress: ListenAddress? {
         get throws {
-            guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != "off"
+            guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != Self.off
             else { return nil }
             return try Self.listenAddress(text, option: "--metrics")
         }
@@ -95,6 +104,8 @@ public struct CollectorOptions: ParsableArguments {
         }
         return address
     }
+
+    private static let off = "off"
 
     private static func environment(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }

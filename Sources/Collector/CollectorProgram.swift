@@ -32,28 +32,43 @@ public struct CollectorProgram: CommandLineProgram {
 
     /// Runs until it is asked to stop.
     public func run() throws {
+        try Self.work(options, stop: .ofProcess)
+    }
+
+    /// Runs with these options, within another program or by itself.
+    ///
+    /// - Parameters:
+    ///   - fault: why the rest of the program is of no use, for `/readyz`; nil while it is.
+    ///   - listening: is called once, with the address that connections are taken at.
+    public static func work(
+        _ options: CollectorOptions, stop: StopSignal,
+        fault: @escaping @Sendable () -> String? = { nil },
+        listening: (ListenAddress) -> Void = { _ in }
+    ) throws {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
-        let logger = Logger(label: Self.programName)
+        let logger = Logger(label: programName)
         let settings = try CollectorSettings(
             pipelines.collector(), listen: options.listenAddress)
-        let log = try Self.openLog(options.address, .create, pipelines, logger)
+        let log = try openLog(options.address, .create, pipelines, logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = MetricRegistry(CollectorMetrics.descriptions + ProcessMetrics.descriptions)
         let apps = try ConversionApps(pipelines)
-        let conversions = try conversions(apps, pipelines, logger)
+        let conversions = try conversions(options, apps, pipelines, logger)
         defer { conversions?.stop() }
         let routes = ConversionRoutes(service: conversions, apps: apps).routes
         let collector = try Collector(
-            settings, log: log, registry: registry, logger: logger, more: { _ in routes })
+            settings, log: log, registry: registry, logger: logger,
+            fault: { conversions?.unreadiness ?? fault() }, more: { _ in routes })
         defer { collector.stop() }
-        let health = Health(waitMilliseconds: Int(Self.pollSeconds * 1000))
-        let endpoint = try metricsEndpoint(of: collector, registry, health, logger)
+        let health = Health(waitMilliseconds: Int(pollSeconds * 1000))
+        let endpoint = try metricsEndpoint(options, of: collector, registry, health, logger)
         defer { endpoint?.stop() }
         logger.notice("listening", metadata: ["address": "\(collector.address)"])
-        while !StopSignal.ofProcess.isRequested {
+        listening(collector.address)
+        while !stop.isRequested {
             health.turn()
-            health.setReady(unless: collector.appender.unreadiness ?? conversions?.unreadiness)
-            Thread.sleep(forTimeInterval: Self.pollSeconds)
+            health.setReady(unless: collector.unreadiness)
+            Thread.sleep(forTimeInterval: pollSeconds)
         }
         logger.notice("stopping")
     }
@@ -71,17 +86,19 @@ public struct CollectorProgram: CommandLineProgram {
     }
 
     /// What tells installs their values, with a log of its own; nil where no app has a model.
-    private func conversions(
-        _ apps: ConversionApps, _ pipelines: PipelineDirectory, _ logger: Logger
+    private static func conversions(
+        _ options: CollectorOptions, _ apps: ConversionApps, _ pipelines: PipelineDirectory,
+        _ logger: Logger
     ) throws -> ConversionService? {
         guard apps.hasModels else { return nil }
         return try ConversionService(
-            log: Self.openLog(options.address, .existing, pipelines, logger),
+            log: openLog(options.address, .existing, pipelines, logger),
             storePath: "\(options.dataDirectory)/conversions.sqlite", apps: apps)
     }
 
-    private func metricsEndpoint(
-        of collector: Collector, _ registry: MetricRegistry, _ health: Health, _ logger: Logger
+    private static func metricsEndpoint(
+        _ options: CollectorOptions, of collector: Collector, _ registry: MetricRegistry,
+        _ health: Health, _ logger: Logger
     ) throws -> MonitoringEndpoint? {
         guard let address = try options.metricsAddress else { return nil }
         let process = ProcessMetrics(factory: registry)
