@@ -210,8 +210,8 @@ let package = Package(
         .testTarget(
             name: "PartnerPostbacksTests",
             dependencies: [
-                "EventLog", "PartnerPostbacks", "Pipelines", "Simulation", "Worker",
-                "weir-partner-postbacks", crypto, grdb, logging,
+                "EventLog", "KafkaLog", "MockKafka", "PartnerPostbacks", "Pipelines",
+                "Simulation", "Worker", "weir-partner-postbacks", grdb, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
