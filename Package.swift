@@ -214,9 +214,10 @@ let package = Package(
                 "Simulation", "Worker", "weir-partner-postbacks", grdb, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            resources: [.copy("Presets")],
+            resources: [.copy("Certificates"), .copy("Presets")],
             swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",
