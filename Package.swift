@@ -251,13 +251,14 @@ let package = Package(
         .testTarget(
             name: "PartnerPostbacksTests",
             dependencies: [
-                "EventLog", "PartnerPostbacks", "Pipelines", "Simulation", "Worker",
-                "weir-partner-postbacks", crypto, grdb, logging,
+                "EventLog", "KafkaLog", "MockKafka", "PartnerPostbacks", "Pipelines",
+                "Simulation", "Worker", "weir-partner-postbacks", grdb, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            resources: [.copy("Presets")],
+            resources: [.copy("Certificates"), .copy("Presets")],
             swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",

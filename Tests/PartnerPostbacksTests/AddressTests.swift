@@ -127,7 +127,7 @@ struct AddressTests {
 }
 
 /// Answers what it was made with, one answer after the other, the last for ever.
-private final class FixedResolver: HostResolver {
+final class FixedResolver: HostResolver {
     private let answers: [[String]]
     private let asked = Mutex(0)
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSONReader
+import NIOSSL
 import Testing
 
 @testable import PartnerPostbacks
@@ -16,14 +17,14 @@ final class DeliveryPlace {
 
     init(
         _ deliveries: [String: String], resolver: any HostResolver = SystemResolver(),
-        attemptsOnce: Bool = false
+        attemptsOnce: Bool = false, tls: TLSConfiguration? = nil
     ) throws {
         files = try PartnerFiles()
         for (name, delivery) in deliveries { try files.add(name, delivery) }
         parser = try #require(JSONParser())
         store = try DeliveryStore(
             path: DeliveryStore.path(in: files.path), topic: "partner-postbacks", logIdentity: "x")
-        sender = HTTPSender(resolver: resolver, partnerCount: deliveries.count)
+        sender = HTTPSender(resolver: resolver, partnerCount: deliveries.count, tls: tls)
         dispatcher = Dispatcher(
             store: store, routes: try files.routes(), sender: sender, clock: clock,
             parser: parser, attemptsOnce: attemptsOnce)

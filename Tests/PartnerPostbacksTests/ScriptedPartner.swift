@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A partner on the loopback address that does what a script says, and remembers what it was sent.
@@ -40,7 +41,7 @@ final class ScriptedPartner: Sendable {
 
     /// Listens when it returns. Requests are numbered from 0.
     init(
-        clock: ManualClock = ManualClock(),
+        clock: ManualClock = ManualClock(), tls: NIOSSLContext? = nil,
         _ script: @escaping Script = { _, _ in .answer(200) }
     ) throws {
         let received = Received()
@@ -48,8 +49,14 @@ final class ScriptedPartner: Sendable {
         let channel = try ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
-                channel.pipeline.addHandler(
-                    Conversation(received: received, clock: clock, script: script))
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLServerHandler(context: tls))
+                    }
+                    try channel.pipeline.syncOperations.addHandler(
+                        Conversation(received: received, clock: clock, script: script))
+                }
             }
             .bind(host: "127.0.0.1", port: 0).wait()
         port = channel.localAddress?.port ?? 0

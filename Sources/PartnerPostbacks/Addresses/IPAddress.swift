@@ -41,7 +41,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return ranges.first { $0.contains(bytes) }?.words
     }
 
-    /// The IPv4 address that an IPv6 one leads to: mapped, compatible, NAT64, 6to4.
+    /// The IPv4 address that an IPv6 one leads to: mapped, translated, NAT64, 6to4.
     private var embeddedIPv4: IPAddress? {
         guard bytes.count == 16 else { return nil }
         for (range, start) in AddressRange.embedding where range.contains(bytes) {
@@ -94,7 +94,7 @@ struct AddressRange: Sendable {
 
     /// The same of IPv6.
     static let refusedIPv6 = [
-        AddressRange("::/127", "unspecified or loopback"),
+        AddressRange("::/96", "unspecified, loopback or no longer in use"),
         AddressRange("64:ff9b:1::/48", "for local translation"),
         AddressRange("100::/64", "for discarding"),
         AddressRange("2001::/23", "for protocols"),

@@ -27,7 +27,7 @@ extension HTTPSender {
             .failed(.connection, detail: String(cString: strerror(error.errnoCode)))
         case let error as NIOConnectionError: .failed(.connection, detail: words(error))
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            .failed(.tls, detail: "\(error)")
+            .failed(.tls, detail: tlsWords("\(error)"))
         case is HTTPParserError: .failed(.protocolError, detail: "the answer is no HTTP: \(error)")
         default: .failed(.connection, detail: "\(error)")
         }
@@ -49,6 +49,12 @@ extension HTTPSender {
         case .remoteConnectionClosed: "the connection ended before the answer"
         default: error.description
         }
+    }
+
+    /// The library's reason without the places of its source.
+    private static func tlsWords(_ text: String) -> String {
+        guard let reason = text.firstMatch(of: /OPENSSL_internal:([A-Z_]+)/)?.1 else { return text }
+        return reason.split(separator: "_").joined(separator: " ").lowercased()
     }
 
     private static func words(_ error: NIOConnectionError) -> String {

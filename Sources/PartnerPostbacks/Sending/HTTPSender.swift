@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// Sends requests over HTTP/1.1, on one thread of its own, and resolves names on others. A connection goes
@@ -20,11 +21,16 @@ final class HTTPSender: PartnerSender {
     private let lookups = Mutex<[String: EventLoopFuture<[IPAddress]>]>([:])
 
     /// Starts its threads; names of so many partners can be asked for at once without waiting for each other.
-    init(resolver: any HostResolver = SystemResolver(), partnerCount: Int) {
+    ///
+    /// - Parameter tls: how certificates are judged; nil: by the system's authorities.
+    init(
+        resolver: any HostResolver = SystemResolver(), partnerCount: Int,
+        tls: TLSConfiguration? = nil
+    ) {
         self.resolver = resolver
         threads = NIOThreadPool(numberOfThreads: min(max(partnerCount, 1), 64))
         threads.start()
-        clients = PinnedClients(group: group, connectSeconds: Self.connectSeconds)
+        clients = PinnedClients(group: group, connectSeconds: Self.connectSeconds, tls: tls)
     }
 
     /// Ends its threads; requests that are on their way are cut off.

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A client for each name and address, so that the one leads to the other and nowhere else.
@@ -20,11 +21,13 @@ final class PinnedClients: Sendable {
 
     private let group: MultiThreadedEventLoopGroup
     private let connectSeconds: Int64
+    private let tls: TLSConfiguration?
     private let entries = Mutex<[Key: Entry]>([:])
 
-    init(group: MultiThreadedEventLoopGroup, connectSeconds: Int64) {
+    init(group: MultiThreadedEventLoopGroup, connectSeconds: Int64, tls: TLSConfiguration?) {
         self.group = group
         self.connectSeconds = connectSeconds
+        self.tls = tls
     }
 
     /// The client that connects to this address when it is asked for that name. To be released.
@@ -65,6 +68,7 @@ final class PinnedClients: Sendable {
 
     private func make(_ host: String, _ address: IPAddress) -> HTTPClient {
         var configuration = HTTPClient.Configuration(
+            tlsConfiguration: tls,
             redirectConfiguration: .disallow,
             timeout: .init(connect: .seconds(connectSeconds)))
         configuration.dnsOverride = [host: address.description]

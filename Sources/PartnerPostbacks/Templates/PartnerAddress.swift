@@ -138,6 +138,7 @@ private struct Authority {
 extension StringProtocol {
     fileprivate var isHostName: Bool {
         (1...253).contains(utf8.count)
+            && split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
             && utf8.allSatisfy {
                 (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
                     || (0x61...0x7A).contains($0) || [0x2D, 0x2E, 0x5F].contains($0)
