@@ -17,6 +17,10 @@ final class CollectorServer: Sendable {
     private let drain: @Sendable () async throws -> Void
     private let task: Task<Void, Never>
     private let ended: DispatchSemaphore
+    private let isStopped = Atomic<Bool>(false)
+
+    /// How long the end of the connections that are cut off is waited for.
+    private static let cutSeconds = 5
 
     /// Listens when it returns.
     init(
@@ -81,14 +85,19 @@ final class CollectorServer: Sendable {
 
     /// Accepts no more, lets requests end for so long, then closes all connections; returns when they are.
     func stop(drainSeconds: Int64) {
+        guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         let drained = DispatchSemaphore(value: 0)
-        Task { [drain] in
+        // On a thread of its own group: whoever stops it may hold up all others.
+        Task(executorPreference: EventLoopExecutor(group.next())) { [drain] in
             try? await drain()
             drained.signal()
         }
-        _ = drained.wait(timeout: .now() + .seconds(Int(drainSeconds)))
+        let isDrained =
+            drained.wait(timeout: .now() + .seconds(Int(drainSeconds))) == .success
         task.cancel()
         ended.wait()
+        // Nothing may run on the threads once they have ended.
+        if !isDrained { _ = drained.wait(timeout: .now() + .seconds(Self.cutSeconds)) }
         try? group.syncShutdownGracefully()
     }
 

@@ -26,6 +26,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let proxies: TrustedProxies
     private let metrics: CollectorMetrics
     private var phase = Phase.awaitingFirstHead
+    /// Requests that have begun and are not answered.
+    private var openRequests = 0
     private var isBegun = false
     private var countedAddress: String?
     private var isOverLimit = false
@@ -94,6 +96,7 @@ extension ConnectionGuard {
                     .tooManyRequests, retryAfterSeconds: 5, for: Self.lingerSeconds, context)
             }
             phase = .receivingBody
+            openRequests += 1
             start(limits.bodyTimeoutSeconds, "slow_body", context)
             if head.headerFields[.expect]?.lowercased() == "100-continue",
                 head.declaredBodyBytes ?? 0 <= max(limits.maxBodyBytes, limits.maxBatchBytes)
@@ -151,14 +154,17 @@ extension ConnectionGuard {
     func write(
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
     ) {
-        guard phase == .receivingBody else { return context.write(data, promise: promise) }
         // The request is refused before its body is read, which is not waited for.
+        let isEarly = phase == .receivingBody && openRequests == 1
         switch unwrapOutboundIn(data) {
-        case .head(var head) where head.status.kind != .informational:
+        case .head(var head) where isEarly && head.status.kind != .informational:
             head.headerFields[.connection] = "close"
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end:
-            context.writeAndFlush(data, promise: promise)
+            openRequests -= 1
+            context.write(data, promise: promise)
+            guard isEarly else { return }
+            context.flush()
             close(after: Self.lingerSeconds, context)
         default: context.write(data, promise: promise)
         }

@@ -7,7 +7,7 @@ import Pipelines
 import Testing
 
 /// A collector over an embedded log in a directory of its own, removed with the value.
-final class CollectorPlace {
+final class CollectorPlace: Sendable {
     static let secret = "0123456789abcdef0123456789abcdef"
     static let producerKey = "a-key-of-a-producer"
 

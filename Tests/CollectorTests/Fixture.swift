@@ -5,7 +5,7 @@ import Testing
 /// log then.
 struct Fixture: CustomTestStringConvertible {
     let name: String
-    private let json: [String: Any]
+    private let text: Data
 
     var testDescription: String { name }
 
@@ -26,14 +26,16 @@ struct Fixture: CustomTestStringConvertible {
         return try FileManager.default.contentsOfDirectory(atPath: directory.path()).sorted()
             .filter { $0.hasSuffix(".json") }
             .map { name in
-                let data = try Data(contentsOf: directory.appending(path: name))
-                let json = try JSONSerialization.jsonObject(with: data) as? [String: Any]
-                return Fixture(name: name, json: try #require(json))
+                Fixture(name: name, text: try Data(contentsOf: directory.appending(path: name)))
             }
     }
 
+    private func json() throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+    }
+
     func requests() throws -> [Request] {
-        try #require(json["requests"] as? [[String: Any]]).map { request in
+        try #require(json()["requests"] as? [[String: Any]]).map { request in
             // A body that is text is sent as it stands there, any other as JSON.
             var body = (request["text"] as? String).map { Array($0.utf8) }
             if let value = request["json"] { body = try Self.bytes(value) }
@@ -48,7 +50,7 @@ struct Fixture: CustomTestStringConvertible {
 
     /// The records by topic, in the order of their values.
     func records() throws -> [String: [ExpectedRecord]] {
-        let topics = try #require(json["records"] as? [String: [[String: Any]]])
+        let topics = try #require(json()["records"] as? [String: [[String: Any]]])
         let requests = try requests()
         return try topics.mapValues { records in
             try records.map { record in

@@ -138,9 +138,10 @@ final class ProgramPlace {
             [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
             + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
         let programs = candidates.map { $0.appendingPathComponent("weir-collector") }
-        process.executableURL = try #require(
-            programs.first { FileManager.default.isExecutableFile(atPath: $0.path) },
+        let program: URL = try #require(
+            programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }),
             "the program is built")
+        process.executableURL = program
         process.arguments =
             ["--data", path + "/data", "--pipelines", path + "/pipelines"] + arguments
         process.standardOutput = FileHandle.nullDevice

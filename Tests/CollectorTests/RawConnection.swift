@@ -1,5 +1,4 @@
 import Foundation
-import Testing
 
 /// A connection to a port of this machine, over which bytes are sent as they are.
 final class RawConnection {
@@ -22,7 +21,7 @@ final class RawConnection {
                 Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        try #require(result == 0, "port \(port) answers")
+        guard result == 0 else { throw POSIXError(.ECONNREFUSED) }
     }
 
     deinit {
@@ -35,7 +34,7 @@ final class RawConnection {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
-                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { return false }
             sent += count

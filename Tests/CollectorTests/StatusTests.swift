@@ -128,6 +128,21 @@ struct StatusTests {
         #expect(try place.records("postbacks").count == 5)
     }
 
+    @Test("a request that comes in parts behind another one does not close the connection")
+    func pipelined() throws {
+        let place = try CollectorPlace()
+        let connection = try RawConnection(port: place.port)
+        let request = Requests.text("POST", path, body: Array(postback.utf8))
+        for cut in [request.count - 5, 30] {
+            connection.send(request + request[..<cut])
+            let first = try #require(connection.answer())
+            #expect(first.status == 200)
+            #expect(first.headers["connection"] == nil)
+            connection.send(Array(request[cut...]))
+            #expect(connection.answer()?.status == 200)
+        }
+    }
+
     @Test("whoever waits to be told to go on is told")
     func expectation() throws {
         let place = try CollectorPlace()

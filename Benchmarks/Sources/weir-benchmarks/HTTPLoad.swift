@@ -145,7 +145,7 @@ private struct HTTPClients {
         clients[index].sentAt = Self.now
         _ = request.withUnsafeBytes {
             Foundation.send(
-                clients[index].descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                clients[index].descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
     }
 
