@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import Inspection
 import MockKafka
+import Pipelines
 import Testing
 import Worker
 
@@ -15,14 +16,18 @@ struct AllStreamsTests {
         let directory: TemporaryPlace
         let cluster: TestCluster
         let log: any LogBackend
+        let published: [(topic: String, records: [OutgoingRecord])]
 
         init(_ kind: TestCluster.Kind) throws {
             directory = try TemporaryPlace()
+            pipelines = "\(directory.path)/pipelines"
             cluster = try TestCluster(kind)
             log = try LogOptions.open(LogAddress(cluster.address), .existing)
             try FileManager.default.copyItem(
                 atPath: Repository.path("pipelines"), toPath: pipelines)
-            for (stream, records) in DemoRecords.all() {
+            published = try DemoRecords.all(
+                models: PipelineDirectory(pipelines).conversionModels())
+            for (stream, records) in published {
                 let file = "\(pipelines)/\(stream).yaml"
                 let settings = try String(contentsOfFile: file, encoding: .utf8)
                 try settings.replacing("topic: \(stream)\n", with: "topic: \(topic(stream))\n")
@@ -37,7 +42,7 @@ struct AllStreamsTests {
             }
         }
 
-        var pipelines: String { "\(directory.path)/pipelines" }
+        let pipelines: String
 
         func topic(_ stream: String) -> String { cluster.name(stream) }
 
@@ -62,7 +67,8 @@ struct AllStreamsTests {
             try OverlayClicksWorker.work(options, stop: StopSignal())
             try PostbacksWorker.work(options, stop: StopSignal())
             try StoreNotificationsWorker.work(options, stop: StopSignal())
-            for (stream, records) in DemoRecords.all() {
+            try ConversionUpdatesWorker.work(options, stop: StopSignal())
+            for (stream, records) in published {
                 let states = try StoreReader(path: "\(data)/\(stream).sqlite")
                     .snapshot { try $0.partitionStates() }
                 #expect(states.reduce(0) { $0 + Int($1.records) } == records.count, "\(stream)")
@@ -78,7 +84,7 @@ struct AllStreamsTests {
         let place = try Place(kind)
         let digest = try place.digest(of: place.cluster.address, data: "kafka")
         let archive = "sqlite:\(place.directory.path)/archive.sqlite"
-        for (stream, _) in DemoRecords.all() {
+        for (stream, _) in place.published {
             var command = try WeirCommand.parseAsRoot([
                 "archive", "--topic", place.topic(stream), "--from", place.cluster.address, "--to",
                 archive,
@@ -99,7 +105,7 @@ struct AllStreamsTests {
         let stores = try StoreSet(directories: ["\(place.directory.path)/data"])
         let rejected = try stores.dump(DumpQuery(name: "rejected")).rows.count
         var letters = 0
-        for (stream, _) in DemoRecords.all() {
+        for (stream, _) in place.published {
             let topic = place.topic(stream)
             guard try place.log.topics().contains(where: { $0.name == "\(topic).dlq" }) else {
                 continue
