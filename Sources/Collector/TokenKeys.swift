@@ -16,9 +16,6 @@ public struct TokenKeys: Sendable {
         self.keys = keys.map { ($0.id, SymmetricKey(data: $0.secret)) }
     }
 
-    /// True when there is none.
-    public var isEmpty: Bool { keys.isEmpty }
-
     /// The token's text; nil when there is no key to sign with.
     public func sign(_ token: EventToken) -> String? {
         guard let (id, key) = keys.first else { return nil }

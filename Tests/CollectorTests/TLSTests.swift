@@ -1,0 +1,75 @@
+import Collector
+import Foundation
+import Simulation
+import Testing
+
+/// Makes the certificate, and is the client.
+private let openssl = "/usr/bin/openssl"
+
+@Suite("TLS")
+struct TLSTests {
+    @Test(
+        "serves who speaks it, and cuts off who does not begin to",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: openssl)))
+    func served() throws {
+        let place = try ProgramPlace()
+        let pipelines = place.path + "/pipelines"
+        let made = try run(
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes", "-keyout", pipelines + "/key.pem", "-out", pipelines + "/chain.pem",
+                "-days", "2", "-subj", "/CN=localhost",
+            ], input: "")
+        try #require(made.status == 0)
+        try Data(
+            "tls: {certificate: chain.pem, key: key.pem}\nheader_timeout_seconds: 1\n".utf8
+        ).write(to: URL(fileURLWithPath: pipelines + "/collector.yaml"))
+        let program = try place.start()
+        defer {
+            kill(program.process.processIdentifier, SIGKILL)
+            program.process.waitUntilExit()
+        }
+        let silent = try RawConnection(port: program.port)
+        let said = try run(
+            ["s_client", "-quiet", "-connect", "127.0.0.1:\(program.port)"],
+            input: "GET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        #expect(said.output.hasPrefix("HTTP/1.1 200 OK"))
+        #expect(silent.isClosed())
+        let plain = try RawConnection(port: program.port)
+        plain.send(Requests.text("GET", "/livez"))
+        #expect(plain.answer() == nil)
+    }
+
+    @Test("is refused with a key that is none, in one line")
+    func badKey() throws {
+        let place = try ProgramPlace()
+        for name in ["chain.pem", "key.pem"] {
+            try Data("nothing\n".utf8).write(
+                to: URL(fileURLWithPath: place.path + "/pipelines/" + name))
+        }
+        try Data("tls: {certificate: chain.pem, key: key.pem}\n".utf8).write(
+            to: URL(fileURLWithPath: place.path + "/pipelines/collector.yaml"))
+        let ended = try place.run(["--listen", "127.0.0.1:0"])
+        #expect(ended.status == 1)
+        #expect(ended.error.contains("chain.pem is of no use for TLS"))
+        #expect(ended.error.split(separator: "\n").count == 1)
+    }
+
+    private func run(
+        _ arguments: [String], input: String
+    ) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: openssl)
+        process.arguments = arguments
+        let (stdin, stdout) = (Pipe(), Pipe())
+        process.standardInput = stdin
+        process.standardOutput = stdout
+        process.standardError = FileHandle.nullDevice
+        try Spawning.apart { try process.run() }
+        stdin.fileHandleForWriting.write(Data(input.utf8))
+        let output = stdout.fileHandleForReading.readDataToEndOfFile()
+        try stdin.fileHandleForWriting.close()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}
