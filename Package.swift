@@ -160,7 +160,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog", "Monitoring",
+                "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog",
+                "Monitoring",
                 "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, logging,
                 yams,
             ],

@@ -12,9 +12,8 @@ package final class StoreLock {
             throw .disk(operation: "open", path: path, detail: String(cString: strerror(errno)))
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let owner = Self.readOwner(descriptor)
-            close(descriptor)
-            throw .locked(path: storePath, owner: owner)
+            // Closed by `deinit`, which runs although this throws.
+            throw .locked(path: storePath, owner: Self.readOwner(descriptor))
         }
         ftruncate(descriptor, 0)
         let owner = "\(getpid())\n"
@@ -22,7 +21,7 @@ package final class StoreLock {
     }
 
     deinit {
-        close(descriptor)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     private static func readOwner(_ descriptor: Int32) -> String {

@@ -3,10 +3,11 @@ import Foundation
 import Simulation
 import Testing
 
+/// Makes the certificate, and is the client.
+private let openssl = "/usr/bin/openssl"
+
 @Suite("TLS")
 struct TLSTests {
-    static let openssl = "/usr/bin/openssl"
-
     @Test("serves who speaks it, and cuts off who does not begin to")
     func served() throws {
         let place = try ProgramPlace()
@@ -56,7 +57,7 @@ struct TLSTests {
         _ arguments: [String], input: String
     ) throws -> (status: Int32, output: String) {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.openssl)
+        process.executableURL = URL(fileURLWithPath: openssl)
         process.arguments = arguments
         let (stdin, stdout) = (Pipe(), Pipe())
         process.standardInput = stdin

@@ -61,7 +61,8 @@ final class UpSummary: Sendable {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         do {
             let report = try LagReport(
-                directories: [directory], log: LogOptions.open(log, .existing), nowMilliseconds: now)
+                directories: [directory], log: LogOptions.open(log, .existing), nowMilliseconds: now
+            )
             return report.streams.compactMap { stream in
                 let records = stream.furthest.reduce(0) { $0 + ($1.nextOffset ?? 0) }
                 guard records + stream.lag > 0 else { return nil }
