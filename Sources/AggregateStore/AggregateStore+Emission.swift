@@ -28,6 +28,22 @@ extension AggregateStore {
         }
     }
 
+    /// Number of outbox rows of a partition that are not published yet, and whose origin lies below an
+    /// offset.
+    public func dueCount(partition: Int32, below offset: Int64) throws(StoreError) -> Int64 {
+        guard stream == PostbacksFold.streamName else { return 0 }
+        return try read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM outbox JOIN partitions USING (partition)
+                    WHERE partition = ? AND sequence >= outbox_emitted
+                      AND origin_offset >= emit_from AND origin_offset < ?
+                    """,
+                arguments: [partition, offset])
+        } ?? 0
+    }
+
     /// Number of outbox rows and rejected records that are not published yet.
     public func unpublishedCount() throws(StoreError) -> Int64 {
         try read { db in

@@ -1,4 +1,3 @@
-import Crypto
 import EventLog
 import GRDB
 import GRDBSQLite
@@ -80,7 +79,7 @@ public final class StoreTransaction {
             row.bind(copyOf: record.headers.encodedBytes())
             row.bind(blob: isTooLarge ? nil : record.value)
             if isTooLarge, let value = record.value {
-                row.bind(Self.sha256(value))
+                row.bind(HexDigest.sha256(value))
             } else {
                 row.bindNull()
             }
@@ -120,13 +119,5 @@ public final class StoreTransaction {
         let text = Array(hour.text.utf8)
         hourTexts[hour] = text
         return text
-    }
-
-    private static func sha256(_ bytes: UnsafeRawBufferPointer) -> String {
-        var hash = SHA256()
-        hash.update(bufferPointer: bytes)
-        return hash.finalize().map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
     }
 }

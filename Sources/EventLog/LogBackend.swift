@@ -8,15 +8,19 @@ public struct TopicDescription: Equatable, Sendable {
     public var identity: String
     /// How many copies each partition has; nil where a log has none but itself.
     public var replicaCount: Int32?
+    /// Whether it is an archive: a copy of the topic of another log, of which nothing is published.
+    public var isArchive: Bool
 
     /// Describes a topic.
     public init(
-        name: String, partitionCount: Int32, identity: String, replicaCount: Int32? = nil
+        name: String, partitionCount: Int32, identity: String, replicaCount: Int32? = nil,
+        isArchive: Bool = false
     ) {
         self.name = name
         self.partitionCount = partitionCount
         self.identity = identity
         self.replicaCount = replicaCount
+        self.isArchive = isArchive
     }
 }
 

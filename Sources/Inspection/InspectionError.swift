@@ -38,7 +38,7 @@ public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible
             "cannot read \(directory): \(detail); give --data directories that hold stores"
         case .differentLogs(let stream, let directories):
             "the \(stream).sqlite of \(directories.joined(separator: ", ")) were folded from different "
-                + "logs: their offsets mean other records, so give --data stores of one log"
+                + "logs or topics: their offsets mean other records, so give --data stores of one topic"
         case .unknownDump(let name, let known):
             "no dump '\(name)': there are \(known.joined(separator: ", ")) and \(Funnel.name)"
         case .unknownColumn(let name, let dump, let known):

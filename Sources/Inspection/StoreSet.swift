@@ -101,7 +101,9 @@ public final class StoreSet {
     ) throws(InspectionError) {
         for (stream, snapshot) in snapshots
         where snapshots.contains(where: {
-            $0.stream == stream && $0.snapshot.logIdentity != snapshot.logIdentity
+            $0.stream == stream
+                && ($0.snapshot.logIdentity, $0.snapshot.topic)
+                    != (snapshot.logIdentity, snapshot.topic)
         }) {
             throw .differentLogs(stream: stream, directories: directories)
         }

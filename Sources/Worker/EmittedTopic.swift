@@ -8,9 +8,9 @@ public struct EmittedTopic: Equatable, Sendable {
     /// Its settings, by Kafka's names.
     public let settings: [String: String]
 
-    /// What partners get.
+    /// What partners get. A document has what the postback had, and what its JWS says, beside it.
     public static let partnerPostbacks = EmittedTopic(
-        "partner-postbacks", retentionDays: 90, maxMessageBytes: 2 << 20)
+        "partner-postbacks", retentionDays: 90, maxMessageBytes: 4 << 20)
 
     /// What a stream's worker rejected of a topic.
     ///

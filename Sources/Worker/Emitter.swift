@@ -56,7 +56,9 @@ final class Emitter {
                 partition: state.partition, from: outboxEmitted, limit: Self.rowsAtOnce)
             guard !refused.isEmpty || !outbox.isEmpty else { return }
             let records =
-                refused.filter(\.isRejected).map(deadLetter)
+                refused.filter(\.isRejected).map {
+                    DeadLetter($0, of: topic, to: deadLetters.name).record
+                }
                 + outbox.filter { $0.postback.originOffset >= state.emitFrom }.map {
                     partnerRecord($0.postback)
                 }
@@ -81,26 +83,6 @@ final class Emitter {
     private func create(_ topic: EmittedTopic) throws(LogError) {
         try log.createTopic(
             topic.name, partitionCount: partitionCount, settings: topic.settings)
-    }
-
-    /// The rejected record as it was, with where it came from and why it was rejected in its headers.
-    private func deadLetter(_ refusal: StoredRefusal) -> OutgoingRecord {
-        var headers: [OutgoingRecord.Header] = []
-        refusal.headers.withUnsafeBytes { bytes in
-            RecordHeaders(encoded: bytes).forEach { name, value in
-                let name = String(decoding: name, as: UTF8.self)
-                headers.append(.init(name: name, value: value.map { Array($0) }))
-                return true
-            }
-        }
-        headers += [
-            .init("weir_reason", refusal.reason), .init("weir_detail", refusal.detail),
-            .init("weir_topic", topic), .init("weir_partition", "\(refusal.partition)"),
-            .init("weir_offset", "\(refusal.offset)"),
-        ]
-        if let hash = refusal.valueSHA256 { headers.append(.init("weir_sha256", hash)) }
-        return OutgoingRecord(
-            topic: deadLetters.name, key: refusal.key, headers: headers, value: refusal.value)
     }
 
     private func partnerRecord(_ postback: PartnerPostback) -> OutgoingRecord {

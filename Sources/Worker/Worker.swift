@@ -10,7 +10,9 @@ public final class Worker<Fold: StoredFold> {
     private let fold: Fold
     private let store: AggregateStore
     private let reader: any LogReader
-    private let emitter: Emitter
+    /// Nil where nothing is published: what a fold of an archive gives is due, and published by the worker
+    /// that goes on with the log that the archive was copied from.
+    private let emitter: Emitter?
     private let settings: WorkerSettings
     private let configuration: FoldConfiguration
     private let partitionCount: Int32
@@ -38,7 +40,7 @@ public final class Worker<Fold: StoredFold> {
     private var awaited: AwaitedBatch?
 
     init(
-        fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter,
+        fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter?,
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
         logger: Logger, metrics: WorkerMetrics? = nil
     ) {
@@ -173,6 +175,7 @@ public final class Worker<Fold: StoredFold> {
     }
 
     private func emit(_ partitions: Set<Int32>) throws {
+        guard let emitter else { return }
         try metrics?.setUnpublished(store.unpublishedCount())
         try emitter.emit(partitions)
         try metrics?.setUnpublished(store.unpublishedCount())
@@ -193,7 +196,7 @@ public final class Worker<Fold: StoredFold> {
         for (partition, offset) in nextOffsets {
             groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
         }
-        guard !groupOffsets.isEmpty else { return }
+        guard emitter != nil, !groupOffsets.isEmpty else { return }
         try reader.commit(groupOffsets)
     }
 
@@ -246,11 +249,27 @@ extension Worker {
             // A reader that cannot begin there says so before the store begins.
             try reader.seek(partition: partition, to: bounds.earliestOffset)
             try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
+            if bounds.earliestOffset > 0 {
+                logger.warning(
+                    "the log no longer has its beginning: what came before is not counted",
+                    metadata: [
+                        "partition": "\(partition)", "first_offset": "\(bounds.earliestOffset)",
+                    ])
+            }
             state = try store.partitionStates().first { $0.partition == partition }
         }
         guard let state else { return }
         if emitted > state.emitFrom {
             // An older copy of the store: what lies below was published by the newer one.
+            let rows = try store.dueCount(partition: partition, below: emitted)
+            if rows > 0 {
+                logger.warning(
+                    "taken as published by another store of this group: postbacks for partners",
+                    metadata: [
+                        "partition": "\(partition)", "count": "\(rows)",
+                        "below_offset": "\(emitted)",
+                    ])
+            }
             try store.raiseEmission(partition: partition, to: emitted)
         }
         guard state.nextOffset >= bounds.earliestOffset else {

@@ -60,6 +60,7 @@ extension WorkerProgram {
             accepting: try options.acceptedPartitionCount)
         let (fold, configuration) = try makeFold(
             pipelines: pipelines, settings: stream, store: store)
+        let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
             catalog: catalog)
@@ -74,7 +75,8 @@ extension WorkerProgram {
         }
         defer { monitor?.stop() }
         let worker = Worker(
-            fold: fold, store: store, reader: reader, emitter: emitter, settings: settings,
+            fold: fold, store: store, reader: reader, emitter: isArchive ? nil : emitter,
+            settings: settings,
             configuration: configuration, stop: stop, logger: logger, metrics: monitor?.metrics)
         try worker.run()
     }

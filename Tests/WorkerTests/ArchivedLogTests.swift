@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import Simulation
 import Testing
+import Worker
 
 @Suite("Workers with an archive", .serialized)
 struct ArchivedLogTests {
@@ -45,6 +46,27 @@ struct ArchivedLogTests {
         #expect(last.process.terminationStatus == 0)
         #expect(
             try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
+    }
+
+    @Test("folding an archive publishes nothing; going on with its log publishes all of it")
+    func emission() throws {
+        let place = try Workplace()
+        try place.publish(
+            "bids", (0..<3).map { Samples.record("bids", "{", key: "\($0)", partition: $0) })
+        let archive = try EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create)
+        try ArchiveCopy(from: place.openLog().reader(topic: "bids"), to: archive).copyToEnd()
+        let data = place.path + "/data"
+        try BidsWorker.work(
+            WorkerOptions(
+                log: .sqlite(path: archive.path), data: data, pipelines: place.pipelines,
+                untilEnd: true), stop: StopSignal())
+        #expect(try archive.topics().map(\.name) == ["bids"])
+        #expect(try place.integer("SELECT count(*) FROM refused", stream: "bids") == 3)
+        #expect(try !place.openLog().topics().contains { $0.name == "bids.dlq" })
+        try place.foldBids()
+        #expect(try place.records("bids.dlq").count == 3)
+        try place.foldBids()
+        #expect(try place.records("bids.dlq").count == 3)
     }
 
     @Test("an archive that is missing ends a worker with 1, another kind of log with 64")

@@ -1,3 +1,4 @@
+import Crypto
 import EventLog
 import Foundation
 import Testing
@@ -98,6 +99,33 @@ struct BidsWorkerTests {
         #expect(letters[0].key == "k1")
         try place.foldBids()
         #expect(try place.records("bids.dlq").count == 2)
+    }
+
+    @Test("A key or headers that no dead letter could carry stay in the store, and stop nothing")
+    func largeKeys() throws {
+        let place = try Workplace()
+        let large = String(repeating: "k", count: (512 << 10) + 1)
+        var headed = Samples.record("bids", nil, key: "small", partition: 0)
+        headed.headers.append(.init("x", large))
+        try place.publish(
+            "bids",
+            [
+                Samples.record("bids", nil, key: large, partition: 0), headed,
+                Samples.record("bids", Samples.auction("fine"), partition: 0),
+            ])
+        try place.foldBids()
+        let letters = try place.records("bids.dlq")
+        #expect(letters.map { $0.headers["weir_offset"] } == ["0", "1"])
+        #expect(letters.map(\.key) == [nil, "small"])
+        #expect(
+            letters[0].headers["weir_key_sha256"]
+                == SHA256.hash(data: Data(large.utf8)).map { String(format: "%02x", $0) }.joined())
+        #expect(letters[1].headers["x"] == nil)
+        #expect(letters[1].headers["weir_headers_sha256"]?.count == 64)
+        #expect(
+            try place.integer("SELECT max(length(key)) FROM refused", stream: "bids")
+                == Int64(large.utf8.count))
+        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "bids") == 1)
     }
 
     @Test("A value that is too large is kept as its SHA-256, here and among the dead letters")

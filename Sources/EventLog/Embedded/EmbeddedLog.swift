@@ -55,11 +55,12 @@ public final class EmbeddedLog: LogBackend, Sendable {
                     FROM topics JOIN partitions ON topic_id = id GROUP BY id ORDER BY name
                     """
             )
-            return rows.map { row in
+            return try rows.map { row in
                 TopicDescription(
                     name: row["name"],
                     partitionCount: row["partitions"],
-                    identity: row["identity"]
+                    identity: row["identity"],
+                    isArchive: try EmbeddedSchema.isArchive(db, topic: row["name"])
                 )
             }
         }
