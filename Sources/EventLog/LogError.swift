@@ -24,6 +24,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case badArchive(address: String, detail: String)
     /// Another process has taken this one's place.
     case fenced(address: String, detail: String)
+    /// The log does not answer now; what was asked may be asked again.
+    case unavailable(operation: String, address: String, detail: String)
     /// Anything else that the backend reported.
     case backend(operation: String, address: String, detail: String)
 
@@ -32,6 +34,7 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .badAddress(let text):
             "log address '\(text)' is not understood: use sqlite:PATH or kafka://HOST:PORT"
+                + (text.contains("@") ? "; how to sign in stands in kafka.yaml" : "")
         case .noLog(let address):
             "no log at \(address): publish to it first (weir publish), or give --log"
         case .notALog(let address, let detail):
@@ -52,7 +55,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
         case .badArchive(let address, let detail): "the archive \(address) \(detail)"
         case .fenced(let address, let detail):
             "another process has taken this one's place in \(address) (\(detail)): stop one of both, or give each a --member name of its own"
-        case .backend(let operation, let address, let detail):
+        case .unavailable(let operation, let address, let detail),
+            .backend(let operation, let address, let detail):
             "cannot \(operation) \(address): \(detail)"
         }
     }

@@ -199,7 +199,7 @@ extension KafkaLog {
         ].map(\.rawValue))
 
     func noAnswer(_ operation: String) -> LogError {
-        .backend(
+        .unavailable(
             operation: operation, address: address,
             detail: "no broker answers within "
                 + "\(KafkaClient.patienceMilliseconds / 1000) s: check the address and the cluster")

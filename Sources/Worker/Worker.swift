@@ -34,6 +34,9 @@ public final class Worker<Fold: StoredFold> {
     private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
     private var hasUncommittedOffsets = false
+    /// Partitions of which something was not published before a stop: the group is not told of them, so
+    /// that the next start publishes it.
+    private var unpublished: Set<Int32> = []
     /// What was stored last, while it waits for the disk.
     private var awaited: AwaitedBatch?
 
@@ -174,7 +177,7 @@ public final class Worker<Fold: StoredFold> {
 
     private func emit(_ partitions: Set<Int32>) throws {
         try metrics?.setUnpublished(store.unpublishedCount())
-        try emitter.emit(partitions)
+        unpublished.formUnion(try emitter.emit(partitions))
         try metrics?.setUnpublished(store.unpublishedCount())
     }
 
@@ -190,7 +193,7 @@ public final class Worker<Fold: StoredFold> {
         try settle()
         lastOffsetCommit = .now
         hasUncommittedOffsets = false
-        for (partition, offset) in nextOffsets {
+        for (partition, offset) in nextOffsets where !unpublished.contains(partition) {
             groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
         }
         guard !groupOffsets.isEmpty else { return }
@@ -348,6 +351,7 @@ extension Worker {
 
     private func drop(_ partition: Int32) {
         fold.forgetMemory(of: partition)
+        unpublished.remove(partition)
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil
         readOffsets[partition] = nil

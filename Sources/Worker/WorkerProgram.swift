@@ -60,9 +60,6 @@ extension WorkerProgram {
             accepting: try options.acceptedPartitionCount)
         let (fold, configuration) = try makeFold(
             pipelines: pipelines, settings: stream, store: store)
-        let emitter = Emitter(
-            store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
-            catalog: catalog)
         let settings = WorkerSettings(
             name: programName, assignment: try options.assignment,
             partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
@@ -73,6 +70,11 @@ extension WorkerProgram {
             try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
         }
         defer { monitor?.stop() }
+        let emitter = Emitter(
+            store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
+            catalog: catalog,
+            patience: EmissionPatience(
+                address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
         let worker = Worker(
             fold: fold, store: store, reader: reader, emitter: emitter, settings: settings,
             configuration: configuration, stop: stop, logger: logger, metrics: monitor?.metrics)
