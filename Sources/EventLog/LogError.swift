@@ -20,6 +20,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case badSetting(String, detail: String)
     /// The log does not hold the offset that was to be read: it was trimmed or truncated meanwhile.
     case offsetGone(TopicPartition, offset: Int64)
+    /// A batch of records is damaged: its checksum is not that of its bytes, or they do not unpack.
+    case corrupt(TopicPartition, offset: Int64, address: String)
     /// An archive and the log that it is a copy of do not fit together.
     case badArchive(address: String, detail: String)
     /// Another process has taken this one's place.
@@ -52,6 +54,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
         case .badSetting(let name, let detail): "the Kafka setting \(name) \(detail)"
         case .offsetGone(let partition, let offset):
             "\(partition) does not hold offset \(offset) any more: see weir lag for what it holds"
+        case .corrupt(let partition, let offset, let address):
+            "\(partition) holds a damaged batch of records at offset \(offset) in \(address): nothing of it was read; look at the disk of its leader, and bring an intact copy to lead"
         case .badArchive(let address, let detail): "the archive \(address) \(detail)"
         case .fenced(let address, let detail):
             "another process has taken this one's place in \(address) (\(detail)): stop one of both, or give each a --member name of its own"

@@ -103,7 +103,7 @@ extension KafkaSettings {
             ("fetch.max.bytes", "\(fetchBytes)"),
             ("receive.message.max.bytes", "\(max(fetchBytes + (1 << 20), 100_000_000))"),
             ("fetch.message.max.bytes", "\(min(max(fetchBytes / 4, 1 << 16), 4 << 20))"),
-            ("fetch.wait.max.ms", "100"),
+            ("fetch.wait.max.ms", "100"), ("check.crcs", "true"),
             ("partition.assignment.strategy", "cooperative-sticky"),
         ])
         settings += [
