@@ -24,6 +24,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case corrupt(TopicPartition, offset: Int64, address: String)
     /// An archive and the log that it is a copy of do not fit together.
     case badArchive(address: String, detail: String)
+    /// The group did not take offsets: what was published counts as not published.
+    case notTaken(topic: String, address: String, detail: String)
     /// Another process has taken this one's place.
     case fenced(address: String, detail: String)
     /// The log does not answer now; what was asked may be asked again.
@@ -57,6 +59,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
         case .corrupt(let partition, let offset, let address):
             "\(partition) holds a damaged batch of records at offset \(offset) in \(address): nothing of it was read; look at the disk of its leader, and bring an intact copy to lead"
         case .badArchive(let address, let detail): "the archive \(address) \(detail)"
+        case .notTaken(let topic, let address, let detail):
+            "all is folded and published, and the group's offsets of '\(topic)' in \(address) were not taken (\(detail)): a fresh store would publish it again; stop the group's members, wait for session.timeout.ms, then start again"
         case .fenced(let address, let detail):
             "another process has taken this one's place in \(address) (\(detail)): stop one of both, or give each a --member name of its own"
         case .unavailable(let operation, let address, let detail),

@@ -103,11 +103,18 @@ public protocol LogReader: AnyObject {
     /// busy cluster does not take now is told with the next commit.
     func commit(_ offsets: [Int32: Int64]) throws(LogError)
 
+    /// Waits until what was committed is taken. Throws `notTaken` when it is not within `patience`, as
+    /// on Kafka while a group that shares partitions out has members and this reader is none.
+    func settleCommits(_ patience: Duration) throws(LogError)
+
     /// Ends reading, and leaves the consumer group. Nothing may be asked of the reader afterwards.
     func close()
 }
 
 extension LogReader {
+    /// Nothing is waited for where a commit is taken at once.
+    public func settleCommits(_: Duration) throws(LogError) {}
+
     /// The bounds of every partition of the topic, in order of their numbers.
     public func bounds() throws(LogError) -> [PartitionBounds] {
         try bounds(of: Array(0..<partitionCount()))

@@ -45,4 +45,8 @@ extension KafkaReader {
         self.commits = commits
         try commits.commit(offsets)
     }
+
+    func settleCommits(_ patience: Duration) throws(LogError) {
+        try commits?.settle(patience)
+    }
 }

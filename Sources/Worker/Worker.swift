@@ -58,6 +58,11 @@ public final class Worker<Fold: StoredFold> {
         progress = Progress(label: settings.name)
     }
 
+    /// How long offsets may take to be taken at the end.
+    private static var commitPatience: Duration { .seconds(10) }
+    /// Offsets that do not change are committed again after so long: brokers forget old ones.
+    private static var offsetsKept: Duration { .seconds(3600) }
+
     /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
     /// start is folded and published. What was folded is committed when it returns or throws.
     public func run() throws(WorkerError) {
@@ -68,6 +73,10 @@ public final class Worker<Fold: StoredFold> {
             while !stop.isRequested, try step() {}
             try foldPending()
             try commitOffsets()
+            // A group that has members may not take them, and a later rebuild would publish again.
+            if settings.untilEnd, !stop.isRequested {
+                try reader.settleCommits(Self.commitPatience)
+            }
             progress.end()
             logger.info("stopped", metadata: summary)
         } catch let error as StoreError {
@@ -120,7 +129,9 @@ public final class Worker<Fold: StoredFold> {
         case .idle:
             try foldPending()
             try settle()
-            if hasUncommittedOffsets { try commitOffsets() }
+            if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept {
+                try commitOffsets()
+            }
             try checkPartitionCount()
             return !(settings.untilEnd && isAtEnd)
         }
