@@ -59,6 +59,12 @@ public protocol LogReader: AnyObject {
     /// The bounds of these partitions, in order of their numbers. Throws `unknownPartition`.
     func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds]
 
+    /// The bounds of those of these partitions that answer, in order of their numbers, and why the others
+    /// do not. Throws what keeps all of them from being asked.
+    func knownBounds(
+        of partitions: [Int32]
+    ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError])
+
     /// Chooses what to read. The next `read` answers `assigned`.
     func subscribe(_ assignment: LogAssignment) throws(LogError)
 
@@ -112,6 +118,13 @@ public protocol LogReader: AnyObject {
 }
 
 extension LogReader {
+    /// Where partitions have no leaders of their own, all of them answer or none.
+    public func knownBounds(
+        of partitions: [Int32]
+    ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
+        (try bounds(of: partitions), [:])
+    }
+
     /// Nothing is waited for where a commit is taken at once.
     public func settleCommits(_: Duration) throws(LogError) {}
 
