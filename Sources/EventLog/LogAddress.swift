@@ -9,15 +9,15 @@ public enum LogAddress: Hashable, Sendable, CustomStringConvertible {
     public init(_ text: String) throws(LogError) {
         if text.hasPrefix("sqlite:") {
             let path = text.dropFirst("sqlite:".count)
-            guard !path.isEmpty, !path.utf8.contains(0) else { throw .badAddress(text) }
+            guard !path.isEmpty, !path.utf8.contains(0) else { throw .badAddress(Self.masked(text)) }
             self = .sqlite(path: String(path))
         } else if text.hasPrefix("kafka://") {
             let brokers = text.dropFirst("kafka://".count)
                 .split(separator: ",", omittingEmptySubsequences: false)
-            guard brokers.allSatisfy(Self.isHostAndPort) else { throw .badAddress(text) }
+            guard brokers.allSatisfy(Self.isHostAndPort) else { throw .badAddress(Self.masked(text)) }
             self = .kafka(brokers.map(String.init))
         } else {
-            throw .badAddress(text)
+            throw .badAddress(Self.masked(text))
         }
     }
 
@@ -27,6 +27,13 @@ public enum LogAddress: Hashable, Sendable, CustomStringConvertible {
         case .sqlite(let path): "sqlite:\(path)"
         case .kafka(let brokers): "kafka://" + brokers.joined(separator: ",")
         }
+    }
+
+    /// A text that was given as an address, without the user and password that may stand in it.
+    public static func masked(_ text: String) -> String {
+        guard let at = text.lastIndex(of: "@") else { return text }
+        let scheme = text[..<at].firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""
+        return scheme + "***" + text[at...]
     }
 
     /// A name, an IPv4 address or an IPv6 address in brackets, a colon, and a port from 1 to 65535.

@@ -20,10 +20,16 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case badSetting(String, detail: String)
     /// The log does not hold the offset that was to be read: it was trimmed or truncated meanwhile.
     case offsetGone(TopicPartition, offset: Int64)
+    /// A batch of records is damaged: its checksum is not that of its bytes, or they do not unpack.
+    case corrupt(TopicPartition, offset: Int64, address: String)
     /// An archive and the log that it is a copy of do not fit together.
     case badArchive(address: String, detail: String)
+    /// The group did not take offsets: what was published counts as not published.
+    case notTaken(topic: String, address: String, detail: String)
     /// Another process has taken this one's place.
     case fenced(address: String, detail: String)
+    /// The log does not answer now; what was asked may be asked again.
+    case unavailable(operation: String, address: String, detail: String)
     /// Anything else that the backend reported.
     case backend(operation: String, address: String, detail: String)
 
@@ -32,6 +38,7 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .badAddress(let text):
             "log address '\(text)' is not understood: use sqlite:PATH or kafka://HOST:PORT"
+                + (text.contains("@") ? "; how to sign in stands in kafka.yaml" : "")
         case .noLog(let address):
             "no log at \(address): publish to it first (weir publish), or give --log"
         case .notALog(let address, let detail):
@@ -49,10 +56,15 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
         case .badSetting(let name, let detail): "the Kafka setting \(name) \(detail)"
         case .offsetGone(let partition, let offset):
             "\(partition) does not hold offset \(offset) any more: see weir lag for what it holds"
+        case .corrupt(let partition, let offset, let address):
+            "\(partition) holds a damaged batch of records at offset \(offset) in \(address): nothing of it was read; look at the disk of its leader, and bring an intact copy to lead"
         case .badArchive(let address, let detail): "the archive \(address) \(detail)"
+        case .notTaken(let topic, let address, let detail):
+            "all is folded and published, and the group's offsets of '\(topic)' in \(address) were not taken (\(detail)): a fresh store would publish it again; stop the group's members, wait for session.timeout.ms, then start again"
         case .fenced(let address, let detail):
             "another process has taken this one's place in \(address) (\(detail)): stop one of both, or give each a --member name of its own"
-        case .backend(let operation, let address, let detail):
+        case .unavailable(let operation, let address, let detail),
+            .backend(let operation, let address, let detail):
             "cannot \(operation) \(address): \(detail)"
         }
     }

@@ -59,6 +59,12 @@ public protocol LogReader: AnyObject {
     /// The bounds of these partitions, in order of their numbers. Throws `unknownPartition`.
     func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds]
 
+    /// The bounds of those of these partitions that answer, in order of their numbers, and why the others
+    /// do not. Throws what keeps all of them from being asked.
+    func knownBounds(
+        of partitions: [Int32]
+    ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError])
+
     /// Chooses what to read. The next `read` answers `assigned`.
     func subscribe(_ assignment: LogAssignment) throws(LogError)
 
@@ -103,11 +109,25 @@ public protocol LogReader: AnyObject {
     /// busy cluster does not take now is told with the next commit.
     func commit(_ offsets: [Int32: Int64]) throws(LogError)
 
+    /// Waits until what was committed is taken. Throws `notTaken` when it is not within `patience`, as
+    /// on Kafka while a group that shares partitions out has members and this reader is none.
+    func settleCommits(_ patience: Duration) throws(LogError)
+
     /// Ends reading, and leaves the consumer group. Nothing may be asked of the reader afterwards.
     func close()
 }
 
 extension LogReader {
+    /// Where partitions have no leaders of their own, all of them answer or none.
+    public func knownBounds(
+        of partitions: [Int32]
+    ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
+        (try bounds(of: partitions), [:])
+    }
+
+    /// Nothing is waited for where a commit is taken at once.
+    public func settleCommits(_: Duration) throws(LogError) {}
+
     /// The bounds of every partition of the topic, in order of their numbers.
     public func bounds() throws(LogError) -> [PartitionBounds] {
         try bounds(of: Array(0..<partitionCount()))

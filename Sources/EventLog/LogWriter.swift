@@ -19,6 +19,19 @@ public protocol LogWriter: AnyObject {
     ///
     /// A record without a partition goes to murmur2(key) modulo the number of partitions, as Kafka's
     /// clients do it; without a key to murmur2(value), and a tombstone without a key to partition 0.
+    ///
+    /// - Parameter isWanted: asked several times a second while brokers are waited for; false gives
+    ///   the append up, which then throws `unavailable`.
     @discardableResult
-    func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition]
+    func append(
+        _ records: [OutgoingRecord], while isWanted: () -> Bool
+    ) throws(LogError) -> [RecordPosition]
+}
+
+extension LogWriter {
+    /// Appends records, and waits for brokers as long as the log itself allows.
+    @discardableResult
+    public func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
+        try append(records, while: { true })
+    }
 }

@@ -1,5 +1,6 @@
 import CRdKafka
 import EventLog
+import Glibc
 
 /// Commits offsets of a group, one commit at a time, and waits for the answer no longer than is good for
 /// the group: a coordinator that is away is told with a later commit.
@@ -7,17 +8,25 @@ final class KafkaCommits {
     private let client: KafkaClient
     private let topic: String
     private let queue: OpaquePointer
-    private var committed: [Int32: Int64] = [:]
+    /// What was taken, and when.
+    private var committed: [Int32: (offset: Int64, at: ContinuousClock.Instant)] = [:]
     private var underWay: [Int32: Int64]?
     /// What is to be committed and was not taken yet.
     private var wanted: [Int32: Int64] = [:]
+    /// Why the last commit was not taken, if it was not.
+    private var refusal: String?
     private var lastTry = ContinuousClock.now
 
     private static let patienceMilliseconds: Int32 = 3_000
     private static let pause = Duration.seconds(1)
+    /// Brokers forget an offset some days after its last commit (`offsets.retention.minutes`), whether
+    /// or not its partition had records meanwhile.
+    private let repetition: Duration
 
-    init(of client: KafkaClient, topic: String) {
+    /// - Parameter repetition: an offset that does not change is committed again after so long.
+    init(of client: KafkaClient, topic: String, repetition: Duration = .seconds(3600)) {
         self.client = client
+        self.repetition = repetition
         self.topic = topic
         queue = rd_kafka_queue_new(client.handle)
     }
@@ -29,10 +38,10 @@ final class KafkaCommits {
     /// Whether an answer is waited for.
     var isUnderWay: Bool { underWay != nil }
 
-    /// Commits those offsets that differ from what was committed last.
+    /// Commits those offsets that differ from what was committed last, or were committed long ago.
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {
         try takeAnswer(waitMilliseconds: 0)
-        wanted.merge(offsets.filter { committed[$0.key] != $0.value }) { _, new in new }
+        wanted.merge(offsets.filter { isDue($0.key, $0.value) }) { _, new in new }
         guard underWay == nil, !wanted.isEmpty else { return }
         try tell()
         try takeAnswer(waitMilliseconds: Self.patienceMilliseconds)
@@ -40,6 +49,27 @@ final class KafkaCommits {
             client.events.logger.warning(
                 "the group's coordinator does not answer: offsets are told later")
         }
+    }
+
+    private func isDue(_ partition: Int32, _ offset: Int64) -> Bool {
+        guard let last = committed[partition], last.offset == offset else { return true }
+        return last.at.duration(to: .now) >= repetition
+    }
+
+    /// Waits until everything is taken, and asks again meanwhile; throws `notTaken` after `patience`.
+    func settle(_ patience: Duration) throws(LogError) {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            try tellAgain()
+            try takeAnswer(waitMilliseconds: 100)
+            guard underWay != nil || !wanted.isEmpty else { return }
+            guard ContinuousClock.now < deadline else { break }
+            // An answer that is there already is no reason to ask without a pause.
+            usleep(20_000)
+        }
+        throw .notTaken(
+            topic: topic, address: client.address,
+            detail: refusal ?? "its coordinator does not answer")
     }
 
     /// Commits what was not taken, now and then, without waiting.
@@ -79,8 +109,9 @@ final class KafkaCommits {
         let code = rd_kafka_event_error(event)
         switch code {
         case RD_KAFKA_RESP_ERR_NO_ERROR:
+            refusal = nil
             for (partition, offset) in sent where wanted[partition] != nil {
-                committed[partition] = offset
+                committed[partition] = (offset, .now)
                 if wanted[partition] == offset { wanted[partition] = nil }
             }
         case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
@@ -91,6 +122,7 @@ final class KafkaCommits {
             throw LogError(code, operation: "commit offsets to", address: client.address)
         default:
             // The partitions are another member's by now, or the cluster is busy.
+            refusal = String(cString: rd_kafka_err2str(code))
             client.events.logger.notice(
                 "offsets were not taken: \(String(cString: rd_kafka_err2str(code)))")
         }

@@ -7,8 +7,11 @@ struct KafkaDeliveries {
     private(set) var positions: [RecordPosition] = []
     /// Records that nothing was heard of yet.
     private(set) var outstanding = 0
-    /// The first failure.
-    private(set) var failure: rd_kafka_resp_err_t?
+    /// The first failure, and the place in the append of the record that it hit.
+    private(set) var failure: (code: rd_kafka_resp_err_t, place: Int)?
+
+    /// The places of records that were not acknowledged.
+    var gaps: [Int] { positions.indices.filter { positions[$0].partition < 0 } }
 
     /// Begins an append of so many records.
     mutating func begin(_ count: Int) {
@@ -25,11 +28,11 @@ struct KafkaDeliveries {
     /// Takes a delivery report. The message carries its place in the append, counted from 1.
     mutating func note(_ message: rd_kafka_message_t) {
         outstanding -= 1
+        let place = Int(bitPattern: message._private) - 1
         guard message.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            failure = failure ?? message.err
+            failure = failure ?? (message.err, place)
             return
         }
-        let place = Int(bitPattern: message._private) - 1
         guard positions.indices.contains(place) else { return }
         positions[place] = RecordPosition(partition: message.partition, offset: message.offset)
     }

@@ -92,49 +92,6 @@ extension KafkaLog {
         return count
     }
 
-    /// The first and the next offset of partitions, each asked of its leader.
-    func bounds(
-        ofTopic name: String, _ partitions: [Int32]
-    ) throws(LogError) -> [PartitionBounds] {
-        guard !partitions.isEmpty else { return [] }
-        let earliest = try offsets(
-            ofTopic: name, partitions.map { ($0, Int64(RD_KAFKA_OFFSET_BEGINNING)) })
-        let ends = try offsets(ofTopic: name, partitions.map { ($0, Int64(RD_KAFKA_OFFSET_END)) })
-        return partitions.sorted().map { partition in
-            PartitionBounds(
-                partition: partition, earliestOffset: earliest[partition] ?? 0,
-                endOffset: ends[partition] ?? 0)
-        }
-    }
-
-    /// The first offsets at or after these times, by partition; -1 where there is none.
-    func offsets(
-        ofTopic name: String, _ times: [(partition: Int32, offset: Int64)]
-    ) throws(LogError) -> [Int32: Int64] {
-        let count = try partitionCount(ofTopic: name)
-        if let unknown = times.first(where: { !(0..<count).contains($0.partition) }) {
-            throw .unknownPartition(
-                TopicPartition(topic: name, partition: unknown.partition), partitionCount: count)
-        }
-        // The question changes the list that it is asked with.
-        var list = KafkaPartitions(name, times)
-        var isFirst = true
-        let code = patiently { left in
-            // A leader that went is asked until the time is up, unless its successor is looked up.
-            if !isFirst { _ = try? partitionCount(ofTopic: name) }
-            isFirst = false
-            list = KafkaPartitions(name, times)
-            let code = rd_kafka_offsets_for_times(lookups.handle, list.list, min(left, 2_000))
-            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err
-            // A leader may hear later than others that there is such a topic.
-            let isEarly = failed == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
-            let answer = isEarly ? RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE : failed
-            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? answer ?? code : code
-        }
-        try lookups.check(code, "ask for offsets in")
-        return Dictionary(uniqueKeysWithValues: list.elements.map { ($0.partition, $0.offset) })
-    }
-
     /// Calls `body` with the cluster's description of one topic, or of all.
     ///
     /// - Parameter isAwaited: whether a topic that is not there is asked for again, for a while.
@@ -182,7 +139,7 @@ extension KafkaLog {
         }
     }
 
-    private static let passing = Set(
+    static let passing = Set(
         [
             RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__WAIT_COORD,
             RD_KAFKA_RESP_ERR__TIMED_OUT,
@@ -199,7 +156,7 @@ extension KafkaLog {
         ].map(\.rawValue))
 
     func noAnswer(_ operation: String) -> LogError {
-        .backend(
+        .unavailable(
             operation: operation, address: address,
             detail: "no broker answers within "
                 + "\(KafkaClient.patienceMilliseconds / 1000) s: check the address and the cluster")

@@ -59,6 +59,9 @@ extension KafkaReader {
         for bounds in try log.bounds(ofTopic: topic, unsought) {
             assigned[bounds.partition]?.position = bounds.earliestOffset
         }
+        for partition in new where heldPaused.contains(partition) {
+            try setPaused(false, partition)
+        }
         let isIncremental = isShared && Self.isCooperative(consumer.handle)
         let wanted = isIncremental ? new : assigned.keys.sorted()
         let list = KafkaPartitions(
@@ -135,6 +138,11 @@ extension KafkaReader {
             ? rd_kafka_pause_partitions(consumer.handle, list.list)
             : rd_kafka_resume_partitions(consumer.handle, list.list)
         try consumer.check(code, isPaused ? "pause" : "resume")
+        if isPaused {
+            heldPaused.insert(partition)
+        } else {
+            heldPaused.remove(partition)
+        }
     }
 
     private func notAssigned(_ partition: Int32) -> LogError {

@@ -11,6 +11,12 @@ extension KafkaReader {
         try log.bounds(ofTopic: topic, partitions)
     }
 
+    func knownBounds(
+        of partitions: [Int32]
+    ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
+        try log.knownBounds(ofTopic: topic, partitions)
+    }
+
     func offset(
         partition: Int32, atOrAfter timestampMilliseconds: Int64
     ) throws(LogError) -> Int64? {
@@ -44,5 +50,9 @@ extension KafkaReader {
         let commits = commits ?? KafkaCommits(of: consumer, topic: topic)
         self.commits = commits
         try commits.commit(offsets)
+    }
+
+    func settleCommits(_ patience: Duration) throws(LogError) {
+        try commits?.settle(patience)
     }
 }

@@ -23,6 +23,8 @@ final class KafkaReader: LogReader {
     var consumer: KafkaClient?
     var queue: OpaquePointer?
     var assigned: [Int32: Assigned] = [:]
+    /// Partitions that librdkafka holds paused, which it does beyond their assignment.
+    var heldPaused: Set<Int32> = []
     /// Partitions whose loss was told, and that are given up with the next read; nil when there is
     /// nothing to answer.
     var leaving: [Int32]?
@@ -208,10 +210,12 @@ extension KafkaReader {
                 assigned[partition]?.position = message.offset
                 assigned[partition]?.isAtEnd = true
             }
+        case RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
+            failure = .corrupt(
+                TopicPartition(topic: topic, partition: partition), offset: message.offset,
+                address: log.address)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-            failure = .offsetGone(
-                TopicPartition(topic: topic, partition: partition),
-                offset: assigned[partition]?.position ?? message.offset)
+            failure = lostPlace(message)
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
             RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
             failure = .unknownTopic(topic, address: log.address)
@@ -231,6 +235,26 @@ extension KafkaReader {
             log.logger.warning("\(String(cString: rd_kafka_err2str(message.err)))")
         }
         return false
+    }
+
+    /// The partition gave nothing at the offset that was wanted: it does not hold it, or something else
+    /// is wrong there.
+    private func lostPlace(_ message: rd_kafka_message_t) -> LogError {
+        let place = TopicPartition(topic: topic, partition: message.partition)
+        let offset = assigned[message.partition]?.position ?? message.offset
+        let bounds: PartitionBounds?
+        do throws(LogError) {
+            bounds = try log.bounds(ofTopic: topic, [message.partition]).first
+        } catch {
+            return error
+        }
+        guard let bounds, (bounds.earliestOffset...bounds.endOffset).contains(offset) else {
+            return .offsetGone(place, offset: offset)
+        }
+        let words = String(cString: rd_kafka_err2str(message.err))
+        return .backend(
+            operation: "read", address: log.address,
+            detail: "\(place) at offset \(offset), which it holds: \(words)")
     }
 
     private static func view(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> RecordView {

@@ -32,6 +32,9 @@ public struct KafkaSettings: Sendable {
         var resolved: [String: String] = [:]
         for (name, text) in written.sorted(by: { $0.key < $1.key }) {
             if let reason = Self.reserved[name] { throw .badSetting(name, detail: reason) }
+            guard name != "isolation.level" || text == "read_committed" else {
+                throw .badSetting(name, detail: Self.isolationReason)
+            }
             resolved[name] = try Self.value(text, of: name)
         }
         self.written = resolved
@@ -52,8 +55,13 @@ public struct KafkaSettings: Sendable {
         "acks": "is all: what is published is durable; remove it",
         "request.required.acks": "is all: what is published is durable; remove it",
         "delivery.report.only.error": "is off: every record is waited for; remove it",
+        "allow.auto.create.topics":
+            "is off: topics are created as topics/ describes them; remove it",
         "transactional.id": "is not used: nothing is published within a transaction; remove it",
     ]
+
+    private static let isolationReason =
+        "is read_committed: what a producer took back is never counted; remove it"
 
     private static let secrets: Set = [
         "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem",
@@ -103,7 +111,7 @@ extension KafkaSettings {
             ("fetch.max.bytes", "\(fetchBytes)"),
             ("receive.message.max.bytes", "\(max(fetchBytes + (1 << 20), 100_000_000))"),
             ("fetch.message.max.bytes", "\(min(max(fetchBytes / 4, 1 << 16), 4 << 20))"),
-            ("fetch.wait.max.ms", "100"),
+            ("fetch.wait.max.ms", "100"), ("check.crcs", "true"),
             ("partition.assignment.strategy", "cooperative-sticky"),
         ])
         settings += [

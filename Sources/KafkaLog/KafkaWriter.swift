@@ -16,12 +16,14 @@ final class KafkaWriter: LogWriter {
         self.client = client
     }
 
-    func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
+    func append(
+        _ records: [OutgoingRecord], while isWanted: () -> Bool
+    ) throws(LogError) -> [RecordPosition] {
         client.events.deliveries.begin(records.count)
         var refused: LogError?
-        for (place, record) in records.enumerated() {
+        for place in records.indices {
             do throws(LogError) {
-                try handOver(record, place: place)
+                try handOver(records, place: place, while: isWanted)
             } catch {
                 refused = error
                 break
@@ -35,16 +37,45 @@ final class KafkaWriter: LogWriter {
                 _ = rd_kafka_purge(client.handle, RD_KAFKA_PURGE_F_QUEUE)
             }
             _ = rd_kafka_poll(client.handle, 100)
+            if !isWanted() {
+                refused = refused ?? unacknowledged(in: records)
+                _ = rd_kafka_purge(
+                    client.handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+            }
         }
         try client.checkFatal()
-        if let refused { throw refused }
-        if let failure = client.events.deliveries.failure {
-            throw LogError(failure, operation: "append to", address: log.address)
+        let deliveries = client.events.deliveries
+        if let refused, !deliveries.gaps.isEmpty { throw refused }
+        if let (code, place) = deliveries.failure {
+            throw fault(code, records.indices.contains(place) ? [records[place]] : records)
         }
-        return client.events.deliveries.positions
+        return deliveries.positions
     }
 
-    private func handOver(_ record: OutgoingRecord, place: Int) throws(LogError) {
+    private func fault(_ code: rd_kafka_resp_err_t, _ records: [OutgoingRecord]) -> LogError {
+        let words = String(cString: rd_kafka_err2str(code))
+        let name = String(cString: rd_kafka_err2name(code))
+        let detail = "\(Self.topics(of: records)): \(words) (\(name))"
+        return code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT
+            ? .unavailable(operation: "append to", address: log.address, detail: detail)
+            : .backend(operation: "append to", address: log.address, detail: detail)
+    }
+
+    private func unacknowledged(in records: [OutgoingRecord]) -> LogError {
+        let waiting = client.events.deliveries.gaps.map { records[$0] }
+        return .unavailable(
+            operation: "append to", address: log.address,
+            detail: "\(Self.topics(of: waiting)): not acknowledged when it was given up")
+    }
+
+    private static func topics(of records: [OutgoingRecord]) -> String {
+        "topic " + Set(records.map(\.topic)).sorted().joined(separator: ", ")
+    }
+
+    private func handOver(
+        _ records: [OutgoingRecord], place: Int, while isWanted: () -> Bool
+    ) throws(LogError) {
+        let record = records[place]
         let partition = try partition(of: record)
         while true {
             let headers = Self.headers(record.headers)
@@ -62,10 +93,9 @@ final class KafkaWriter: LogWriter {
                 return
             }
             if let headers { rd_kafka_headers_destroy(headers) }
-            guard code == RD_KAFKA_RESP_ERR__QUEUE_FULL else {
-                throw LogError(code, operation: "append to", address: log.address)
-            }
+            guard code == RD_KAFKA_RESP_ERR__QUEUE_FULL else { throw fault(code, [record]) }
             _ = rd_kafka_poll(client.handle, 100)
+            guard isWanted() else { throw unacknowledged(in: records) }
         }
     }
 
@@ -93,9 +123,13 @@ final class KafkaWriter: LogWriter {
             return count
         } catch {
             // A cluster that is away is waited for with the records themselves.
-            guard case .backend = error, let known else { throw error }
-            partitionCounts[topic] = (known.count, .now)
-            return known.count
+            switch error {
+            case .backend, .unavailable:
+                guard let known else { throw error }
+                partitionCounts[topic] = (known.count, .now)
+                return known.count
+            default: throw error
+            }
         }
     }
 

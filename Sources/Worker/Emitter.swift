@@ -17,11 +17,12 @@ final class Emitter {
     private let deadLetters: EmittedTopic
     private let partitionCount: Int32
     private let catalog: Catalog
+    private let patience: EmissionPatience
     private var writer: (any LogWriter)?
 
     init(
         store: AggregateStore, log: any LogBackend, topic: String, partitionCount: Int32,
-        catalog: Catalog
+        catalog: Catalog, patience: EmissionPatience
     ) {
         self.store = store
         self.log = log
@@ -29,14 +30,18 @@ final class Emitter {
         deadLetters = .deadLetters(ofTopic: topic, stream: store.stream)
         self.partitionCount = partitionCount
         self.catalog = catalog
+        self.patience = patience
     }
 
-    /// Publishes all that is not published yet of these partitions.
-    func emit(_ partitions: Set<Int32>) throws(WorkerError) {
+    /// Publishes all that is not published yet of these partitions, and waits for a log that is away.
+    /// Returns the partitions of which something is left, because a stop was asked for meanwhile.
+    func emit(_ partitions: Set<Int32>) throws(WorkerError) -> Set<Int32> {
+        var left: Set<Int32> = []
         do {
             for state in try store.partitionStates() where partitions.contains(state.partition) {
-                try emit(state)
+                if try !emit(state) { left.insert(state.partition) }
             }
+            return left
         } catch let error as StoreError {
             throw .store(error)
         } catch let error as LogError {
@@ -46,7 +51,8 @@ final class Emitter {
         }
     }
 
-    private func emit(_ state: PartitionState) throws {
+    /// False when it was given up before all was published.
+    private func emit(_ state: PartitionState) throws -> Bool {
         var deadLettersNext = state.deadLettersNext
         var outboxEmitted = state.outboxEmitted
         while true {
@@ -54,7 +60,7 @@ final class Emitter {
                 partition: state.partition, from: deadLettersNext, limit: Self.rowsAtOnce)
             let outbox = try store.outbox(
                 partition: state.partition, from: outboxEmitted, limit: Self.rowsAtOnce)
-            guard !refused.isEmpty || !outbox.isEmpty else { return }
+            guard !refused.isEmpty || !outbox.isEmpty else { return true }
             let records =
                 refused.filter(\.isRejected).map {
                     DeadLetter($0, of: topic, to: deadLetters.name).record
@@ -62,12 +68,18 @@ final class Emitter {
                 + outbox.filter { $0.postback.originOffset >= state.emitFrom }.map {
                     partnerRecord($0.postback)
                 }
-            if !records.isEmpty { _ = try openWriter().append(records) }
+            if !records.isEmpty, try !append(records) { return false }
             deadLettersNext = refused.last.map { $0.offset + 1 } ?? deadLettersNext
             outboxEmitted = outbox.last.map { $0.sequence + 1 } ?? outboxEmitted
             try store.noteEmitted(
                 partition: state.partition, deadLettersNext: deadLettersNext,
                 outboxEmitted: outboxEmitted)
+        }
+    }
+
+    private func append(_ records: [OutgoingRecord]) throws(LogError) -> Bool {
+        try patience.keepTrying { (isWanted) throws(LogError) in
+            _ = try openWriter().append(records, while: isWanted)
         }
     }
 

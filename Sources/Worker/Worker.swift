@@ -36,6 +36,9 @@ public final class Worker<Fold: StoredFold> {
     private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
     private var hasUncommittedOffsets = false
+    /// Partitions of which something was not published before a stop: the group is not told of them, so
+    /// that the next start publishes it.
+    private var unpublished: Set<Int32> = []
     /// What was stored last, while it waits for the disk.
     private var awaited: AwaitedBatch?
 
@@ -57,6 +60,11 @@ public final class Worker<Fold: StoredFold> {
         progress = Progress(label: settings.name)
     }
 
+    /// How long offsets may take to be taken at the end.
+    private static var commitPatience: Duration { .seconds(10) }
+    /// Offsets that do not change are committed again after so long: brokers forget old ones.
+    private static var offsetsKept: Duration { .seconds(3600) }
+
     /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
     /// start is folded and published. What was folded is committed when it returns or throws.
     public func run() throws(WorkerError) {
@@ -67,6 +75,10 @@ public final class Worker<Fold: StoredFold> {
             while !stop.isRequested, try step() {}
             try foldPending()
             try commitOffsets()
+            // A group that has members may not take them, and a later rebuild would publish again.
+            if settings.untilEnd, !stop.isRequested {
+                try reader.settleCommits(Self.commitPatience)
+            }
             progress.end()
             logger.info("stopped", metadata: summary)
         } catch let error as StoreError {
@@ -119,7 +131,9 @@ public final class Worker<Fold: StoredFold> {
         case .idle:
             try foldPending()
             try settle()
-            if hasUncommittedOffsets { try commitOffsets() }
+            if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept {
+                try commitOffsets()
+            }
             try checkPartitionCount()
             return !(settings.untilEnd && isAtEnd)
         }
@@ -177,7 +191,7 @@ public final class Worker<Fold: StoredFold> {
     private func emit(_ partitions: Set<Int32>) throws {
         guard let emitter else { return }
         try metrics?.setUnpublished(store.unpublishedCount())
-        try emitter.emit(partitions)
+        unpublished.formUnion(try emitter.emit(partitions))
         try metrics?.setUnpublished(store.unpublishedCount())
     }
 
@@ -193,7 +207,7 @@ public final class Worker<Fold: StoredFold> {
         try settle()
         lastOffsetCommit = .now
         hasUncommittedOffsets = false
-        for (partition, offset) in nextOffsets {
+        for (partition, offset) in nextOffsets where !unpublished.contains(partition) {
             groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
         }
         guard emitter != nil, !groupOffsets.isEmpty else { return }
@@ -367,6 +381,7 @@ extension Worker {
 
     private func drop(_ partition: Int32) {
         fold.forgetMemory(of: partition)
+        unpublished.remove(partition)
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil
         readOffsets[partition] = nil

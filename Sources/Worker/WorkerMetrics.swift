@@ -126,6 +126,17 @@ final class WorkerMetrics {
         }
     }
 
+    /// The loop waits for the log to take what is to be published; a wait that is not usual has a reason.
+    func wait(for reason: String?) {
+        health.turn()
+        if let reason { health.setReady(unless: reason) }
+    }
+
+    /// A wait that had a reason is over.
+    func goOn() {
+        health.setReady(unless: nil)
+    }
+
     /// So many outbox rows and rejected records stand in the store and are not published.
     func setUnpublished(_ count: Int64) {
         outboxDepth.set(count)

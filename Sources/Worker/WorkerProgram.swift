@@ -60,10 +60,6 @@ extension WorkerProgram {
             accepting: try options.acceptedPartitionCount)
         let (fold, configuration) = try makeFold(
             pipelines: pipelines, settings: stream, store: store)
-        let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
-        let emitter = Emitter(
-            store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
-            catalog: catalog)
         let settings = WorkerSettings(
             name: programName, assignment: try options.assignment,
             partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
@@ -74,6 +70,12 @@ extension WorkerProgram {
             try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
         }
         defer { monitor?.stop() }
+        let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
+        let emitter = Emitter(
+            store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
+            catalog: catalog,
+            patience: EmissionPatience(
+                address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
         let worker = Worker(
             fold: fold, store: store, reader: reader, emitter: isArchive ? nil : emitter,
             settings: settings,

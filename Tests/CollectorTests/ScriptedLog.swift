@@ -47,7 +47,9 @@ final class ScriptedLog: LogBackend, @unchecked Sendable {
             self.writer = writer
         }
 
-        func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
+        func append(
+            _ records: [OutgoingRecord], while _: () -> Bool
+        ) throws(LogError) -> [RecordPosition] {
             let script = log.script.withLock { script in
                 script.appends.append(records.count)
                 return (fault: script.fault, hangSeconds: script.hangSeconds)

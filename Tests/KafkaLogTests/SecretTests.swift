@@ -36,12 +36,21 @@ struct SecretTests {
         for name in [
             "bootstrap.servers", "group.id", "group.instance.id", "enable.auto.commit",
             "auto.offset.reset", "enable.partition.eof", "enable.idempotence", "acks",
-            "delivery.report.only.error", "transactional.id",
+            "delivery.report.only.error", "transactional.id", "allow.auto.create.topics",
+            "isolation.level",
         ] {
             let text = try words([name: "x"])
             #expect(text.hasPrefix("the Kafka setting \(name) is "), "\(text)")
             #expect(text.hasSuffix("remove it"), "\(text)")
         }
+    }
+
+    @Test("The isolation that Weir has may be written, and no other")
+    func isolation() throws {
+        _ = try KafkaSettings(
+            brokers: Self.brokers, written: ["isolation.level": "read_committed"])
+        let text = try words(["isolation.level": "read_uncommitted"])
+        #expect(text.contains("isolation.level is read_committed"), "\(text)")
     }
 
     @Test("Settings that librdkafka does not know, or values that it refuses, are named")

@@ -16,6 +16,9 @@ final class TestLog {
         static var available: [Kind] {
             allCases.filter { $0 != .real || TestCluster.realBrokers != nil }
         }
+
+        /// The real cluster where there is one, else the mock one.
+        static var preferred: Kind { TestCluster.realBrokers == nil ? .mock : .real }
     }
 
     let kind: Kind

@@ -68,6 +68,33 @@ struct WriterFaultTests {
         }
     }
 
+    @Test("an append that is no longer wanted ends soon, names its topic, and can be made again")
+    func givenUp() async throws {
+        try await onThread {
+            let log = try TestLog(.mock)
+            let cluster = try #require(log.cluster)
+            let topic = try log.makeTopic(1)
+            let writer = try log.log.writer()
+            try writer.append([record("first", topic: topic)])
+            cluster.setLeader(-1, of: topic, 0)
+            let start = ContinuousClock.now
+            let failure = #expect(throws: LogError.self) {
+                try writer.append([record("second", topic: topic)]) {
+                    ContinuousClock.now - start < .milliseconds(500)
+                }
+            }
+            #expect(ContinuousClock.now - start < .seconds(3))
+            guard case .unavailable(_, _, let detail) = failure else {
+                Issue.record("\(String(describing: failure))")
+                return
+            }
+            #expect(detail.hasPrefix("topic \(topic): not acknowledged"))
+            cluster.setLeader(1, of: topic, 0)
+            try writer.append([record("second", topic: topic)])
+            #expect(try log.records(of: topic).map(\.text) == ["first", "second"])
+        }
+    }
+
     @Test("an append that failed in part and is made again leaves no gap and no other order")
     func partialFailure() async throws {
         try await onThread {

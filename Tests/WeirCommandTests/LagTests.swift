@@ -92,7 +92,9 @@ struct LagTests {
         #expect(report.streams[0].partitions.map(\.lag) == [nil, nil, 0])
         #expect(
             report.text(.table).hasSuffix(
-                "bids: 0 records behind in 3 partitions; 2 cannot go on\n"))
+                "bids: 0 records behind in 1 of 3 partitions; 2 cannot go on: see the note\n"))
+        try makeStore("b", [0: 4, 1: 11, 2: 12])
+        #expect(try report("b").text(.table).hasSuffix("\n\nbids: 3 cannot go on: see the note\n"))
     }
 
     @Test("a store of another log is not compared with this one")
@@ -138,5 +140,52 @@ struct LagTests {
         #expect(partitions.map(\.lag) == [6, 0, 10])
         #expect((60...90).contains(partitions[0].lagSeconds ?? 0))
         #expect(partitions[1].lagSeconds == 0)
+    }
+
+    @Test("of a partition without a leader is not known, and that of the others is")
+    func absentLeader() throws {
+        let cluster = try MockCluster(brokerCount: 1)
+        try cluster.createTopic("bids", partitionCount: 3)
+        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        try log.writer().append(
+            (0..<30).map {
+                OutgoingRecord(topic: "bids", partition: Int32($0 % 3), key: nil, value: [1])
+            })
+        let identity = try #require(try log.topics().first?.identity)
+        try makeStore("k", [0: 4, 1: 10], identity: identity)
+        cluster.setLeader(-1, of: "bids", 0)
+        let report = try LagReport(
+            directories: ["\(place.path)/k"], log: log, nowMilliseconds: 120_500)
+        let partitions = report.streams[0].partitions
+        #expect(partitions.map(\.partition) == [0, 1, 2])
+        #expect(partitions.map(\.lag) == [nil, 0, 10])
+        #expect(partitions[0].note?.contains("bids: Broker: Leader not available") == true)
+        #expect(
+            report.text(.table).hasSuffix(
+                "1 not folded by any store; 1 not known now: see the note\n"))
+        // Topics are listed all the same.
+        let topics = try TopicsReport(log, [])
+        #expect(topics.entries.map(\.records) == [nil])
+        #expect(topics.notices.first?.contains("records of bids are not known: ") == true)
+    }
+
+    @Test("of several stores on a cluster has an age for each")
+    func severalOfACluster() throws {
+        let cluster = try MockCluster(brokerCount: 1)
+        try cluster.createTopic("bids", partitionCount: 3)
+        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        try log.writer().append(
+            (0..<30).map {
+                OutgoingRecord(topic: "bids", partition: Int32($0 % 3), key: nil, value: [1])
+            })
+        let identity = try #require(try log.topics().first?.identity)
+        for name in ["a", "b", "c"] { try makeStore(name, [0: 4, 1: 3, 2: 5], identity: identity) }
+        let start = ContinuousClock.now
+        let report = try LagReport(
+            directories: ["a", "b", "c"].map { "\(place.path)/\($0)" }, log: log,
+            nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 60_000)
+        #expect(report.streams[0].partitions.count == 9)
+        #expect(report.streams[0].partitions.allSatisfy { ($0.lagSeconds ?? 0) >= 60 })
+        #expect(ContinuousClock.now - start < .seconds(9))
     }
 }

@@ -105,7 +105,7 @@ struct KafkaProcessTests {
             }
             // What each has folded goes on to the same end.
             for data in ["first", "second"] {
-                try place.foldAll("weir-bids", data: data)
+                try place.foldAll("weir-bids", data: data, hadMembers: true)
                 #expect(try place.contents("bids", data: data) == embedded)
             }
             try place.expectDeadLetters(of: "bids", data: "first")
@@ -147,7 +147,7 @@ struct KafkaProcessTests {
                 try BidsWorker.work($0, stop: StopSignal())
             }
             for data in ["first", "second"] {
-                try place.foldAll("weir-bids", data: data)
+                try place.foldAll("weir-bids", data: data, hadMembers: true)
                 #expect(try place.contents("bids", data: data) == embedded)
             }
             try place.expectDeadLetters(of: "bids", data: "second")

@@ -79,6 +79,11 @@ public final class ArchivedLogReader: LogReader {
     /// Commits to the log's group.
     public func commit(_ offsets: [Int32: Int64]) throws(LogError) { try live.commit(offsets) }
 
+    /// Waits for the log's group.
+    public func settleCommits(_ patience: Duration) throws(LogError) {
+        try live.settleCommits(patience)
+    }
+
     /// Ends both.
     public func close() {
         live.close()

@@ -14,7 +14,9 @@ final class EmbeddedLogWriter: LogWriter {
     ///
     /// Throws `unknownTopic`, `unknownPartition`, `disk`, or `busy` after 30 seconds.
     @discardableResult
-    func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
+    func append(
+        _ records: [OutgoingRecord], while _: () -> Bool
+    ) throws(LogError) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
         return try connection.transaction("append to") { db in
             var append = try EmbeddedAppend(db, address: address)

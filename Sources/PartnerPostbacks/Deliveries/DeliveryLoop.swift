@@ -37,6 +37,7 @@ final class DeliveryLoop {
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
     private var hasUncommittedOffsets = false
+    private var lastOffsetCommit = ContinuousClock.now
     private var lastLook = ContinuousClock.now
     private var lastPruningMilliseconds: Int64 = 0
 
@@ -93,7 +94,11 @@ final class DeliveryLoop {
                 ends[partition] = nil
             }
         case .records: try accept()
-        case .idle: if hasUncommittedOffsets { try commitOffsets() }
+        case .idle:
+            // Brokers forget offsets that are not committed again.
+            if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > .seconds(3600) {
+                try commitOffsets()
+            }
         }
         let sent = try dispatcher.turn(
             waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0)
@@ -163,6 +168,7 @@ final class DeliveryLoop {
 
     private func commitOffsets() throws {
         hasUncommittedOffsets = false
+        lastOffsetCommit = .now
         guard !nextOffsets.isEmpty else { return }
         try reader.commit(nextOffsets)
     }

@@ -79,16 +79,24 @@ extension LagReport {
 
     private static func summary(_ stream: StreamLag) -> String {
         let partitions = stream.furthest
-        var words =
-            "\(stream.stream): \(stream.lag) records behind in \(partitions.count) partitions"
-        if let seconds = stream.lagSeconds, stream.lag > 0 {
-            words += ", the oldest for \(seconds) s"
+        let standing = partitions.count { $0.lag == nil && !$0.isUnanswered }
+        let unanswered = partitions.count { $0.isUnanswered }
+        let known = partitions.count - standing - unanswered
+        var parts: [String] = []
+        if known > 0 || partitions.isEmpty {
+            var words = "\(stream.lag) records behind in \(known)"
+            if known < partitions.count { words += " of \(partitions.count)" }
+            words += " partitions"
+            if let seconds = stream.lagSeconds, stream.lag > 0 {
+                words += ", the oldest for \(seconds) s"
+            }
+            parts.append(words)
         }
         let unfolded = partitions.count { $0.store == nil }
-        if unfolded > 0 { words += "; \(unfolded) not folded by any store" }
-        let standing = partitions.count { $0.lag == nil }
-        if standing > 0 { words += "; \(standing) cannot go on" }
-        return words
+        if unfolded > 0 { parts.append("\(unfolded) not folded by any store") }
+        if standing > 0 { parts.append("\(standing) cannot go on: see the note") }
+        if unanswered > 0 { parts.append("\(unanswered) not known now: see the note") }
+        return "\(stream.stream): " + parts.joined(separator: "; ")
     }
 
     private var json: String {

@@ -10,7 +10,9 @@ struct PartitionLag: Equatable {
     var earliestOffset: Int64?
     /// Offset that the log's next record will get.
     var endOffset: Int64?
-    /// Records to be folded; nil when the store cannot go on.
+    /// Whether the log does not answer for this partition now.
+    var isUnanswered = false
+    /// Records to be folded; nil when the store cannot go on, or the log does not answer.
     var lag: Int64?
     /// Age of the first of them; nil when it is not known.
     var lagSeconds: Int64?

@@ -33,22 +33,35 @@ struct StreamLag {
         }
         let reader = try log.reader(topic: topic, group: "weir-\(stream)")
         defer { reader.close() }
-        let bounds = try reader.bounds()
-        let committed = try reader.committedOffsets()
+        let (bounds, faults) = try reader.knownBounds(
+            of: Array(0..<found.partitionCount))
+        var committed: [Int32: Int64] = [:]
+        var groupFault: LogError?
+        do throws(LogError) {
+            committed = try reader.committedOffsets()
+        } catch {
+            groupFault = error
+        }
         let own = stores.filter { $0.logIdentity == found.identity }
         var partitions = Self.strangers(
             stores.filter { $0.logIdentity != found.identity },
             "folded from another log than \(log.address), or before the topic was created anew: "
                 + "give --log that one, or fold into a fresh --data directory")
         for store in own {
-            partitions += try Self.folded(store, bounds, reader, nowMilliseconds)
+            partitions += try Self.folded(store, bounds, faults, reader, nowMilliseconds)
         }
         let missing = bounds.filter { bounds in
             !own.contains { $0.states.contains { $0.partition == bounds.partition } }
         }
         partitions += try Self.unfolded(missing, reader, nowMilliseconds)
+        for (partition, fault) in faults
+        where !own.contains(where: { $0.states.contains { $0.partition == partition } }) {
+            partitions.append(
+                PartitionLag(partition: partition, isUnanswered: true, note: "\(fault)"))
+        }
         for index in partitions.indices {
             partitions[index].committedOffset = committed[partitions[index].partition]
+            partitions[index].note = partitions[index].note ?? groupFault?.description
         }
         self.partitions = Self.sorted(partitions)
     }
@@ -97,10 +110,15 @@ extension StreamLag {
     }
 
     private static func folded(
-        _ store: Store, _ bounds: [PartitionBounds], _ reader: any LogReader,
-        _ nowMilliseconds: Int64
+        _ store: Store, _ bounds: [PartitionBounds], _ faults: [Int32: LogError],
+        _ reader: any LogReader, _ nowMilliseconds: Int64
     ) throws(LogError) -> [PartitionLag] {
         var partitions = store.states.map { state in
+            if let fault = faults[state.partition] {
+                return PartitionLag(
+                    partition: state.partition, store: store.path, nextOffset: state.nextOffset,
+                    isUnanswered: true, note: "\(fault)")
+            }
             let bounds = bounds.first { $0.partition == state.partition }
             var lag = PartitionLag(
                 partition: state.partition, store: store.path, nextOffset: state.nextOffset,

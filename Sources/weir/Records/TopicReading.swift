@@ -10,12 +10,18 @@ struct TopicReading {
     private static let batchRecords = 1000
     private static let batchBytes = 4 << 20
     private static let waitMilliseconds = 1000
+    /// A log that gives nothing for so long before the end of a stretch has failed.
+    private let patience: Duration
 
     /// Chooses what to read: everything that is there now, within the limits.
+    ///
+    /// - Parameter patience: how long the log may give nothing before the end of a stretch is met.
     init(
-        _ reader: any LogReader, partition: Int32?, from: ReadLimit?, to: ReadLimit?
+        _ reader: any LogReader, partition: Int32?, from: ReadLimit?, to: ReadLimit?,
+        patience: Duration = .seconds(30)
     ) throws(LogError) {
         self.reader = reader
+        self.patience = patience
         let bounds = try reader.bounds()
         if let partition, !bounds.contains(where: { $0.partition == partition }) {
             throw .unknownPartition(
@@ -32,21 +38,39 @@ struct TopicReading {
         }
     }
 
-    /// Calls `body` with each record of the stretch.
+    /// Calls `body` with each record of the stretch, up to its end as it was at the start: a fetch that
+    /// is not answered yet is waited for, and offsets of no record at the end are passed.
     mutating func readStretch(_ body: (RecordView) throws -> Void) throws {
         for index in stretches.indices {
-            let end = stretches[index].end
+            let (partition, _, end) = stretches[index]
+            guard stretches[index].next < end else { continue }
             try assign([index])
+            var lastMove = ContinuousClock.now
             while stretches[index].next < end {
-                guard try readBatch(waitMilliseconds: 0) else { break }
-                for place in 0..<batch.count {
-                    let record = batch[place]
-                    guard record.offset < end else { break }
-                    try body(record)
+                if try readBatch(waitMilliseconds: Self.waitMilliseconds / 10) {
+                    for place in 0..<batch.count {
+                        let record = batch[place]
+                        guard record.offset < end else { break }
+                        try body(record)
+                    }
                 }
-                stretches[index].next = batch[batch.count - 1].offset + 1
+                // What was appended meanwhile is left to those who follow.
+                let position = min(reader.position(partition: partition) ?? 0, end)
+                if position > stretches[index].next {
+                    stretches[index].next = position
+                    lastMove = .now
+                } else if lastMove.duration(to: .now) > patience {
+                    throw silence(partition, end: end, from: stretches[index].next)
+                }
             }
         }
+    }
+
+    private func silence(_ partition: Int32, end: Int64, from offset: Int64) -> CommandError {
+        .failure(
+            "\(reader.topic)/\(partition) gave nothing from offset \(offset) on within "
+                + "\(patience.components.seconds) s, and ends at \(end): its broker does not answer; "
+                + "see weir lag and the cluster, then read on with --from \(offset)")
     }
 
     /// Calls `body` with each record behind the stretch, for ever, and `pause` after each batch.

@@ -8,8 +8,10 @@ struct TopicsReport {
     struct Entry {
         var name: String
         var partitionCount: Int32
-        /// Records that the topic still holds.
-        var records: Int64
+        /// Records that the topic still holds; nil when not all of its partitions answer.
+        var records: Int64?
+        /// Why a partition does not answer.
+        var fault: LogError?
         /// Nil when the topics directory does not describe it.
         var described: DescribedTopic?
         /// Nil when it is not described.
@@ -23,12 +25,15 @@ struct TopicsReport {
         var entries: [Entry] = []
         var settings = TopicSettings(of: log)
         for topic in try log.topics() {
-            let bounds = try log.reader(topic: topic.name).bounds()
+            let (bounds, faults) = try log.reader(topic: topic.name).knownBounds(
+                of: Array(0..<topic.partitionCount))
+            let records = bounds.reduce(0) { $0 + $1.endOffset - $1.earliestOffset }
             let described = described.first { $0.name == topic.name }
             entries.append(
                 Entry(
                     name: topic.name, partitionCount: topic.partitionCount,
-                    records: bounds.reduce(0) { $0 + $1.endOffset - $1.earliestOffset },
+                    records: faults.isEmpty ? records : nil,
+                    fault: faults.min { $0.key < $1.key }?.value,
                     described: described,
                     comparison: described.map { TopicComparison($0, topic, &settings) }))
         }
@@ -45,10 +50,15 @@ struct TopicsReport {
 
     /// What is to be said beside the report.
     var notices: [String] {
+        var notices = entries.compactMap { entry in
+            entry.fault.map { "the records of \(entry.name) are not known: \($0)" }
+        }
         let unknown = entries.filter { $0.comparison?.unknown != nil }
-        guard let words = unknown.first?.comparison?.unknown else { return [] }
-        let names = unknown.map(\.name).joined(separator: ", ")
-        return ["settings of \(names) were not compared: \(words)"]
+        if let words = unknown.first?.comparison?.unknown {
+            let names = unknown.map(\.name).joined(separator: ", ")
+            notices.append("settings of \(names) were not compared: \(words)")
+        }
+        return notices
     }
 
     private var table: String {
@@ -60,7 +70,8 @@ struct TopicsReport {
                 let drifts = entry.comparison?.drifts.map(\.words).joined(separator: "; ") ?? ""
                 let isKnown = entry.comparison?.unknown == nil
                 return [
-                    entry.name, "\(entry.partitionCount)", "\(entry.records)",
+                    entry.name, "\(entry.partitionCount)",
+                    entry.records.map { "\($0)" } ?? "unknown",
                     entry.described?.file ?? "no",
                     drifts.isEmpty ? (isKnown ? "" : "unknown") : drifts,
                 ]
@@ -81,7 +92,7 @@ struct TopicsReport {
             json.name("partitions")
             json.raw(entry.partitionCount)
             json.name("records")
-            json.raw(entry.records)
+            json.raw(entry.records.map { "\($0)" } ?? "null")
             json.name("described_partitions")
             json.raw(entry.described.map { "\($0.partitionCount)" } ?? "null")
             json.name("settings")

@@ -1,0 +1,73 @@
+import EventLog
+import Foundation
+import Logging
+
+/// Waits for a log that does not take what is to be published: says so to those who watch, and gives up
+/// soon after a stop was asked for. What was not acknowledged then is published by the next start.
+final class EmissionPatience {
+    /// Waiting for so long is no longer usual, and is told.
+    private static let usualWait = Duration.seconds(5)
+    /// What a stop leaves to be published has so long to be acknowledged.
+    private static let stopWait = Duration.seconds(5)
+
+    private let address: String
+    private let stop: StopSignal
+    private let logger: Logger
+    private let metrics: WorkerMetrics?
+    private var began = ContinuousClock.now
+    private var stopSeen: ContinuousClock.Instant?
+    private var isTold = false
+
+    init(address: String, stop: StopSignal, logger: Logger, metrics: WorkerMetrics?) {
+        self.address = address
+        self.stop = stop
+        self.logger = logger
+        self.metrics = metrics
+    }
+
+    /// Publishes, again and again while the log is away; false when it was given up. Throws what
+    /// waiting does not mend.
+    func keepTrying(_ publish: (() -> Bool) throws(LogError) -> Void) throws(LogError) -> Bool {
+        began = .now
+        defer { settle() }
+        while true {
+            do throws(LogError) {
+                try publish(goOn)
+                return true
+            } catch {
+                guard case .unavailable = error else { throw error }
+                tell("\(error)")
+                guard goOn() else { return false }
+                usleep(200_000)
+            }
+        }
+    }
+
+    /// Whether to wait on.
+    private func goOn() -> Bool {
+        metrics?.wait(for: nil)
+        if began.duration(to: .now) > Self.usualWait {
+            tell(
+                "\(address) does not take partner postbacks or dead letters: a partition's leader is "
+                    + "away, or too few copies are in sync")
+        }
+        guard stop.isRequested else { return true }
+        let seen = stopSeen ?? .now
+        stopSeen = seen
+        return seen.duration(to: .now) < Self.stopWait
+    }
+
+    private func tell(_ reason: String) {
+        metrics?.wait(for: reason)
+        guard !isTold else { return }
+        isTold = true
+        logger.warning("what is to be published waits", metadata: ["reason": "\(reason)"])
+    }
+
+    private func settle() {
+        guard isTold else { return }
+        isTold = false
+        metrics?.goOn()
+        logger.notice("publishing goes on, or was given up")
+    }
+}
