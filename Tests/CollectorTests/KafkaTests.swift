@@ -73,14 +73,15 @@ private final class RunningCollector: Sendable {
         ] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
         }
-        let options = CollectorOptions(
-            listen: "127.0.0.1:0", log: try LogAddress(log), data: path, pipelines: path)
+        let address = try LogAddress(log)
         let listens = DispatchSemaphore(value: 0)
         ended.enter()
         Thread.detachNewThread { [self] in
             do {
                 try CollectorProgram.work(
-                    options, stop: stop,
+                    CollectorOptions(
+                        listen: "127.0.0.1:0", log: address, data: path, pipelines: path),
+                    stop: stop,
                     listening: { address in
                         port.withLock { $0 = address.port }
                         listens.signal()
