@@ -184,7 +184,8 @@ let package = Package(
             name: "CollectorTests",
             dependencies: [
                 "AppStoreSigning", "Collector", "ConversionValues", "EventLog", "JSONReader",
-                "Monitoring", "Pipelines", "Simulation", "Streams", "weir-collector", crypto, yams,
+                "MockKafka", "Monitoring", "Pipelines", "Simulation", "Streams", "Worker",
+                "weir-collector", crypto, yams,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -8,7 +8,8 @@ public struct CollectorLimits: Sendable {
     public var maxHeaderBytes = 32 << 10
     /// Bytes of the bodies of all requests that are being received or answered; beyond them 503.
     public var maxBodyBytesInFlight = 128 << 20
-    /// How long the first request's headers may take, from the connection on, its TLS included.
+    /// How long a request's headers may take: the first one's from the connection on, its TLS included, later
+    /// ones' from their first byte.
     public var headerTimeoutSeconds: Int64 = 10
     /// How long a body may take, from its request's head on.
     public var bodyTimeoutSeconds: Int64 = 20

@@ -34,14 +34,15 @@ final class CollectorServer: Sendable {
         logger.logLevel = .critical
         group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let bound = group.next().makePromise(of: SocketAddress?.self)
-        let base = HTTP1Channel(
-            responder: respond,
-            configuration: .init(
-                additionalChannelHandlers: [makeGuard()],
-                idleTimeout: .seconds(limits.idleTimeoutSeconds),
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: limits.maxHeaderBytes,
-                    maxHeaderListSize: limits.maxHeaderBytes, maxHeaderFieldCount: 128)))
+        let base = NoticingChannel(
+            base: HTTP1Channel(
+                responder: respond,
+                configuration: .init(
+                    additionalChannelHandlers: [makeGuard()],
+                    idleTimeout: .seconds(limits.idleTimeoutSeconds),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: limits.maxHeaderBytes,
+                        maxHeaderListSize: limits.maxHeaderBytes, maxHeaderFieldCount: 128))))
         let configuration = ServerConfiguration(
             address: .hostname(address.host, port: Int(address.port)), backlog: 1024,
             availableConnectionsDelegate: MaximumAvailableConnections(

@@ -5,7 +5,8 @@ import NIOHTTPTypes
 /// Watches over one connection: cuts off who is slow to send, answers who has too many connections, and closes
 /// after an answer that came before its request was complete.
 ///
-/// The time of a later request's headers counts as rest, and is bounded as that is.
+/// The first headers have their time from the connection on, later ones from their first byte; when that
+/// comes together with the end of the request before, from the next bytes on.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -13,9 +14,17 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private enum Phase {
-        case awaitingFirstHead, receivingBody, betweenBodies
-        /// What still comes is dropped.
-        case closing
+        case awaitingFirstHead, receivingBody, betweenBodies, receivingHead
+        /// What still comes is dropped; closed after so many answers, or by the timer when there are none.
+        case closing(answersToCome: Int)
+
+        var isClosing: Bool {
+            if case .closing = self { true } else { false }
+        }
+
+        var isReceivingBody: Bool {
+            if case .receivingBody = self { true } else { false }
+        }
     }
 
     /// How long a client that was answered early may take to read the answer.
@@ -86,8 +95,17 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 // MARK: Requests
 
 extension ConnectionGuard {
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ByteNotice.Arrival else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        guard case .betweenBodies = phase else { return }
+        phase = .receivingHead
+        start(limits.headerTimeoutSeconds, "slow_headers", context)
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard phase != .closing else { return }
+        guard !phase.isClosing else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
             guard !isOverLimit else {
@@ -121,9 +139,18 @@ extension ConnectionGuard {
             .scheduleTask(in: .seconds(seconds)) { [self] in
                 timer = nil
                 metrics.countCutOff(reason)
-                // Nobody reads it in time, maybe: the connection is closed with it.
-                refuse(.requestTimeout, retryAfterSeconds: nil, for: 0, context)
+                cutOff(context)
             }
+    }
+
+    private func cutOff(_ context: ChannelHandlerContext) {
+        let answersToCome = openRequests - (phase.isReceivingBody ? 1 : 0)
+        guard answersToCome > 0 else {
+            // Nobody reads it in time, maybe: the connection is closed with it.
+            return refuse(.requestTimeout, retryAfterSeconds: nil, for: 0, context)
+        }
+        // It would be taken for the answer to a request before.
+        phase = .closing(answersToCome: answersToCome)
     }
 
     private func refuse(
@@ -140,7 +167,7 @@ extension ConnectionGuard {
     }
 
     private func close(after seconds: Int64, _ context: ChannelHandlerContext) {
-        phase = .closing
+        phase = .closing(answersToCome: 0)
         timer?.cancel()
         guard seconds > 0 else { return context.close(promise: nil) }
         timer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
@@ -155,15 +182,19 @@ extension ConnectionGuard {
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
     ) {
         // The request is refused before its body is read, which is not waited for.
-        let isEarly = phase == .receivingBody && openRequests == 1
+        let isEarly = phase.isReceivingBody && openRequests == 1
+        let isLast = if case .closing(answersToCome: 1) = phase { true } else { isEarly }
         switch unwrapOutboundIn(data) {
-        case .head(var head) where isEarly && head.status.kind != .informational:
+        case .head(var head) where isLast && head.status.kind != .informational:
             head.headerFields[.connection] = "close"
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end:
             openRequests -= 1
             context.write(data, promise: promise)
-            guard isEarly else { return }
+            if case .closing(let answersToCome) = phase, answersToCome > 1 {
+                phase = .closing(answersToCome: answersToCome - 1)
+            }
+            guard isLast else { return }
             context.flush()
             close(after: Self.lingerSeconds, context)
         default: context.write(data, promise: promise)

@@ -14,7 +14,7 @@ public struct PartnerPreview: Sendable {
     ) throws(ConfigurationError) {
         let template = try RequestTemplate(partner.delivery)
         do throws(RenderingFault) {
-            var request = try template.request(document, secrets: [:])
+            var request = try template.request(document)
             if partner.delivery.secretFile != nil {
                 request.headers += [
                     .init("webhook-id", document.idempotencyKey),

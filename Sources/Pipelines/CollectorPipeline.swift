@@ -42,7 +42,7 @@ public struct CollectorPipeline: Equatable, Sendable {
     public let maxHeaderBytes: Int
     /// Bytes of all bodies at once (`max_body_memory_bytes`, 128 MiB).
     public let maxBodyMemoryBytes: Int
-    /// Seconds that a connection's first headers may take (`header_timeout_seconds`, 10).
+    /// Seconds that the headers of a request may take (`header_timeout_seconds`, 10).
     public let headerTimeoutSeconds: Int64
     /// Seconds that a body may take (`body_timeout_seconds`, 20).
     public let bodyTimeoutSeconds: Int64

@@ -112,5 +112,7 @@ extension Partner {
         public let ratePerSecond: Int?
         /// File with the secrets that requests are signed with (`secret_file`), one a line.
         public let secretFile: PositionedText?
+        /// What `{secret.NAME}` stands for: `env:NAME` or `file:PATH` under each name (`secrets`).
+        public let secrets: [Field<PositionedText>]
     }
 }

@@ -2,7 +2,7 @@
 enum PartnerDeliveryFile {
     private static let keys = [
         "url", "allow_private", "method", "headers", "body", "preset", "missing",
-        "timeout_seconds", "concurrency", "rate_per_second", "secret_file",
+        "timeout_seconds", "concurrency", "rate_per_second", "secret_file", "secrets",
     ]
 
     static func delivery(
@@ -21,7 +21,8 @@ enum PartnerDeliveryFile {
                 try mapping.integer("timeout_seconds", in: 1...60, default: 10).asInt,
             concurrency: try mapping.integer("concurrency", in: 1...64, default: 4).asInt,
             ratePerSecond: try mapping["rate_per_second"]?.integer(in: 1...10_000).asInt,
-            secretFile: try mapping["secret_file"]?.positionedText("the path of a file")
+            secretFile: try mapping["secret_file"]?.positionedText("the path of a file"),
+            secrets: try mapping["secrets"]?.secrets() ?? []
         )
         if delivery.method == .get, let body = delivery.body, body != .none,
             let node = mapping["body"]
@@ -63,6 +64,26 @@ extension ConfigurationNode {
         for (key, value) in try entries() {
             guard !key.isEmpty else { throw value.badValue("has no name: write one") }
             fields.append(.init(name: value.named(key), value: try value.template()))
+        }
+        return fields
+    }
+
+    /// Places of secrets. What stands in place of one is not repeated: it may be the secret.
+    fileprivate func secrets() throws(ConfigurationError) -> [Partner.Delivery.Field<
+        PositionedText
+    >] {
+        var fields: [Partner.Delivery.Field<PositionedText>] = []
+        for (key, value) in try entries() {
+            guard key.wholeMatch(of: /[A-Za-z0-9_\-]+/) != nil else {
+                throw value.badValue("is no name: write letters, digits, - and _")
+            }
+            let place = try value.template()
+            let path = ["env:", "file:"].first { place.text.hasPrefix($0) }
+            guard let path, place.text.count > path.count else {
+                throw value.badValue(
+                    "is no place of a secret: write env:NAME or file:PATH, and not the secret")
+            }
+            fields.append(.init(name: value.named(key), value: place))
         }
         return fields
     }

@@ -235,34 +235,3 @@ struct StatusTests {
         #expect(try place.requests.post(path, postback).status == 200)
     }
 }
-
-@Suite("Senders that are slow")
-struct SlowSenderTests {
-    @Test("are cut off: headers that drip, bodies that drip, and connections that rest")
-    func slow() throws {
-        let place = try CollectorPlace(
-            yaml: "header_timeout_seconds: 1\nbody_timeout_seconds: 1\nidle_timeout_seconds: 2\n")
-        let silent = try RawConnection(port: place.port)
-        let dripping = try RawConnection(port: place.port)
-        let body = try RawConnection(port: place.port)
-        let resting = try RawConnection(port: place.port)
-        body.send(
-            "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{")
-        resting.send(Requests.text("GET", "/livez"))
-        #expect(resting.answer()?.status == 200)
-        let begun = Date()
-        while Date().timeIntervalSince(begun) < 2.5 {
-            dripping.send("G")
-            body.send(" ")
-            Thread.sleep(forTimeInterval: 0.2)
-        }
-        for connection in [silent, dripping, body] {
-            #expect(connection.answer().map { [400, 408].contains($0.status) } ?? true)
-            #expect(connection.isClosed())
-        }
-        #expect(resting.isClosed())
-        #expect(Date().timeIntervalSince(begun) < 8)
-        #expect(try place.requests.get("/livez").status == 200, "others are served")
-        #expect(try place.records("postbacks").isEmpty)
-    }
-}

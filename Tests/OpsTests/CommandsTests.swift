@@ -8,12 +8,12 @@ struct CommandsTests {
         "--log", "--data", "--pipelines", "--until-end", "--partitions", "--metrics", "--member",
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
-        "--unmasked", "--from-offset", "--from-time", "--help", "--partner", "--state",
+        "--unmasked", "--from-offset", "--from-time", "--help", "--partner", "--state", "--listen",
     ]
     private let variables: Set = [
         "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",
         "WEIR_UNTIL_END", "WEIR_NAMES", "WEIR_UNMASKED", "WEIR_METRICS", "WEIR_MEMBER",
-        "WEIR_ARCHIVE",
+        "WEIR_ARCHIVE", "WEIR_LISTEN",
     ]
     private let programs: Set = [
         "weir", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",

@@ -58,9 +58,12 @@ struct ManifestsTests {
         for package in dependencies.split(separator: " ") {
             #expect(dockerfile.contains(" \(package) "), "\(package)")
         }
-        for worker in workers {
-            #expect(dockerfile.contains("weir-\(worker)"), "\(worker)")
+        for program in workers + ["collector"] {
+            #expect(dockerfile.contains("weir-\(program)"), "\(program)")
         }
+        #expect(
+            try #require(dockerfile.firstMatch(of: /for program in ([^;]*);/)).1.contains(
+                "collector"))
     }
 
     @Test("every worker is in the compose file, watched, and with a volume of its own")
@@ -78,7 +81,9 @@ struct ManifestsTests {
         #expect(volumes.count == workers.count)
         let scraped = try ops.document("ops/prometheus/prometheus.yml")
             .values(ofKey: "targets").flatMap { $0.sequence?.compactMap(\.string) ?? [] }
-        #expect(scraped.filter { $0.hasPrefix("weir-") } == workers.map { "weir-\($0):9464" })
+        #expect(
+            scraped.filter { $0.hasPrefix("weir-") }
+                == (workers + ["collector"]).map { "weir-\($0):9464" })
     }
 
     @Test("the kustomization names files that are there, and every worker")
@@ -92,7 +97,7 @@ struct ManifestsTests {
             }
         }
         let resources = try ops.document("ops/kubernetes/kustomization.yaml").texts("resources")
-        #expect(Set(workers).isSubset(of: resources))
+        #expect(Set(workers + ["collector"]).isSubset(of: resources))
         for worker in workers {
             let text = try ops.text("ops/kubernetes/\(worker)/kustomization.yaml")
             #expect(text.contains("nameSuffix: -\(worker)\n"))
@@ -137,6 +142,8 @@ struct ManifestsTests {
         for worker in workers {
             #expect(ops.exists("ops/kubernetes/pipelines/\(worker).yaml"), "\(worker)")
         }
+        #expect(ops.exists("ops/kubernetes/pipelines/collector.yaml"))
+        #expect(try directory.collector().requiresKeys)
         #expect(try directory.storeNotifications().roots.isEmpty)
         #expect(try directory.postbacks().trustDevelopment == false)
     }

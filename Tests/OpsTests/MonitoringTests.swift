@@ -13,10 +13,15 @@ struct MonitoringTests {
         "weir_build_info",
         "weir_delivery_attempts_total", "weir_delivery_duration_seconds", "weir_deliveries_pending",
         "weir_delivery_oldest_pending_seconds", "weir_delivery_breaker_open",
+        "weir_collector_requests_total", "weir_collector_request_duration_seconds",
+        "weir_collector_records_total", "weir_collector_append_duration_seconds",
+        "weir_collector_append_records", "weir_collector_append_failures_total",
+        "weir_collector_queue_records", "weir_collector_connections",
+        "weir_collector_cut_off_total",
         "process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds",
     ]
 
-    @Test("alerts and dashboard ask only for metrics that workers have, and for all of them")
+    @Test("alerts and dashboard ask only for metrics that programs have, and for all of them")
     func names() throws {
         let alerts = try rules().compactMap { $0["expr"]?.string }
         let panels = try queries()
@@ -24,6 +29,16 @@ struct MonitoringTests {
         let used = Set((alerts + panels).flatMap(Self.metrics))
         #expect(used.subtracting(metrics).isEmpty)
         #expect(metrics.subtracting(panels.flatMap(Self.metrics)).isEmpty)
+    }
+
+    @Test("every metric of the collector is one that it has")
+    func metricsOfTheCollector() throws {
+        let source = try ops.text("Sources/Collector/CollectorMetrics.swift")
+        for metric in metrics where metric.hasPrefix("weir_collector_") {
+            #expect(source.contains("\"\(metric)\""), "\(metric)")
+        }
+        let had = Set(source.matches(of: /"(weir_collector_[a-z_]+[a-z])"/).map { String($0.1) })
+        #expect(had.isSubset(of: metrics))
     }
 
     @Test("every metric that is asked for is documented")

@@ -204,6 +204,22 @@ struct TemplateTests {
                 "5: delivery.headers.X-A: names the variable WEIR_TEST_NOT_SET, which is not set: set it"
             ),
             (
+                "url: https://e.example/?k={secret.key}",
+                "4: delivery.url: names {secret.key} at character 22, which `secrets` does not have: add it there"
+            ),
+            (
+                "url: https://e.example/\nsecrets: {key: s3cret}",
+                "5: delivery.secrets.key: is no place of a secret: write env:NAME or file:PATH, and not the secret"
+            ),
+            (
+                "url: https://e.example/\nsecrets: {\"a b\": \"env:A\"}",
+                "5: delivery.secrets.a b: is no name: write letters, digits, - and _"
+            ),
+            (
+                "url: https://e.example/\nsecrets: {key: \"file:none\"}",
+                "5: delivery.secrets.key: names the file none, which cannot be read"
+            ),
+            (
                 "url: https://e.example/\nsecret_file: none.txt",
                 "5: delivery.secret_file: names the file none.txt, which cannot be read"
             ),

@@ -8,6 +8,17 @@ enum AttemptResult: Equatable, Sendable {
     case addressRefused(detail: String)
 }
 
+extension AttemptResult {
+    /// The same, its words without the partner's secrets.
+    func masked(by template: RequestTemplate) -> AttemptResult {
+        switch self {
+        case .answered: self
+        case .failed(let fault, let detail): .failed(fault, detail: template.masking(detail))
+        case .addressRefused(let detail): .addressRefused(detail: template.masking(detail))
+        }
+    }
+}
+
 /// Why there was no answer.
 enum ConnectionFault: String, CaseIterable, Sendable {
     /// No answer in time.

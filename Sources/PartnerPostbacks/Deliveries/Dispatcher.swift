@@ -131,7 +131,7 @@ final class Dispatcher {
                     .attempt(
                         Attempt(
                             startedMilliseconds: now, durationMilliseconds: duration,
-                            result: result))))
+                            result: result.masked(by: route.template)))))
         }
         return nil
     }

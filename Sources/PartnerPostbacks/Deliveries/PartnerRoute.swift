@@ -9,7 +9,6 @@ struct PartnerRoute: Sendable {
     let destination: Destination
     let concurrency: Int
     let ratePerSecond: Int?
-    private let headerSecrets: [String: String]
     private let signingSecrets: SigningSecrets?
 
     /// Reads what the partner's file says and names.
@@ -19,13 +18,12 @@ struct PartnerRoute: Sendable {
         let delivery = partner.delivery
         name = partner.name
         url = delivery.url.text
-        template = try RequestTemplate(delivery)
+        template = try RequestTemplate(delivery, reading: .read(directory: directory))
         destination = Destination(
             host: template.address.host, allowsPrivate: delivery.allowPrivate,
             timeoutMilliseconds: Int64(delivery.timeoutSeconds) * 1000)
         concurrency = delivery.concurrency
         ratePerSecond = delivery.ratePerSecond
-        headerSecrets = try template.secrets(directory: directory)
         signingSecrets = try delivery.secretFile.map { source throws(ConfigurationError) in
             try SigningSecrets(source, directory: directory)
         }
@@ -35,7 +33,7 @@ struct PartnerRoute: Sendable {
     func request(
         _ document: PostbackDocument, nowMilliseconds: Int64
     ) throws(RenderingFault) -> PartnerRequest {
-        try template.request(document, secrets: headerSecrets).signed(
+        try template.request(document).signed(
             signingSecrets, key: document.idempotencyKey, timestampSeconds: nowMilliseconds / 1000)
     }
 }

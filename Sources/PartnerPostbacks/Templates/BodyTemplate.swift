@@ -30,9 +30,10 @@ enum BodyTemplate: Sendable {
         case .form(let fields):
             var pairs: [String] = []
             for field in fields {
-                guard let value = try field.value(document, encoded: { $0 }) else { continue }
-                pairs.append(
-                    "\(PercentEncoding.value(field.name))=\(PercentEncoding.value(value))")
+                let encode = PercentEncoding.value
+                guard let value = try field.value(document, encoded: encode, literals: encode)
+                else { continue }
+                pairs.append("\(encode(field.name))=\(value)")
             }
             return Array(pairs.joined(separator: "&").utf8)
         case .everything:

@@ -6,9 +6,11 @@ struct FieldTemplate: Equatable, Sendable {
     let template: TextTemplate
     let missing: Partner.Delivery.Missing
 
-    /// The value with its macros encoded; nil when the field is left out.
+    /// The value with its macros encoded, and what stands between them by `literals`; nil when the field is
+    /// left out.
     func value(
-        _ document: PostbackDocument, encoded encode: (String) -> String
+        _ document: PostbackDocument, encoded encode: (String) -> String,
+        literals: (String) -> String = { $0 }
     ) throws(RenderingFault) -> String? {
         if let macro = template.missing(in: document) {
             switch missing {
@@ -17,6 +19,6 @@ struct FieldTemplate: Equatable, Sendable {
             case .hold: throw .held(field: name, macro: macro)
             }
         }
-        return template.text(document, encoded: encode)
+        return template.text(document, encoded: encode, literals: literals)
     }
 }

@@ -18,7 +18,7 @@ struct PartnerAddress: Equatable, Sendable {
 
     init(
         _ source: PositionedText, rules: Partner.Delivery.MissingRules,
-        further: [FieldTemplate] = []
+        secrets: [String: Secret], further: [FieldTemplate] = []
     ) throws(ConfigurationError) {
         let text = source.text[...]
         isSecure = text.prefix(8).lowercased() == "https://"
@@ -36,17 +36,19 @@ struct PartnerAddress: Equatable, Sendable {
         }
         let question = target.firstIndex(of: "?") ?? target.endIndex
         let pathText = target[..<question].isEmpty ? "/" : target[..<question]
-        path = try Self.encodingLiterals(TextTemplate(source, part: pathText))
+        path = try Self.encodingLiterals(TextTemplate(source, part: pathText, secrets: secrets))
         pathMissing = rules.outcome(for: "path")
-        parameters = try Self.parameters(target[question...].dropFirst(), source, rules) + further
+        parameters =
+            try Self.parameters(target[question...].dropFirst(), source, rules, secrets) + further
     }
 
     private static func parameters(
-        _ query: Substring, _ source: PositionedText, _ rules: Partner.Delivery.MissingRules
+        _ query: Substring, _ source: PositionedText, _ rules: Partner.Delivery.MissingRules,
+        _ secrets: [String: Secret]
     ) throws(ConfigurationError) -> [FieldTemplate] {
         var fields: [FieldTemplate] = []
         for pair in query.split(separator: "&") {
-            let template = try encodingLiterals(TextTemplate(source, part: pair))
+            let template = try encodingLiterals(TextTemplate(source, part: pair, secrets: secrets))
             let name = String(pair.prefix { $0 != "=" })
             guard !name.contains("{") else {
                 throw source.fault(

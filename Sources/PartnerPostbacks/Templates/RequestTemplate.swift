@@ -7,9 +7,18 @@ public struct RequestTemplate: Sendable {
     private let method: Partner.Delivery.Method
     private let headers: [HeaderTemplate]
     private let body: BodyTemplate
+    private let secrets: [String: Secret]
 
-    /// Reads the templates of a partner. Throws at the line of what cannot be used.
+    /// Reads the templates of a partner, secrets masked: they need not be there. Throws at the line of what
+    /// cannot be used.
     public init(_ delivery: Partner.Delivery) throws(ConfigurationError) {
+        try self.init(delivery, reading: .masked)
+    }
+
+    /// Reads the templates of a partner, and its secrets or not.
+    init(_ delivery: Partner.Delivery, reading: SecretReading) throws(ConfigurationError) {
+        let secrets = try reading.secrets(delivery.secrets)
+        self.secrets = secrets
         method = delivery.method
         let rules = delivery.missing
         let preset = try Self.presetFields(delivery)
@@ -17,17 +26,17 @@ public struct RequestTemplate: Sendable {
             delivery.body == Partner.Delivery.Body.none
             || (delivery.body == nil && delivery.method == .get)
         address = try PartnerAddress(
-            delivery.url, rules: rules,
+            delivery.url, rules: rules, secrets: secrets,
             further: goesToAddress
                 ? preset.map { FieldTemplate(name: $0.name, parameter: $0) } : [])
         headers = try delivery.headers.map { field throws(ConfigurationError) in
-            try HeaderTemplate(field, rules: rules)
+            try HeaderTemplate(field, rules: rules, secrets: secrets, reading: reading)
         }
         var names: Set<String> = []
         var bodyNames: [String] = []
         body =
             goesToAddress
-            ? .none : try Self.body(delivery, preset: preset, names: &bodyNames)
+            ? .none : try Self.body(delivery, preset: preset, secrets, names: &bodyNames)
         for (header, field) in zip(headers, delivery.headers) {
             guard names.insert(header.name.lowercased()).inserted else {
                 throw field.name.fault("is given twice, in other case: keep one")
@@ -51,13 +60,14 @@ public struct RequestTemplate: Sendable {
                 template: try TextTemplate(
                     PositionedText(
                         text: field.value, file: delivery.url.file, line: delivery.url.line,
-                        keyPath: "delivery.preset")),
+                        keyPath: "delivery.preset"), secrets: [:]),
                 missing: delivery.missing.outcome(for: field.name))
         }
     }
 
     private static func body(
-        _ delivery: Partner.Delivery, preset: [FieldTemplate], names: inout [String]
+        _ delivery: Partner.Delivery, preset: [FieldTemplate], _ secrets: [String: Secret],
+        names: inout [String]
     ) throws(ConfigurationError) -> BodyTemplate {
         let rules = delivery.missing
         switch delivery.body {
@@ -72,7 +82,8 @@ public struct RequestTemplate: Sendable {
             names = preset.map(\.name)
             return .form(preset)
         case .jsonTemplate(let shape)?:
-            let template = try JSONTemplate(shape, path: "", rules: rules, names: &names)
+            let template = try JSONTemplate(
+                shape, path: "", rules: rules, secrets: secrets, names: &names)
             guard !preset.isEmpty, case .object(let members) = template else {
                 return .json(template)
             }
@@ -83,7 +94,8 @@ public struct RequestTemplate: Sendable {
         case .formTemplate(let fields)?:
             let own = try fields.map { field throws(ConfigurationError) in
                 FieldTemplate(
-                    name: field.name.text, template: try TextTemplate(field.value),
+                    name: field.name.text,
+                    template: try TextTemplate(field.value, secrets: secrets),
                     missing: rules.outcome(for: field.name.text))
             }
             names = preset.map(\.name) + own.map(\.name)
@@ -93,24 +105,23 @@ public struct RequestTemplate: Sendable {
     }
 
     /// The request for a document.
-    ///
-    /// - Parameter secrets: values of secret headers by name; a name that is not among them is masked.
     func request(
-        _ document: PostbackDocument, secrets: [String: String]
+        _ document: PostbackDocument
     ) throws(RenderingFault) -> PartnerRequest {
         var written: [PartnerRequest.Header] = []
         for header in headers {
             switch header.value {
-            case .secret:
+            case .secret(let secret):
                 written.append(
-                    .init(header.name, secrets[header.name] ?? "***", isSecret: true))
+                    .init(header.name, secret.text(encoded: { $0 }), isSecret: true))
             case .template(let field):
                 guard let value = try field.value(document, encoded: { $0 }) else { continue }
                 guard value.isHeaderValue else {
                     throw .unusable(
                         field: header.name, words: "the value has control characters")
                 }
-                written.append(.init(header.name, value))
+                written.append(
+                    .init(header.name, value, isSecret: field.template.hasSecret))
             }
         }
         if let type = body.contentType, !headers.contains(where: \.isContentType) {
@@ -125,14 +136,19 @@ public struct RequestTemplate: Sendable {
             body: try body.bytes(document))
     }
 
-    /// Secrets of headers, read where the file says they are.
-    func secrets(directory: String) throws(ConfigurationError) -> [String: String] {
-        var secrets: [String: String] = [:]
-        for header in headers {
-            guard case .secret(let source) = header.value else { continue }
-            secrets[header.name] = try source.read(directory: directory)
+    /// A text without the secrets of the partner, as they are or as they stand in addresses.
+    func masking(_ text: String) -> String {
+        secretTexts.reduce(text) { text, secret in text.replacing(secret, with: Secret.mask) }
+    }
+
+    /// The longest first: one may be part of another.
+    private var secretTexts: [String] {
+        let ofHeaders = headers.compactMap { header in
+            if case .secret(let secret) = header.value { secret.value } else { nil }
         }
-        return secrets
+        return (secrets.values.compactMap(\.value) + ofHeaders)
+            .flatMap { [$0, PercentEncoding.value($0)] }
+            .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
     }
 }
 
@@ -159,7 +175,7 @@ extension JSONTemplate {
     /// Reads the templates of a shape; a member's name for rules is its path, as `revenue.min`.
     init(
         _ shape: Partner.Delivery.JSONShape, path: String, rules: Partner.Delivery.MissingRules,
-        names: inout [String]
+        secrets: [String: Secret], names: inout [String]
     ) throws(ConfigurationError) {
         switch shape {
         case .literal(let literal): self = .literal(literal)
@@ -167,13 +183,14 @@ extension JSONTemplate {
             names.append(path)
             self = .text(
                 FieldTemplate(
-                    name: path, template: try TextTemplate(text),
+                    name: path, template: try TextTemplate(text, secrets: secrets),
                     missing: rules.outcome(for: path)))
         case .array(let elements):
             var templates: [JSONTemplate] = []
             for element in elements {
                 templates.append(
-                    try JSONTemplate(element, path: path, rules: rules, names: &names))
+                    try JSONTemplate(
+                        element, path: path, rules: rules, secrets: secrets, names: &names))
             }
             self = .array(templates)
         case .object(let fields):
@@ -182,7 +199,7 @@ extension JSONTemplate {
                 let name = field.name.text
                 let template = try JSONTemplate(
                     field.value, path: path.isEmpty ? name : "\(path).\(name)", rules: rules,
-                    names: &names)
+                    secrets: secrets, names: &names)
                 members.append((name, template))
             }
             self = .object(members)
