@@ -53,7 +53,7 @@ public struct CollectorProgram: CommandLineProgram {
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = MetricRegistry(CollectorMetrics.descriptions + ProcessMetrics.descriptions)
         let apps = try ConversionApps(pipelines)
-        let conversions = try conversions(options, apps, pipelines, logger)
+        let conversions = try conversions(options, settings, apps, pipelines, logger)
         defer { conversions?.stop() }
         let routes = ConversionRoutes(service: conversions, apps: apps).routes
         let collector = try Collector(
@@ -87,13 +87,14 @@ public struct CollectorProgram: CommandLineProgram {
 
     /// What tells installs their values, with a log of its own; nil where no app has a model.
     private static func conversions(
-        _ options: CollectorOptions, _ apps: ConversionApps, _ pipelines: PipelineDirectory,
-        _ logger: Logger
+        _ options: CollectorOptions, _ settings: CollectorSettings, _ apps: ConversionApps,
+        _ pipelines: PipelineDirectory, _ logger: Logger
     ) throws -> ConversionService? {
         guard apps.hasModels else { return nil }
         return try ConversionService(
             log: openLog(options.address, .existing, pipelines, logger),
-            storePath: "\(options.dataDirectory)/conversions.sqlite", apps: apps)
+            storePath: "\(options.dataDirectory)/conversions.sqlite", apps: apps,
+            deadlineSeconds: settings.limits.append.deadlineSeconds)
     }
 
     private static func metricsEndpoint(

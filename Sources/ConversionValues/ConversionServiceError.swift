@@ -5,6 +5,8 @@ import EventLog
 public enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConvertible {
     /// More requests wait than are let in.
     case busy
+    /// It was not answered in time; whether its event is in the log, nobody knows.
+    case late
     /// The service is ending.
     case stopped
     /// The log does not take or give what it should.
@@ -20,6 +22,7 @@ public enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConv
     public var description: String {
         switch self {
         case .busy: "too many requests wait: try again"
+        case .late: "the log did not acknowledge the answer in time: try again"
         case .stopped: "the server is stopping: try again"
         case .log(let error): error.description
         case .store(let error): error.description

@@ -12,7 +12,10 @@ final class ConversionPlace {
     let service: ConversionService
     let routes: [CollectorRoute]
 
-    init() throws {
+    /// `wrap` puts another log around the service's own.
+    init(
+        deadlineSeconds: Double = 10, wrap: (EmbeddedLog) -> any LogBackend = { $0 }
+    ) throws {
         let root = URL(filePath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -21,8 +24,8 @@ final class ConversionPlace {
         let apps = try ConversionApps(
             PipelineDirectory(root.appending(path: "pipelines").path()))
         service = try ConversionService(
-            log: Lent.lend(EmbeddedLog(path: path + "/log.sqlite", mode: .existing)),
-            storePath: path + "/conversions.sqlite", apps: apps)
+            log: Lent.lend(wrap(EmbeddedLog(path: path + "/log.sqlite", mode: .existing))),
+            storePath: path + "/conversions.sqlite", apps: apps, deadlineSeconds: deadlineSeconds)
         routes = ConversionRoutes(service: service, apps: apps).routes
     }
 

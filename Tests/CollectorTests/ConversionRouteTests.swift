@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Collector
@@ -71,5 +72,40 @@ struct ConversionRouteTests {
         conversions.service.stop()
         let answer = try place.requests.get("/v1/conversion_value?\(install)")
         #expect(answer.status == 503)
+    }
+
+    @Test(
+        "a log that hangs is answered 503 in time, and what it took all the same is not told twice")
+    func hangingLog() throws {
+        let scripted = Mutex<ScriptedLog?>(nil)
+        let conversions = try ConversionPlace(deadlineSeconds: 0.3) { log in
+            let wrapped = ScriptedLog(log)
+            scripted.withLock { $0 = wrapped }
+            return wrapped
+        }
+        let place = try CollectorPlace(more: { _ in conversions.routes })
+        let log = try #require(scripted.withLock { $0 })
+        log.script.withLock { $0.hangSeconds = 2 }
+        let begun = ContinuousClock.now
+        let target = "/v1/conversion_value?\(install)&n=ride&update_id=u-1&conversion_value="
+        // The second waits behind the first, which the log is being asked to take.
+        concurrently(2) { _ in
+            let answer = try? place.requests.get(target)
+            #expect(answer?.status == 503)
+            #expect(answer?.headers["retry-after"] == "1")
+            #expect(answer?.text.contains("did not acknowledge") == true)
+        }
+        #expect(begun.duration(to: .now) < .seconds(1.5))
+        #expect(conversions.service.unreadiness?.contains("did not acknowledge") == true)
+        log.script.withLock { $0.hangSeconds = 0 }
+        var answer = try place.requests.get(target)
+        while answer.status == 503, begun.duration(to: .now) < .seconds(20) {
+            answer = try place.requests.get(target)
+        }
+        #expect(answer.status == 200)
+        #expect(conversions.service.unreadiness == nil)
+        let records = try StoredRecord.all(of: "conversion-updates", in: conversions.log)
+        #expect(records.count >= 2, "one that was late is in the log, and its repetition")
+        #expect(Set(records.compactMap { $0.headers["ce_id"] }) == ["u-1"])
     }
 }
