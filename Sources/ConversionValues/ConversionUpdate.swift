@@ -97,10 +97,20 @@ public struct ConversionUpdate: Codable, Equatable, Sendable {
         case error
     }
 
-    /// Reads an event; nil when the bytes are none, as another producer's may be.
+    /// Reads an event; nil when the bytes are none, as another producer's may be, or speak of times that
+    /// cannot be reckoned with.
     public static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
-        try? JSONDecoder().decode(ConversionUpdate.self, from: Data(bytes))
+        let update = try? JSONDecoder().decode(ConversionUpdate.self, from: Data(bytes))
+        let instants = [
+            update?.receivedAtMilliseconds, update?.firstCallMilliseconds,
+            update?.lastCallMilliseconds,
+        ]
+        let isUsable = instants.allSatisfy { $0?.magnitude ?? 0 <= mostMilliseconds }
+        return isUsable ? update : nil
     }
+
+    /// In the year 287396.
+    private static let mostMilliseconds: UInt64 = 1 << 53
 
     /// The event as it stands in the topic: the same bytes for the same event.
     public func json() throws -> [UInt8] {

@@ -11,7 +11,8 @@ final class InstallLedger {
     private let models: ConversionApps
     private let batch = RecordBatch()
     private var writer: (any LogWriter)?
-    private var nextOffsets: [Int32: Int64]
+    private let partitionCount: Int32
+    private var progress: [Int32: TopicProgress]
     /// Something may be in the log that is not in the store.
     private var isBehind = true
     private var followedAt = ContinuousClock.now
@@ -40,7 +41,8 @@ final class InstallLedger {
         store = try InstallStore(
             path: storePath, topic: Self.topic, logIdentity: topic.identity,
             partitionCount: topic.partitionCount)
-        nextOffsets = try store.nextOffsets()
+        partitionCount = topic.partitionCount
+        progress = try store.progress()
         try follow()
     }
 
@@ -52,13 +54,20 @@ final class InstallLedger {
         var states: [InstallKey: InstallState] = [:]
         var answers: [ConversionAnswer] = []
         var records: [OutgoingRecord] = []
+        // As the partitions will be with these records, as long as nobody else's lie between.
+        var then = progress
         for (request, now) in requests {
             let key = InstallKey(appID: request.appID, installID: request.installID)
-            let state = if let known = states[key] { known } else { try store.state(of: key) }
+            let partition = partition(of: key)
+            var passed = then[partition] ?? TopicProgress(nextOffset: 0)
+            let stored = if let known = states[key] { known } else { try store.state(of: key) }
+            let state = passed.known(stored, atMilliseconds: now)
             let (answer, update) = ConversionEngine.answer(
                 request, state: state, model: models.model(of: request.appID),
                 nowMilliseconds: now)
             states[key] = InstallState.after(update, state)
+            passed.pass(passed.nextOffset, atMilliseconds: update.receivedAtMilliseconds)
+            then[partition] = passed
             answers.append(answer)
             do {
                 records.append(try update.record(topic: Self.topic))
@@ -66,7 +75,7 @@ final class InstallLedger {
                 throw .unwritable(detail: "\(error)")
             }
         }
-        try keep(states, append(records))
+        try keep(states, append(records), then)
         return answers
     }
 
@@ -92,9 +101,10 @@ final class InstallLedger {
     /// Stores the states when nobody else's records lie between these; else reads all of them again in
     /// the log's order, which is the one that counts.
     private func keep(
-        _ states: [InstallKey: InstallState], _ positions: [RecordPosition]
+        _ states: [InstallKey: InstallState], _ positions: [RecordPosition],
+        _ then: [Int32: TopicProgress]
     ) throws(ConversionServiceError) {
-        var next = nextOffsets
+        var next = progress.mapValues(\.nextOffset)
         let ordered = positions.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
         for position in ordered {
             guard position.offset == next[position.partition] else {
@@ -103,10 +113,19 @@ final class InstallLedger {
             }
             next[position.partition] = position.offset + 1
         }
+        guard next == then.mapValues(\.nextOffset) else {
+            isBehind = true
+            return try follow()
+        }
         isBehind = true
-        try store.store(states, nextOffsets: next)
-        nextOffsets = next
+        try store.store(states, progress: then, partition: partition)
+        progress = then
         isBehind = false
+    }
+
+    private func partition(of key: InstallKey) -> Int32 {
+        KeyPartitioner.partition(
+            key: Array(key.installID.utf8), value: nil, partitionCount: partitionCount)
     }
 }
 
@@ -129,7 +148,7 @@ extension InstallLedger {
     private func readOn() throws {
         var missing: [Int32: Int64] = [:]
         for bounds in try reader.bounds() {
-            let next = nextOffsets[bounds.partition] ?? bounds.earliestOffset
+            let next = progress[bounds.partition]?.nextOffset ?? bounds.earliestOffset
             guard next >= bounds.earliestOffset else {
                 throw ConversionServiceError.otherLog(
                     path: store.path, detail: "records that it lacks are gone from the log")
@@ -138,7 +157,9 @@ extension InstallLedger {
                 throw ConversionServiceError.otherLog(
                     path: store.path, detail: "the log ends before what was read of it")
             }
-            nextOffsets[bounds.partition] = next
+            if progress[bounds.partition] == nil {
+                progress[bounds.partition] = TopicProgress(nextOffset: next)
+            }
             if next < bounds.endOffset { missing[bounds.partition] = bounds.endOffset }
         }
         guard !missing.isEmpty else { return }
@@ -162,24 +183,29 @@ extension InstallLedger {
     /// A partition that is not assigned yet is sought when it is.
     private func seek(_ partitions: [Int32]) throws(LogError) {
         for partition in partitions where reader.position(partition: partition) != nil {
-            try reader.seek(partition: partition, to: nextOffsets[partition] ?? 0)
+            try reader.seek(partition: partition, to: progress[partition]?.nextOffset ?? 0)
         }
     }
 
     private func applyBatch() throws(ConversionServiceError) {
         var states: [InstallKey: InstallState] = [:]
-        var next = nextOffsets
+        var then = progress
         for index in 0..<batch.count {
             let record = batch[index]
-            guard record.offset >= next[record.partition] ?? 0 else { continue }
-            next[record.partition] = record.offset + 1
+            var passed = then[record.partition] ?? TopicProgress(nextOffset: 0)
+            guard record.offset >= passed.nextOffset else { continue }
             // Whatever else stands in the topic, the worker judges.
-            guard let update = record.value.flatMap({ ConversionUpdate.read($0) }) else { continue }
-            let key = InstallKey(appID: update.appID, installID: update.installID)
-            let state = if let known = states[key] { known } else { try store.state(of: key) }
-            states[key] = InstallState.after(update, state)
+            let update = record.value.flatMap { ConversionUpdate.read($0) }
+            if let update {
+                let key = InstallKey(appID: update.appID, installID: update.installID)
+                let stored = if let known = states[key] { known } else { try store.state(of: key) }
+                let state = passed.known(stored, atMilliseconds: update.receivedAtMilliseconds)
+                states[key] = InstallState.after(update, state)
+            }
+            passed.pass(record.offset, atMilliseconds: update?.receivedAtMilliseconds)
+            then[record.partition] = passed
         }
-        try store.store(states, nextOffsets: next)
-        nextOffsets = next
+        try store.store(states, progress: then, partition: partition)
+        progress = then
     }
 }

@@ -75,6 +75,15 @@ public struct InstallState: Codable, Equatable, Sendable {
         }
     }
 
+    /// When it may be forgotten: its last window has ended, and it was silent for as long as the topic
+    /// keeps what it said.
+    var expiryMilliseconds: Int64 {
+        max(endMilliseconds, receivedAtMilliseconds + Self.silenceMilliseconds)
+    }
+
+    /// 90 days.
+    static let silenceMilliseconds = 90 * ConversionWindows.dayMilliseconds
+
     /// The latest instant at which it called the framework or was told to.
     var lastKnownCallMilliseconds: Int64 {
         max(firstCallMilliseconds, lastCallMilliseconds ?? .min, toldAtMilliseconds ?? .min)
@@ -85,7 +94,7 @@ extension InstallState {
     /// The state after an update, given the state before; nil for an install that is new.
     public static func after(_ update: ConversionUpdate, _ state: InstallState?) -> InstallState {
         var next: InstallState
-        if let state, !update.startsInstall {
+        if let state, !update.starts(after: state) {
             next = state
         } else {
             next = InstallState(
@@ -101,7 +110,7 @@ extension InstallState {
         receivedAtMilliseconds = max(receivedAtMilliseconds, update.receivedAtMilliseconds)
         remember(update)
         guard update.outcome != .stale else { return }
-        firstCallMilliseconds = update.firstCallMilliseconds
+        firstCallMilliseconds = min(firstCallMilliseconds, update.firstCallMilliseconds)
         lastCallMilliseconds = update.lastCallMilliseconds ?? lastCallMilliseconds
         windowing = update.windowing
         if update.request == .conversionValue { asksItself = true }
@@ -146,5 +155,13 @@ extension InstallState {
                 content: update.content, id: update.id,
                 atMilliseconds: update.receivedAtMilliseconds))
         if recentUpdates.count > Self.mostRecentUpdates { recentUpdates.removeFirst() }
+    }
+}
+
+extension ConversionUpdate {
+    /// It is of another install than the state. What a collector took for the first of an install need not
+    /// be: it may not have known what another collector told.
+    fileprivate func starts(after state: InstallState) -> Bool {
+        startsInstall && firstCallMilliseconds >= state.endMilliseconds
     }
 }

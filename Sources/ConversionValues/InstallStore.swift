@@ -13,7 +13,7 @@ final class InstallStore {
     private let lock: StoreLock
 
     private static let applicationID = 0x5765_6976
-    private static let version = 1
+    private static let version = 2
 
     /// Opens the file, and makes it when there is none.
     init(
@@ -51,10 +51,16 @@ final class InstallStore {
             }
             return
         }
-        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else {
+        let isOlder = try Int.fetchOne(db, sql: "PRAGMA application_id") == applicationID
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        guard isOlder || isEmpty else {
             throw StoreError.notAStore(path: path, detail: "another program's database")
         }
         try db.inTransaction(.immediate) {
+            if isOlder {
+                // All of it is read from the log again.
+                try db.execute(sql: "DROP TABLE log; DROP TABLE partitions; DROP TABLE installs")
+            }
             try db.execute(sql: schema)
             try db.execute(
                 sql: "INSERT INTO log VALUES (?, ?, ?)",
@@ -76,16 +82,21 @@ final class InstallStore {
         CREATE TABLE partitions (
           -- How far each partition of the topic is read.
           partition INTEGER PRIMARY KEY,
-          next_offset INTEGER NOT NULL -- the first record that is not read yet
+          next_offset INTEGER NOT NULL, -- the first record that is not read yet
+          latest_ms INTEGER NOT NULL -- the latest instant of its updates; milliseconds since 1970
         ) STRICT;
 
         CREATE TABLE installs (
           -- What is known of each install.
           app_id INTEGER NOT NULL,
           install_id TEXT NOT NULL, -- vendor id (idfv)
+          partition INTEGER NOT NULL, -- where its updates are
+          expires_ms INTEGER NOT NULL, -- forgotten when its partition has come to this instant
           state TEXT NOT NULL, -- JSON
           PRIMARY KEY (app_id, install_id)
         ) STRICT, WITHOUT ROWID;
+
+        CREATE INDEX installs_by_expiry ON installs (partition, expires_ms);
         """
 
     private func checkOrigin(
@@ -102,16 +113,20 @@ final class InstallStore {
 }
 
 extension InstallStore {
-    /// The first offset of each partition that is not read yet; none for those never read.
-    func nextOffsets() throws(ConversionServiceError) -> [Int32: Int64] {
+    /// How far each partition is read; none for those never read.
+    func progress() throws(ConversionServiceError) -> [Int32: TopicProgress] {
         try read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
+            let rows = try Row.fetchAll(db, sql: "SELECT * FROM partitions")
             return Dictionary(
-                uniqueKeysWithValues: rows.map { ($0["partition"], $0["next_offset"]) })
+                uniqueKeysWithValues: rows.map {
+                    let progress = TopicProgress(
+                        nextOffset: $0["next_offset"], latestMilliseconds: $0["latest_ms"])
+                    return ($0["partition"], progress)
+                })
         }
     }
 
-    /// What is known of an install; nil for nothing.
+    /// What was stored of an install, be it time to forget it or not; nil for nothing.
     func state(of key: InstallKey) throws(ConversionServiceError) -> InstallState? {
         try read { db in
             let statement = try db.cachedStatement(
@@ -123,24 +138,31 @@ extension InstallStore {
         }
     }
 
-    /// Stores states together with how far the topic was read for them.
+    /// Stores states together with how far the topic was read for them, and removes some of the
+    /// installs that are forgotten by then.
     func store(
-        _ states: [InstallKey: InstallState], nextOffsets: [Int32: Int64]
+        _ states: [InstallKey: InstallState], progress: [Int32: TopicProgress],
+        partition: (InstallKey) -> Int32
     ) throws(ConversionServiceError) {
         do {
             try queue.inTransaction(.immediate) { db in
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
                 let insertion = try db.cachedStatement(
-                    sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?)")
+                    sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?, ?, ?)")
                 for (key, state) in states {
                     let text = String(decoding: try encoder.encode(state), as: UTF8.self)
-                    try insertion.execute(arguments: [key.appID, key.installID, text])
+                    try insertion.execute(arguments: [
+                        key.appID, key.installID, partition(key), state.expiryMilliseconds, text,
+                    ])
                 }
-                for (partition, offset) in nextOffsets {
+                for (partition, progress) in progress {
                     try db.execute(
-                        sql: "INSERT OR REPLACE INTO partitions VALUES (?, ?)",
-                        arguments: [partition, offset])
+                        sql: "INSERT OR REPLACE INTO partitions VALUES (?, ?, ?)",
+                        arguments: [
+                            partition, progress.nextOffset, progress.latestMilliseconds,
+                        ])
+                    try Self.removeForgotten(db, partition, progress.latestMilliseconds)
                 }
                 return .commit
             }
@@ -148,6 +170,21 @@ extension InstallStore {
             throw Self.error(error, "write", path)
         }
     }
+
+    /// Not all at once, so that no answer waits for long; nobody sees those that are left.
+    private static func removeForgotten(
+        _ db: Database, _ partition: Int32, _ latestMilliseconds: Int64
+    ) throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM installs WHERE (app_id, install_id) IN (
+                  SELECT app_id, install_id FROM installs
+                  WHERE partition = ? AND expires_ms <= ? LIMIT \(mostRemovedAtOnce))
+                """
+        ).execute(arguments: [partition, latestMilliseconds])
+    }
+
+    private static let mostRemovedAtOnce = 1000
 
     private func read<Value>(
         _ body: (Database) throws -> Value

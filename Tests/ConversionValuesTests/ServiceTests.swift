@@ -39,6 +39,15 @@ final class ServicePlace {
         }
     }
 
+    /// Names of installs whose updates are in one partition.
+    static func installs(ofPartition partition: Int32, _ count: Int) -> [String] {
+        let names = (0...).lazy.map { "install-\($0)" }.filter {
+            KeyPartitioner.partition(key: Array($0.utf8), value: nil, partitionCount: 4)
+                == partition
+        }
+        return Array(names.prefix(count))
+    }
+
     func recordCount() throws -> Int64 {
         try log().reader(topic: "conversion-updates").bounds().reduce(0) { $0 + $1.endOffset }
     }
