@@ -219,6 +219,7 @@ let package = Package(
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
+                "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
                 "Pipelines", "Streams", "Worker", "weir", logging,

@@ -20,7 +20,7 @@ struct UpCommand: ParsableCommand {
             SIGTERM or SIGINT, everything that was folded committed.
 
               weir up --listen 127.0.0.1:8080
-              curl --data @postback.json http://127.0.0.1:8080/v1/postbacks/skadnetwork
+              curl --json @postback.json http://127.0.0.1:8080/v1/postbacks/skadnetwork
               weir dump postbacks
             """)
 

@@ -1,0 +1,157 @@
+import Foundation
+import Simulation
+import Testing
+
+/// A directory as a fresh clone, in which the commands of a page run one after the other as in a shell. The
+/// ports that pages name are replaced by free ones.
+final class PagePlace {
+    private static let collectorPort = "8080"
+    private static let partnerPort = "9000"
+    /// How long a command may take to print what it should: workers fold what came within a second.
+    private static let waitSeconds = 20.0
+
+    private let place: TemporaryPlace
+    private let ports: [String: String]
+    private var environment: [String: String]
+    private var running: [(command: String, process: Process)] = []
+
+    init() throws {
+        place = try TemporaryPlace()
+        ports = [Self.collectorPort: try Self.freePort(), Self.partnerPort: try Self.freePort()]
+        let program = try Self.directoryOfPrograms()
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        environment = [
+            "PATH": "\(program):\(path)", "LC_ALL": "C.UTF-8", "CURL_HOME": place.path,
+            "WEIR_LISTEN": "127.0.0.1:\(ports[Self.collectorPort] ?? "")",
+        ]
+        // At a terminal curl shows no progress either.
+        try place.write("silent\nshow-error\n", to: ".curlrc")
+        for name in ["pipelines", "topics", "examples"] {
+            try FileManager.default.copyItem(
+                atPath: Repository.path(name), toPath: "\(place.path)/\(name)")
+        }
+        let partner = "\(place.path)/examples/partners/local.yaml"
+        let text = try String(contentsOfFile: partner, encoding: .utf8)
+        try Data(onFreePorts(text).utf8).write(to: URL(fileURLWithPath: partner))
+    }
+
+    deinit {
+        for (_, process) in running where process.isRunning {
+            kill(process.processIdentifier, SIGKILL)
+        }
+    }
+
+    /// What a step prints. A step of Weir is repeated until it prints what is expected or the time is over,
+    /// one with `&` at the end is left to run, and one that sets a variable sets it for those behind it.
+    func run(_ step: PageStep, until expected: String) throws -> String {
+        let command = onFreePorts(step.command)
+        if command.hasSuffix(" &") { return try start(command, until: expected) }
+        if let assignment = command.prefixMatch(of: /([A-Z]+)=/) {
+            let name = String(assignment.1)
+            let printed = try shell("\(command)\nprintf %s \"$\(name)\"")
+            environment[name] = printed
+            return ""
+        }
+        let deadline = Date().addingTimeInterval(Self.waitSeconds)
+        while true {
+            let said = plain(try shell(command))
+            guard said != expected, command.hasPrefix("weir "), Date() < deadline else {
+                return said
+            }
+            Thread.sleep(forTimeInterval: 0.2)
+        }
+    }
+
+    /// Ends what was left to run, and returns its exit code.
+    func stop(_ command: String) throws -> Int32 {
+        let found = running.first { $0.command.hasPrefix(command) }
+        let process = try #require(found?.process, "\(command) runs")
+        kill(process.processIdentifier, SIGTERM)
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    /// Output without what differs from run to run: instants, and the widths of columns that follow from
+    /// ports.
+    func plain(_ output: String) -> String {
+        onFreePorts(output)
+            .replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "TIME")
+            .replacing(#/ +/#, with: " ").replacing(#/ ?\n/#, with: "\n")
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func onFreePorts(_ text: String) -> String {
+        ports.reduce(text) { text, port in
+            text.replacing("127.0.0.1:\(port.key)", with: "127.0.0.1:\(port.value)")
+                .replacing("listen.py \(port.key)", with: "listen.py \(port.value)")
+        }
+    }
+
+    private func shell(_ command: String) throws -> String {
+        let process = makeProcess(command)
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try Spawning.apart { try process.run() }
+        let said = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(command)")
+        return String(decoding: said, as: UTF8.self)
+    }
+
+    private func start(_ command: String, until expected: String) throws -> String {
+        let file = try place.write("", to: "output-\(running.count)")
+        let process = makeProcess("exec \(command.dropLast(2))")
+        let output = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+        process.standardOutput = output
+        process.standardError = output
+        try Spawning.apart { try process.run() }
+        running.append((command, process))
+        let deadline = Date().addingTimeInterval(Self.waitSeconds)
+        var said = ""
+        while said != expected, Date() < deadline, process.isRunning {
+            Thread.sleep(forTimeInterval: 0.05)
+            said = plain(try String(contentsOfFile: file, encoding: .utf8))
+        }
+        return said
+    }
+
+    private func makeProcess(_ command: String) -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        process.currentDirectoryURL = URL(fileURLWithPath: place.path)
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+
+    /// Programs are built beside the tests.
+    private static func directoryOfPrograms() throws -> String {
+        let directory = Bundle.main.executableURL?.deletingLastPathComponent()
+        let candidates =
+            [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
+            + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
+        let found = candidates.first {
+            FileManager.default.isExecutableFile(atPath: $0.appendingPathComponent("weir").path)
+        }
+        return try #require(found, "weir is built").path
+    }
+
+    private static func freePort() throws -> String {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) == 0
+                    && getsockname(descriptor, pointer, &length) == 0
+            }
+        }
+        try #require(isBound, "a port is free")
+        return "\(UInt16(bigEndian: address.sin_port))"
+    }
+}
