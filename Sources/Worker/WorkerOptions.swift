@@ -134,7 +134,8 @@ public struct WorkerOptions: ParsableArguments {
             guard let text = archive ?? Self.environment("WEIR_ARCHIVE"), text != Self.off
             else { return nil }
             guard case .sqlite(let path)? = try? LogAddress(text) else {
-                throw ValidationError("--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
+                throw ValidationError(
+                    "--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
             }
             return path
         }

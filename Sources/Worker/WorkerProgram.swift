@@ -41,6 +41,7 @@ extension WorkerProgram {
             return try KafkaSettings(
                 brokers: brokers,
                 written: kafka.settings.merging(stream.kafka) { _, own in own },
+                places: kafka.places.merging(stream.kafkaPlaces) { _, own in own },
                 memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
         }
         let reader = try openReader(of: stream.topic, in: log, options)
