@@ -52,7 +52,7 @@ public final class Worker<Fold: StoredFold> {
         self.stop = stop
         self.logger = logger
         self.metrics = metrics
-        progress = Progress(label: settings.name)
+        progress = Progress(label: settings.name, isWanted: settings.showsProgress)
     }
 
     /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
