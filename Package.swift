@@ -221,7 +221,7 @@ let package = Package(
             dependencies: [
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
-                "Pipelines", "Streams", "Worker", "weir", logging,
+                "Pipelines", "Simulation", "Streams", "Worker", "weir", grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(
