@@ -66,7 +66,7 @@ extension WorkerProgram {
             partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
             batchRecords: stream.batchRecords,
             commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
-            dedupeMaxIDs: stream.dedupeMaxIDs)
+            dedupeMaxIDs: stream.dedupeMaxIDs, showsProgress: options.showsProgress)
         let monitor = try options.metricsAddress.map {
             try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
         }

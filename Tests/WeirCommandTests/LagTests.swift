@@ -94,7 +94,7 @@ struct LagTests {
             report.text(.table).hasSuffix(
                 "bids: 0 records behind in 1 of 3 partitions; 2 cannot go on: see the note\n"))
         try makeStore("b", [0: 4, 1: 11, 2: 12])
-        #expect(try report("b").text(.table).hasSuffix("\n\nbids: 3 cannot go on: see the note\n"))
+        #expect(try self.report("b").text(.table).hasSuffix("\n\nbids: 3 cannot go on: see the note\n"))
     }
 
     @Test("a store of another log is not compared with this one")

@@ -38,8 +38,10 @@ final class Component: Sendable {
         state.withLock { if case .failed(let fault) = $0 { fault } else { nil } }
     }
 
-    /// Waits until it has ended. To be called once.
+    /// Waits until it has ended.
     func join() {
         ended.wait()
+        // For whoever waits again.
+        ended.signal()
     }
 }
