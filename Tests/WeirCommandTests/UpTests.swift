@@ -106,6 +106,28 @@ struct UpTests {
         #expect(unmade.status == 1)
     }
 
+    @Test("a part whose fault passes is begun again, and folds what came in meanwhile")
+    func passingFault() throws {
+        let tries = Mutex(0)
+        let stop = StopSignal()
+        let part = Component("weir-test", stop: stop) { stop in
+            if tries.withLock({ count -> Int in
+                count += 1; return count
+            }) == 1 {
+                throw LogError.busy(operation: "read", address: "sqlite:x")
+            }
+            while !stop.isRequested { usleep(10_000) }
+        }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline, tries.withLock({ $0 }) < 2 { usleep(10_000) }
+        #expect(tries.withLock { $0 } == 2)
+        // Named until it has worked for a while.
+        #expect(part.fault != nil)
+        stop.request()
+        part.join()
+        #expect(tries.withLock { $0 } == 2)
+    }
+
     @Test("a part that fails is named, and what comes in is still taken, counted and delivered")
     func failingPart() throws {
         let place = try UpPlace()

@@ -26,7 +26,7 @@ final class Components: Sendable {
     /// Starts parts.
     func start(_ parts: [Part]) {
         all.withLock { all in
-            all += parts.map { part in Component(part.name) { [signal] in try part.work(signal) } }
+            all += parts.map { part in Component(part.name, stop: signal, work: part.work) }
         }
     }
 
