@@ -52,7 +52,7 @@ final class Component: Sendable {
         state.withLock { state in hasProved(state) ? nil : state.fault }
     }
 
-    private var hasProved: Bool { state.withLock(hasProved) }
+    private var hasProved: Bool { state.withLock { hasProved($0) } }
 
     private func hasProved(_ state: State) -> Bool {
         state.begin.map { $0.duration(to: .now) > .seconds(Self.provedSeconds) } ?? false
