@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Synchronization
+import Simulation
 import Testing
 
 @testable import Collector
