@@ -73,13 +73,13 @@ public final class Collector: Sendable {
         _ fault: @escaping @Sendable () -> String?
     ) -> [CollectorRoute] {
         let readers = KeyReaders()
-        let keys = TokenKeys(settings.tokenKeys)
+        let keys = TokenKeys(settings.tokenKeys, lifetimes: settings.tokenLifetimes)
+        let producers = Producers(settings.keys, requiresKeys: settings.requiresKeys)
         let events = EventRoutes(
-            appender: appender, readers: readers,
-            producers: Producers(settings.keys, requiresKeys: settings.requiresKeys),
+            appender: appender, readers: readers, producers: producers,
             maxBatchBytes: settings.limits.maxBatchBytes)
         let notices = NoticeRoutes(
-            appender: appender, readers: readers, keys: keys,
+            appender: appender, readers: readers, keys: keys, producers: producers,
             requiresTokens: settings.requiresNoticeTokens)
         return PostbackRoutes(appender: appender, readers: readers).routes
             + StoreNotificationRoutes(appender: appender, readers: readers).routes

@@ -6,14 +6,15 @@ public struct CollectorLimits: Sendable {
     public var maxBatchBytes = 8 << 20
     /// Bytes of all headers of a request.
     public var maxHeaderBytes = 32 << 10
-    /// Bytes of the bodies of all requests that are being received or answered; beyond them 503.
+    /// Bytes of the bodies of all requests that are being received or answered; beyond them 503. One address
+    /// may hold a quarter of it.
     public var maxBodyBytesInFlight = 128 << 20
     /// How long a request's headers may take: the first one's from the connection on, its TLS included, later
     /// ones' from their first byte.
     public var headerTimeoutSeconds: Int64 = 10
     /// How long a body may take, from its request's head on.
     public var bodyTimeoutSeconds: Int64 = 20
-    /// How long a connection may rest between requests.
+    /// How long a connection may rest between requests, and an answer may wait to be read.
     public var idleTimeoutSeconds: Int64 = 60
     /// Connections at once; more of them wait to be accepted.
     public var maxConnections = 4096

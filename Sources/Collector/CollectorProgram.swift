@@ -48,7 +48,8 @@ public struct CollectorProgram: CommandLineProgram {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let logger = Logger(label: programName)
         let settings = try CollectorSettings(
-            pipelines.collector(), listen: options.listenAddress)
+            pipelines.collector(), tokenLifetimes: TokenLifetimes(pipelines),
+            listen: options.listenAddress)
         let log = try openLog(options.address, .create, pipelines, logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = MetricRegistry(CollectorMetrics.descriptions + ProcessMetrics.descriptions)

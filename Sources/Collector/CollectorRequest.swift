@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A request that a route of the collector answers, its body complete.
+/// A request that a route of the collector answers.
 public struct CollectorRequest: Sendable {
     /// The path without its query, and without the slash at its end.
     public let path: String
@@ -11,8 +11,8 @@ public struct CollectorRequest: Sendable {
     let headers: HTTPFields
     /// The media type of the body in lower case, without parameters; empty when none is said.
     public let mediaType: String
-    /// The body as it was received.
-    public let body: [UInt8]
+    /// The body as it was received, complete.
+    public internal(set) var body: [UInt8]
     /// The address of the client; behind a trusted proxy that which the proxy names.
     public let clientAddress: String
     /// When the request's head came, in milliseconds since 1970.

@@ -3,6 +3,8 @@ public struct CollectorRoute: Sendable {
     /// How it is asked.
     public enum Method: String, Sendable {
         case get = "GET"
+        /// As `get`, of which the answer's body is not sent.
+        case head = "HEAD"
         case post = "POST"
     }
 
@@ -16,6 +18,8 @@ public struct CollectorRoute: Sendable {
     public let mediaTypes: [String]
     /// Bytes that a body may have; nil: as many as `CollectorLimits.maxBodyBytes` says.
     public let maxBodyBytes: Int?
+    /// Why a request is refused before its body is read, which is empty in what this is given; nil to read it.
+    public let admission: @Sendable (CollectorRequest) -> CollectorResponse?
     /// Answers a request. It may wait, but must not block its thread for longer than a request takes to
     /// be read: what blocks belongs on a thread of its own.
     public let answer: @Sendable (CollectorRequest) async -> CollectorResponse
@@ -24,12 +28,14 @@ public struct CollectorRoute: Sendable {
     public init(
         _ method: Method, _ path: String, mediaTypes: [String] = [],
         maxBodyBytes: Int? = nil,
+        admission: @escaping @Sendable (CollectorRequest) -> CollectorResponse? = { _ in nil },
         answer: @escaping @Sendable (CollectorRequest) async -> CollectorResponse
     ) {
         self.method = method
         self.path = path
         self.mediaTypes = mediaTypes
         self.maxBodyBytes = maxBodyBytes
+        self.admission = admission
         self.answer = answer
     }
 }

@@ -23,8 +23,10 @@ public struct CollectorSettings: Sendable {
     public var keys: [CollectorPipeline.ProducerKey] = []
     /// The keys of tokens; the first one signs.
     public var tokenKeys: [CollectorPipeline.TokenKey] = []
-    /// Whether win, billing and loss notices need a token.
-    public var requiresNoticeTokens = false
+    /// Whether win, billing and loss notices need a token or a producer's key.
+    public var requiresNoticeTokens = true
+    /// How long tokens may hold.
+    public var tokenLifetimes = TokenLifetimes()
 
     /// The defaults, at an address.
     public init(listen: ListenAddress) {
@@ -37,7 +39,7 @@ extension CollectorSettings {
     ///
     /// Throws `CollectorError.badCertificate`.
     public init(
-        _ pipeline: CollectorPipeline, listen: ListenAddress
+        _ pipeline: CollectorPipeline, tokenLifetimes: TokenLifetimes, listen: ListenAddress
     ) throws(CollectorError) {
         self.init(listen: listen)
         if let threads = pipeline.threads { self.threads = threads }
@@ -60,6 +62,7 @@ extension CollectorSettings {
         keys = pipeline.keys
         tokenKeys = pipeline.tokenKeys
         requiresNoticeTokens = pipeline.requiresNoticeTokens
+        self.tokenLifetimes = tokenLifetimes
     }
 
     private static func tls(

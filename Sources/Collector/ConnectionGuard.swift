@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Watches over one connection: cuts off who is slow to send, answers who has too many connections, and closes
+/// Watches over one connection: cuts off who is slow to send or does not read, answers who has too many connections, and closes
 /// after an answer that came before its request was complete.
 ///
 /// The first headers have their time from the connection on, later ones from their first byte; when that
@@ -41,6 +41,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var countedAddress: String?
     private var isOverLimit = false
     private var timer: Scheduled<Void>?
+    /// Answers that were made and that the system has not taken yet, since the client reads none.
+    private var unreadAnswers = 0
+    private var readingTimer: Scheduled<Void>?
 
     init(
         limits: CollectorLimits, addresses: AddressLimit, proxies: TrustedProxies,
@@ -84,6 +87,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func end() {
         timer?.cancel()
         timer = nil
+        readingTimer?.cancel()
+        readingTimer = nil
         guard isBegun else { return }
         isBegun = false
         metrics.connectionClosed()
@@ -190,7 +195,9 @@ extension ConnectionGuard {
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end:
             openRequests -= 1
-            context.write(data, promise: promise)
+            let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+            watch(written.futureResult, context)
+            context.write(data, promise: written)
             if case .closing(let answersToCome) = phase, answersToCome > 1 {
                 phase = .closing(answersToCome: answersToCome - 1)
             }
@@ -199,6 +206,29 @@ extension ConnectionGuard {
             close(after: Self.lingerSeconds, context)
         default: context.write(data, promise: promise)
         }
+    }
+}
+
+extension ConnectionGuard {
+    /// Counts an answer until it is written. Each that is written gives those behind it their time anew.
+    private func watch(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+        unreadAnswers += 1
+        if unreadAnswers == 1 { startReadingTimer(context) }
+        written.assumeIsolatedUnsafeUnchecked().whenComplete { [self] _ in
+            unreadAnswers -= 1
+            readingTimer?.cancel()
+            readingTimer = nil
+            if unreadAnswers > 0, isBegun { startReadingTimer(context) }
+        }
+    }
+
+    private func startReadingTimer(_ context: ChannelHandlerContext) {
+        readingTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
+            .scheduleTask(in: .seconds(limits.idleTimeoutSeconds)) { [self] in
+                readingTimer = nil
+                metrics.countCutOff("slow_reader")
+                context.close(promise: nil)
+            }
     }
 }
 

@@ -22,16 +22,27 @@ struct EventRoutes: Sendable {
         [
             CollectorRoute(
                 .post, "/v1/events/{topic}", mediaTypes: ["application/json", Self.batchType],
-                maxBodyBytes: maxBatchBytes, answer: answer)
+                maxBodyBytes: maxBatchBytes, admission: refusal, answer: answer)
         ]
+    }
+
+    /// Whoever has no key sends no body.
+    @Sendable private func refusal(_ request: CollectorRequest) -> CollectorResponse? {
+        guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
+            return Self.unknownTopic
+        }
+        return producers.refusal(of: request, topic: topic)
+    }
+
+    private static var unknownTopic: CollectorResponse {
+        let known = ProducerTopic.allCases.map(\.rawValue).joined(separator: ", ")
+        return .refusal(404, "unknown_topic", "events are taken for \(known)")
     }
 
     @Sendable private func answer(_ request: CollectorRequest) async -> CollectorResponse {
         guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
-            let known = ProducerTopic.allCases.map(\.rawValue).joined(separator: ", ")
-            return .refusal(404, "unknown_topic", "events are taken for \(known)")
+            return Self.unknownTopic
         }
-        if let refusal = producers.refusal(of: request, topic: topic) { return refusal }
         let type =
             request.header("ce-type") ?? request.header("ce_type") ?? request.query["ce_type"]
             ?? request.query["type"] ?? topic.defaultType

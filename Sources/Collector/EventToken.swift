@@ -1,5 +1,5 @@
 import Foundation
-import JSONReader
+public import JSONReader
 import Streams
 
 /// What a signed token says: the event that its holder may report, and until when.
@@ -63,6 +63,10 @@ public enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     case forged
     /// Its time is over.
     case expired
+    /// It holds for longer than its topic's worker remembers, so that it would count more than once.
+    case lastsTooLong(longestSeconds: Int64)
+    /// Its text has more bytes than are read.
+    case tooLong(byteCount: Int)
     /// What it is to say is not allowed.
     case bad(String)
 
@@ -71,6 +75,10 @@ public enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .forged: "the token is not signed with a known key for this use"
         case .expired: "the token has expired"
+        case .lastsTooLong(let seconds):
+            "the token holds for longer than its event is remembered: make it for at most \(seconds) s"
+        case .tooLong(let byteCount):
+            "the token is too long: it has \(byteCount) bytes, of at most \(TokenKeys.maxBytes)"
         case .bad(let words): words
         }
     }
@@ -106,12 +114,25 @@ extension EventToken {
         guard case .exact(let expiry)? = payload.member("x")?.number?.asInteger,
             let type = payload.member("t")?.text, let event = payload.member("e"), event.isObject
         else { throw .forged }
+        try Self.checkFixedMembers(of: event, use: use)
         var json = JSONText()
         json.value(event)
         try self.init(
             use: use, type: type, event: json.text,
             openMembers: payload.member("o")?.elements.compactMap(\.text) ?? [],
             target: payload.member("u")?.text ?? "", expiresAtSeconds: expiry)
+    }
+}
+
+extension EventToken {
+    /// Throws when an event does not say what a token of this use has to fix.
+    public static func checkFixedMembers(
+        of event: JSONValue, use: TokenUse
+    ) throws(TokenFault) {
+        for name in use.fixedMembers where event.member(name)?.string?.isEmpty != false {
+            throw .bad(
+                "the event has no \(name): a token of this use is for one event, and fixes it")
+        }
     }
 }
 

@@ -41,9 +41,12 @@ struct Notice {
         if !campaign.isEmpty { members.append(("campaign", Self.object(campaign))) }
     }
 
-    /// Puts members in place of those of the same names.
+    /// Puts the members of a token in place of those of the same names. The seat is the token's or none: it
+    /// tells one notice from another, so that whoever chose it could report as many as there are seats.
     mutating func override(with others: [(name: String, json: String)]) {
-        members.removeAll { member in others.contains { $0.name == member.name } }
+        members.removeAll { member in
+            member.name == "seat" || others.contains { $0.name == member.name }
+        }
         members += others
     }
 

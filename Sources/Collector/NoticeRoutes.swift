@@ -8,6 +8,7 @@ struct NoticeRoutes: Sendable {
     let appender: DurableAppender
     let readers: KeyReaders
     let keys: TokenKeys
+    let producers: Producers
     let requiresTokens: Bool
 
     var routes: [CollectorRoute] {
@@ -19,6 +20,7 @@ struct NoticeRoutes: Sendable {
     }
 
     private func answer(_ request: CollectorRequest, type: String) async -> CollectorResponse {
+        if request.query["t"] == nil, let refusal = refusalWithoutToken(request) { return refusal }
         do throws(Rejection) {
             var notice = try Notice(request.query)
             if let fault = try addToken(request, type: type, to: &notice) {
@@ -39,11 +41,21 @@ struct NoticeRoutes: Sendable {
         }
     }
 
+    /// Why a request without a token is not taken; nil when it has a producer's key, or needs nothing.
+    private func refusalWithoutToken(_ request: CollectorRequest) -> CollectorResponse? {
+        if request.header("authorization") != nil {
+            return producers.refusal(of: request, topic: .bids)
+        }
+        guard requiresTokens else { return nil }
+        return .refusal(
+            403, "no_token", "a notice needs a token, the parameter t, or a producer's key")
+    }
+
     /// Has the query's token say what it says, whatever the query says; tells what is wrong with it.
     private func addToken(
         _ request: CollectorRequest, type: String, to notice: inout Notice
     ) throws(Rejection) -> TokenFault? {
-        guard let text = request.query["t"] else { return requiresTokens ? .forged : nil }
+        guard let text = request.query["t"] else { return nil }
         let token: EventToken
         do throws(TokenFault) {
             token = try keys.read(

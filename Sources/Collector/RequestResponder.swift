@@ -11,7 +11,7 @@ final class RequestResponder: Sendable {
     private let addresses: AddressLimit
     private let proxies: TrustedProxies
     private let metrics: CollectorMetrics
-    private let bodyTotal = BodyTotal()
+    private let bodyTotal: BodyTotal
 
     init(
         routes: [CollectorRoute], limits: CollectorLimits, addresses: AddressLimit,
@@ -19,6 +19,7 @@ final class RequestResponder: Sendable {
     ) {
         table = RouteTable(routes)
         self.limits = limits
+        bodyTotal = BodyTotal(limits)
         self.addresses = addresses
         self.proxies = proxies
         self.metrics = metrics
@@ -42,7 +43,8 @@ final class RequestResponder: Sendable {
         try await writer.write(
             response: HTTPResponse(
                 status: HTTPResponse.Status(code: response.status), headerFields: fields),
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: response.body)))
+            body: request.method == .head
+                ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: response.body)))
     }
 
     private func response(
@@ -87,21 +89,20 @@ final class RequestResponder: Sendable {
                 429, "too_many_requests", "too many requests at once from your address",
                 retryAfterSeconds: 1)
         }
+        var asked = CollectorRequest(
+            path: path.hasSuffix("/") ? String(path.dropLast()) : String(path),
+            pathArgument: argument, query: query, headers: request.headers,
+            mediaType: mediaType.isEmpty ? route.mediaTypes.first ?? "" : mediaType, body: [],
+            clientAddress: client, receivedAtMilliseconds: Self.nowMilliseconds)
+        if let refusal = route.admission(asked) { return refusal }
+        guard !route.mediaTypes.isEmpty else { return await route.answer(asked) }
         var body = BodyBytes(
-            counted: bodyTotal, maxCount: route.maxBodyBytes ?? limits.maxBodyBytes,
-            maxTotal: limits.maxBodyBytesInFlight)
-        if !route.mediaTypes.isEmpty {
-            for try await part in request.body {
-                if let refusal = body.append(part) { return refusal }
-            }
+            of: client, counted: bodyTotal, maxCount: route.maxBodyBytes ?? limits.maxBodyBytes)
+        for try await part in request.body {
+            if let refusal = body.append(part) { return refusal }
         }
-        return await route.answer(
-            CollectorRequest(
-                path: path.hasSuffix("/") ? String(path.dropLast()) : String(path),
-                pathArgument: argument, query: query, headers: request.headers,
-                mediaType: mediaType.isEmpty ? route.mediaTypes.first ?? "" : mediaType,
-                body: body.bytes, clientAddress: client,
-                receivedAtMilliseconds: Self.nowMilliseconds))
+        asked.body = body.bytes
+        return await route.answer(asked)
     }
 
     /// What a request is refused for before its body is read.

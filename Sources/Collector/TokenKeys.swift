@@ -10,25 +10,32 @@ public struct TokenKeys: Sendable {
     public static let maxBytes = 8 << 10
 
     private let keys: [(id: String, key: SymmetricKey)]
+    private let lifetimes: TokenLifetimes
 
-    /// Keys, of which the first one signs.
-    public init(_ keys: [CollectorPipeline.TokenKey]) {
+    /// Keys, of which the first one signs; tokens are accepted for no longer than their use may hold.
+    public init(
+        _ keys: [CollectorPipeline.TokenKey], lifetimes: TokenLifetimes = TokenLifetimes()
+    ) {
+        self.lifetimes = lifetimes
         self.keys = keys.map { ($0.id, SymmetricKey(data: $0.secret)) }
     }
 
-    /// The token's text; nil when there is no key to sign with.
-    public func sign(_ token: EventToken) -> String? {
+    /// The token's text; nil when there is no key to sign with. Throws `TokenFault.tooLong`.
+    public func sign(_ token: EventToken) throws(TokenFault) -> String? {
         guard let (id, key) = keys.first else { return nil }
         let payload = Self.base64(Array(token.payload.utf8))
         let signature = HMAC<SHA256>.authenticationCode(
             for: Self.signed(token.use, id, payload), using: key)
-        return "\(id).\(payload).\(Self.base64(Array(signature)))"
+        let text = "\(id).\(payload).\(Self.base64(Array(signature)))"
+        guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
+        return text
     }
 
     /// Reads a token that is for a use; expired ones too.
     public func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
+        guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard text.utf8.count <= Self.maxBytes, parts.count == 3,
+        guard parts.count == 3,
             let key = keys.first(where: { $0.id == parts[0] })?.key,
             let signature = Self.bytes(parts[2]),
             // Compares in constant time.
@@ -40,13 +47,22 @@ public struct TokenKeys: Sendable {
         return try EventToken(value, use: use)
     }
 
-    /// Reads a token that is for a use, at an instant at which it holds.
+    /// Reads a token that is for a use, at an instant at which it holds, and no earlier before its end than
+    /// tokens of the use may hold.
     public func read(
         _ text: String, for use: TokenUse, atMilliseconds now: Int64
     ) throws(TokenFault) -> EventToken {
         let token = try read(text, for: use)
         guard now / 1000 < token.expiresAtSeconds else { throw .expired }
+        guard token.expiresAtSeconds - now / 1000 <= lifetimes.acceptedSeconds(use) else {
+            throw .lastsTooLong(longestSeconds: lifetimes.longestSeconds(use))
+        }
         return token
+    }
+
+    /// What tells the event of a token from those of other tokens: one text, one id.
+    static func eventID(of text: String) -> String {
+        base64(Array(SHA256.hash(data: Data(text.utf8)).prefix(16)))
     }
 
     private static func signed(_ use: TokenUse, _ id: String, _ payload: String) -> Data {

@@ -40,17 +40,18 @@ struct TokenRoutes: Sendable {
         _ request: CollectorRequest, _ use: TokenUse,
         _ response: (EventToken) -> CollectorResponse
     ) async -> CollectorResponse {
+        let text = request.query["t"] ?? ""
         let token: EventToken
         do throws(TokenFault) {
             token = try keys.read(
-                request.query["t"] ?? "", for: use, atMilliseconds: request.receivedAtMilliseconds)
+                text, for: use, atMilliseconds: request.receivedAtMilliseconds)
         } catch {
             return .refusal(error)
         }
         do throws(Rejection) {
             let value = try readers.read { reader throws(Rejection) in
                 try reader.read(Array(token.event.utf8)) { event throws(Rejection) in
-                    try Self.value(event, token, request)
+                    try Self.value(event, token, id: TokenKeys.eventID(of: text), request)
                 }
             }
             let events = try readers.read { reader throws(Rejection) in
@@ -68,9 +69,10 @@ struct TokenRoutes: Sendable {
         }
     }
 
-    /// The event of a token, with what the query may say of it, and when a click came.
+    /// The event of a token, with what the query may say of it. A click has an id, the token's own unless the
+    /// event says one, so that a token is one click however often it is followed, and the time at which it came.
     private static func value(
-        _ event: JSONValue, _ token: EventToken, _ request: CollectorRequest
+        _ event: JSONValue, _ token: EventToken, id: String, _ request: CollectorRequest
     ) throws(Rejection) -> [UInt8] {
         var said: [(name: String, value: String, isNumber: Bool)] = []
         for name in token.openMembers {
@@ -82,6 +84,9 @@ struct TokenRoutes: Sendable {
             said.append((name, isNumber ? "\(Int64(value) ?? 0)" : value, isNumber))
         }
         if token.use == .click {
+            if event.member("click_id")?.string?.isEmpty != false {
+                said.append(("click_id", id, false))
+            }
             said.append(("clicked_at_ms", "\(request.receivedAtMilliseconds)", true))
         }
         var json = JSONText()
@@ -107,7 +112,7 @@ extension CollectorResponse {
         switch fault {
         case .forged: .refusal(403, "bad_token", fault.description)
         case .expired: .refusal(403, "expired_token", fault.description)
-        case .bad: .refusal(403, "bad_token", fault.description)
+        case .lastsTooLong, .tooLong, .bad: .refusal(403, "bad_token", fault.description)
         }
     }
 }

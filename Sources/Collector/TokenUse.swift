@@ -31,8 +31,17 @@ public enum TokenUse: String, CaseIterable, Sendable {
     public var openMembers: [String] {
         switch self {
         case .impression: ["zone_id", "sdk_version", "os_version"]
-        case .click: ["click_id", "presented_at_ms", "zone_id", "sdk_version", "initiated_by"]
+        case .click: ["presented_at_ms", "zone_id", "sdk_version", "initiated_by"]
         case .notice: []
+        }
+    }
+
+    /// The members that the event of a token has to say, since they tell it from other events and nothing
+    /// else would bind them.
+    public var fixedMembers: [StaticString] {
+        switch self {
+        case .impression, .click: []
+        case .notice: ["auction_id", "bid_id"]
         }
     }
 }

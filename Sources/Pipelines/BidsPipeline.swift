@@ -5,9 +5,13 @@ public struct BidsPipeline: WindowedPipeline {
     /// How long an id is remembered (`dedupe_window_seconds`), 0...31,622,400; by default 3600.
     public let dedupeWindowSeconds: Int
 
+    /// How long an id is remembered where the file does not say it, in seconds.
+    public static let defaultDedupeWindowSeconds = 3600
+
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(ConfigurationMapping.windowedKeys)
         stream = try StreamSettings(mapping, topic: .bids)
-        dedupeWindowSeconds = try mapping.dedupeWindowSeconds(default: 3600)
+        dedupeWindowSeconds = try mapping.dedupeWindowSeconds(
+            default: Int64(Self.defaultDedupeWindowSeconds))
     }
 }

@@ -68,7 +68,8 @@ public struct CollectorPipeline: Equatable, Sendable {
     public let keys: [ProducerKey]
     /// The keys of tokens (`token_keys`), no two with one id; the first one signs.
     public let tokenKeys: [TokenKey]
-    /// Whether win, billing and loss notices need a token (`require_notice_tokens`, false).
+    /// Whether win, billing and loss notices need a token or a producer's key
+    /// (`require_notice_tokens`, true).
     public let requiresNoticeTokens: Bool
 
     private static let keyNames = [
@@ -117,11 +118,7 @@ public struct CollectorPipeline: Equatable, Sendable {
         keys = try Self.keys(mapping?["keys"])
         tokenKeys = try Self.tokenKeys(mapping?["token_keys"], directory: directory)
         requiresNoticeTokens =
-            try mapping?.boolean("require_notice_tokens", default: false) ?? false
-        if requiresNoticeTokens, tokenKeys.isEmpty, let mapping {
-            throw try mapping.required("require_notice_tokens").badValue(
-                "is true, and there is no key to read tokens with: add token_keys")
-        }
+            try mapping?.boolean("require_notice_tokens", default: true) ?? true
     }
 
     private static func keys(
@@ -199,7 +196,7 @@ extension CollectorPipeline.TokenKey {
         let line = text.split(whereSeparator: \.isNewline).first.map { Array($0.utf8) } ?? []
         guard line.count >= Self.minBytes else {
             throw fileNode.badValue(
-                "'\(path)' holds fewer than \(Self.minBytes) characters in its first line: make it with weir token new-key"
+                "'\(path)' holds fewer than \(Self.minBytes) characters in its first line: make it with weir token new-key --out FILE"
             )
         }
         secret = line

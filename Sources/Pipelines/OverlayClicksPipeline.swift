@@ -5,9 +5,13 @@ public struct OverlayClicksPipeline: WindowedPipeline {
     /// How long an id is remembered (`dedupe_window_seconds`), 0...31,622,400; by default 604,800.
     public let dedupeWindowSeconds: Int
 
+    /// How long an id is remembered where the file does not say it, in seconds.
+    public static let defaultDedupeWindowSeconds = 604_800
+
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(ConfigurationMapping.windowedKeys)
         stream = try StreamSettings(mapping, topic: .overlayClicks)
-        dedupeWindowSeconds = try mapping.dedupeWindowSeconds(default: 604_800)
+        dedupeWindowSeconds = try mapping.dedupeWindowSeconds(
+            default: Int64(Self.defaultDedupeWindowSeconds))
     }
 }

@@ -34,7 +34,9 @@ final class CollectorPlace: Sendable {
         log = try EmbeddedLog(path: path + "/log.sqlite", mode: .create)
         try CollectorTopics.createMissing(in: log, logger: Logger(label: "test"))
         var settings = try CollectorSettings(
-            PipelineDirectory(path).collector(), listen: ListenAddress(host: "127.0.0.1", port: 0))
+            PipelineDirectory(path).collector(),
+            tokenLifetimes: TokenLifetimes(PipelineDirectory(path)),
+            listen: ListenAddress(host: "127.0.0.1", port: 0))
         settings.threads = 1
         change(&settings)
         var logger = Logger(label: "test")

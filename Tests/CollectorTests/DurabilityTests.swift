@@ -35,6 +35,7 @@ struct DurabilityTests {
         for (method, target) in [("POST", path), ("GET", "/v1/notices/win?auction_id=a&bid_id=b")] {
             let answer = try place.requests.send(
                 method, target,
+                headers: ["Authorization": "Bearer \(CollectorPlace.producerKey)"],
                 body: method == "POST" ? Array(#"{"transaction-id":"t"}"#.utf8) : nil)
             #expect(answer.status == 503)
             #expect(answer.error == "not_acknowledged")

@@ -19,7 +19,7 @@ struct FuzzTests {
                 EventToken(
                     use: .impression, type: "skoverlay.presented",
                     event: #"{"impression_id":"i"}"#, openMembers: ["zone_id"], target: "",
-                    expiresAtSeconds: 4_000_000_000)))
+                    expiresAtSeconds: Int64(Date().timeIntervalSince1970) + 86_400)))
         var random = SeededGenerator(seed: seed)
         var count = 0
         let end = Date().addingTimeInterval(Self.seconds)

@@ -1,3 +1,4 @@
+import Collector
 import Foundation
 import Simulation
 import Testing
@@ -30,6 +31,34 @@ struct SlowSenderTests {
         #expect(Date().timeIntervalSince(begun) < 8)
         #expect(try place.requests.get("/livez").status == 200, "others are served")
         #expect(try place.records("postbacks").isEmpty)
+    }
+
+    @Test("are cut off when they read no answers, and not while they read")
+    func noReader() throws {
+        let place = try CollectorPlace(
+            yaml: "idle_timeout_seconds: 1\n",
+            more: { _ in
+                [
+                    CollectorRoute(.get, "/long") { _ in
+                        .text(200, String(repeating: "x", count: 1 << 20))
+                    }
+                ]
+            })
+        let silent = try RawConnection(port: place.port)
+        let reading = try RawConnection(port: place.port)
+        let request = Requests.text("GET", "/long")
+        // More than the system holds for both sides.
+        silent.send(Array(repeatElement(request, count: 40).joined()))
+        let begun = Date()
+        var isGone = false
+        while !isGone, Date().timeIntervalSince(begun) < 8 {
+            reading.send(request)
+            #expect(reading.answer()?.status == 200)
+            Thread.sleep(forTimeInterval: 0.2)
+            isGone = !silent.send(request)
+        }
+        #expect(isGone)
+        #expect(Date().timeIntervalSince(begun) > 1)
     }
 
     @Test("are cut off when the headers of a later request drip, and not while they only rest")

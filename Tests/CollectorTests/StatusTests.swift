@@ -23,7 +23,28 @@ struct StatusTests {
         #expect(got.status == 405)
         #expect(got.headers["allow"] == "POST")
         #expect(try requests.send("DELETE", "/i").headers["allow"] == "GET")
-        #expect(try requests.send("HEAD", "/livez").status == 405)
+    }
+
+    @Test("HEAD of the health paths: as GET, without a body; of others 405")
+    func head() throws {
+        let place = try CollectorPlace()
+        let connection = try RawConnection(port: place.port)
+        for (path, status) in [("/livez", "200 OK"), ("/readyz", "200 OK"), ("/i", "405 ")] {
+            connection.send(Requests.text("HEAD", path))
+            let head = try #require(connection.nextLine())
+            #expect(head.hasPrefix("HTTP/1.1 \(status)"), "\(head)")
+            #expect(head.lowercased().contains("content-length: 3") == (path != "/i"))
+        }
+    }
+
+    @Test("events without a key: 401 before the body is sent, and the connection is closed")
+    func earlyKey() throws {
+        let place = try CollectorPlace()
+        let connection = try RawConnection(port: place.port)
+        connection.send(
+            "POST /v1/events/bids HTTP/1.1\r\nHost: h\r\nContent-Length: 8388608\r\n\r\n{")
+        #expect(connection.answer()?.status == 401)
+        #expect(connection.isClosed())
     }
 
     @Test("bodies of other kinds: 415, encoded ones too")
@@ -224,6 +245,30 @@ struct StatusTests {
                 [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }]
             })
         #expect(try wary.requests.get("/who", headers: forwarded).text == "127.0.0.1")
+    }
+
+    @Test("bodies of one address that are too many: 503, and those of others are taken")
+    func memoryOfAddress() throws {
+        let place = try CollectorPlace(
+            yaml: "trusted_proxies: [127.0.0.0/8]\n",
+            change: {
+                $0.limits.maxBodyBytes = 1000
+                $0.limits.maxBatchBytes = 1000
+                $0.limits.maxBodyBytesInFlight = 4000
+            })
+        let held = try RawConnection(port: place.port)
+        held.send(
+            "POST \(path) HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 1000\r\n\r\n"
+                + String(repeating: " ", count: 990))
+        Thread.sleep(forTimeInterval: 0.3)
+        func status(_ client: String) throws -> Int {
+            try place.requests.post(path, postback, headers: ["X-Forwarded-For": client]).status
+        }
+        #expect(try status("192.0.2.1") == 503)
+        #expect(try status("192.0.2.2") == 200)
+        held.send(String(repeating: " ", count: 10))
+        #expect(held.answer()?.status == 400)
+        #expect(try status("192.0.2.1") == 200)
     }
 
     @Test("bodies that together are too many: 503 with Retry-After")

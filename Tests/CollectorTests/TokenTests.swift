@@ -1,5 +1,6 @@
 import Collector
 import Foundation
+import Pipelines
 import Testing
 
 @Suite("Tokens")
@@ -44,19 +45,94 @@ struct TokenTests {
             #"{"impression_id":"i-1","initiated_by":"user","overlay":{"present":1,"click":1,"x":0.50}}"#
         let text = try #require(
             try place.tokenKeys.sign(
-                token(.click, event: event, open: ["click_id", "presented_at_ms"])))
+                token(.click, event: event, open: ["presented_at_ms"])))
         let answer = try place.requests.get(
-            "/c?t=\(text)&click_id=c-1&presented_at_ms=5&to=https://evil.example/&url=//evil.example&initiated_by=automatic"
+            "/c?t=\(text)&click_id=mine&presented_at_ms=5&to=https://evil.example/&url=//evil.example&initiated_by=automatic"
         )
         #expect(answer.status == 302)
         #expect(answer.headers["location"] == "https://example.com/landing?x=1")
         let record = try #require(try place.records("overlay-clicks").first)
-        #expect(record["click_id"] as? String == "c-1")
+        let id = try #require(record["click_id"] as? String)
+        #expect(id.utf8.count == 22)
         #expect(record["presented_at_ms"] as? Int == 5)
         #expect(record["initiated_by"] as? String == "user")
         #expect((record["overlay"] as? [String: Any])?["present"] as? Int == 1)
         let clicked = try #require(record["clicked_at_ms"] as? Int)
         #expect(abs(clicked - record.timestampMilliseconds.asInt) < 10_000)
+    }
+
+    @Test("are one click however often they are followed, and another one each")
+    func oneClick() throws {
+        let place = try CollectorPlace()
+        let keys = try place.tokenKeys
+        let one = try #require(try keys.sign(token(.click, event: Self.click("i-1"))))
+        let other = try #require(try keys.sign(token(.click, event: Self.click("i-2"))))
+        let own = try #require(
+            try keys.sign(token(.click, event: Self.click("i-3", more: #","click_id":"own""#))))
+        for text in [one, one + "&click_id=2", one + "&initiated_by=automatic", other, own] {
+            #expect(try place.requests.get("/c?t=\(text)").status == 302)
+        }
+        let ids = try place.records("overlay-clicks").map { $0["click_id"] as? String }
+        #expect(ids.allSatisfy { $0?.isEmpty == false })
+        #expect(Set(ids).count == 3)
+        #expect(ids.contains("own"))
+    }
+
+    private static func click(_ impression: String, more: String = "") -> String {
+        #"{"impression_id":"\#(impression)","initiated_by":"user"\#(more)}"#
+    }
+
+    @Test(
+        "are taken for no longer than their topic's worker remembers, as its file or Weir's has it",
+        arguments: [
+            (TokenUse.impression, "", 601_200, 603_000), (.click, "", 601_200, 603_000),
+            (.notice, "", 3540, 3570), (.notice, "dedupe_window_seconds: 120\n", 118, 119),
+            (.notice, "dedupe_window_seconds: 0\n", 0, 0),
+        ])
+    func lifetime(_ use: TokenUse, _ file: String, _ made: Int64, _ accepted: Int64) throws {
+        let place = try CollectorPlace()
+        if !file.isEmpty {
+            try Data(file.utf8).write(to: URL(fileURLWithPath: place.path + "/bids.yaml"))
+        }
+        let lifetimes = try TokenLifetimes(PipelineDirectory(place.path))
+        #expect(lifetimes.longestSeconds(use) == made)
+        let keys = TokenKeys(try place.tokenKeysOfFile, lifetimes: lifetimes)
+        let event = #"{"impression_id":"i","auction_id":"a","bid_id":"b"}"#
+        let text = try #require(
+            try keys.sign(token(use, event: event, expiresIn: accepted + 1)))
+        let now = Self.now * 1000
+        #expect(throws: TokenFault.lastsTooLong(longestSeconds: made)) {
+            try keys.read(text, for: use, atMilliseconds: now)
+        }
+        let later = now + 1000
+        if accepted > 0 {
+            #expect(try keys.read(text, for: use, atMilliseconds: later).use == use)
+        } else {
+            #expect(throws: TokenFault.expired) {
+                try keys.read(text, for: use, atMilliseconds: later)
+            }
+        }
+    }
+
+    @Test("of ten years are refused by the collector")
+    func tenYears() throws {
+        let place = try CollectorPlace()
+        let text = try #require(try place.tokenKeys.sign(token(.click, expiresIn: 315_360_000)))
+        let answer = try place.requests.get("/c?t=\(text)")
+        #expect(answer.status == 403)
+        #expect(answer.text.contains("at most 601200 s"))
+        #expect(try place.records("overlay-clicks").isEmpty)
+    }
+
+    @Test("longer than are read are not made, and are called too long")
+    func tooLong() throws {
+        let keys = try CollectorPlace().tokenKeys
+        let event = #"{"impression_id":"i-1","x":"\#(String(repeating: "x", count: 7000))"}"#
+        #expect(throws: TokenFault.self) { try keys.sign(token(.impression, event: event)) }
+        let text = String(repeating: "x", count: TokenKeys.maxBytes + 1)
+        #expect(throws: TokenFault.tooLong(byteCount: text.utf8.count)) {
+            try keys.read(text, for: .impression)
+        }
     }
 
     @Test(
@@ -126,6 +202,7 @@ struct TokenTests {
     func bounds() throws {
         #expect(throws: TokenFault.self) { _ = try token(.click, open: ["impression_id"]) }
         #expect(throws: TokenFault.self) { _ = try token(.click, open: ["overlay"]) }
+        #expect(throws: TokenFault.self) { _ = try token(.click, open: ["click_id"]) }
         #expect(throws: TokenFault.self) { _ = try token(.impression, open: ["click_id"]) }
         #expect(throws: TokenFault.self) { _ = try token(.impression, type: "inapp.impression") }
         #expect(throws: TokenFault.self) { _ = try token(.impression, target: "https://a.example") }
@@ -134,20 +211,44 @@ struct TokenTests {
     @Test(
         "bind what a notice says, whatever its query says; and are asked for where they have to be")
     func notices() throws {
-        let place = try CollectorPlace(yaml: "require_notice_tokens: true\n")
+        let place = try CollectorPlace()
         let text = try #require(
             try place.tokenKeys.sign(
                 token(
                     .notice, type: "openrtb.win",
-                    event: #"{"auction_id":"a-1","campaign":{"ad_network_id":"n"}}"#)))
-        let query = "auction_id=other&bid_id=b&ad_network_id=evil&price=2"
+                    event: #"{"auction_id":"a-1","bid_id":"b-1","campaign":{"ad_network_id":"n"}}"#)
+            ))
+        let query = "auction_id=other&bid_id=b&seat=s&ad_network_id=evil&price=2"
         #expect(try place.requests.get("/v1/notices/win?\(query)").status == 403)
         #expect(try place.requests.get("/v1/notices/billing?\(query)&t=\(text)").status == 403)
         #expect(try place.requests.get("/v1/notices/win?\(query)&t=\(text)").status == 200)
         let record = try #require(try place.records("bids").first)
         #expect(record.key == "a-1")
         #expect((record["campaign"] as? [String: String]) == ["ad_network_id": "n"])
-        #expect(record["bid_id"] as? String == "b")
+        #expect(record["bid_id"] as? String == "b-1")
+        #expect(record["seat"] == nil, "it would tell one notice from another")
+        #expect(record["price"] as? Double == 2)
+    }
+
+    @Test(
+        "of notices that do not fix the bid are of no use",
+        arguments: [
+            "{}", #"{"auction_id":"a"}"#, #"{"bid_id":"b"}"#, #"{"auction_id":"a","bid_id":""}"#,
+        ])
+    func looseNotices(_ event: String) throws {
+        let place = try CollectorPlace()
+        let text = try #require(
+            try place.tokenKeys.sign(token(.notice, type: "openrtb.billing", event: event)))
+        let answer = try place.requests.get(
+            "/v1/notices/billing?auction_id=a&bid_id=b&price=2&t=\(text)")
+        #expect(answer.status == 403)
+        #expect(try place.records("bids").isEmpty)
+    }
+
+    @Test("are not asked of notices where the configuration says so")
+    func openNotices() throws {
+        let place = try CollectorPlace(yaml: "require_notice_tokens: false\n")
+        #expect(try place.requests.get("/v1/notices/win?auction_id=a&bid_id=b").status == 200)
     }
 }
 

@@ -18,6 +18,7 @@ struct CollectorFileTests {
         #expect(absent == empty)
         #expect(absent.maxBodyBytes == 1 << 20)
         #expect(absent.requiresKeys)
+        #expect(absent.requiresNoticeTokens)
         #expect(absent.threads == nil)
     }
 
@@ -51,7 +52,6 @@ struct CollectorFileTests {
             ("token_keys: [{id: a.b, file: k}]", "token_keys[0].id: is no id"),
             ("token_keys: [{id: a, file: nowhere}]", "token_keys[0].file: the file"),
             ("token_keys: [{id: a, file: short}]", "'short' holds fewer than 32 characters"),
-            ("require_notice_tokens: true", "require_notice_tokens: is true, and there is no key"),
             ("tls: {certificate: short}", "tls.key: is missing"),
         ])
     func faults(_ yaml: String, _ words: String) throws {

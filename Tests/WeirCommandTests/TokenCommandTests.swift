@@ -1,3 +1,4 @@
+import Foundation
 import Pipelines
 import Testing
 
@@ -32,14 +33,58 @@ struct TokenCommandTests {
             place,
             [
                 "--use", "c", "--event", #"{"impression_id":"i"}"#, "--to", "https://a.example/x",
-                "--open", "click_id", "--expires-in", "2h",
+                "--open", "zone_id", "--expires-in", "2h",
             ])
         let said =
-            #"{"use":"c","type":"skoverlay.click","expires_at":"1970-01-01T02:16:40Z","expired":false,"open":["click_id"],"to":"https://a.example/x","event":{"impression_id":"i","initiated_by":"user"}}"#
+            #"{"use":"c","type":"skoverlay.click","expires_at":"1970-01-01T02:16:40Z","expired":false,"open":["zone_id"],"to":"https://a.example/x","event":{"impression_id":"i","initiated_by":"user"}}"#
         #expect(try read(place, text, now: 8199) == said)
         #expect(try read(place, "https://c.example/c?x=1&t=\(text)#y", now: 8199) == said)
         #expect(try read(place, text, now: 8200).contains(#""expired":true"#))
         #expect(throws: CommandError.self) { try read(place, text + "A", now: 0) }
+        let long = try #require(
+            #expect(throws: CommandError.self) {
+                try read(place, String(repeating: "x", count: 9000), now: 0)
+            })
+        #expect(long.words?.contains("too long") == true)
+    }
+
+    @Test(
+        "makes tokens that hold as long as they may, by the worker's file, and none that hold longer"
+    )
+    func lifetime() throws {
+        let place = try place()
+        let notice = ["--use", "n", "--event", #"{"auction_id":"a","bid_id":"b"}"#]
+        #expect(
+            try read(place, make(place, notice), now: 1000).contains(
+                #""expires_at":"1970-01-01T01:15:40Z""#))
+        #expect(throws: CommandError.self) { try make(place, notice + ["--expires-in", "1h"]) }
+        try place.write("dedupe_window_seconds: 7200\n", to: "bids.yaml")
+        _ = try make(place, notice + ["--expires-in", "1h"])
+        let long = #"{"impression_id":"i","x":"\#(String(repeating: "x", count: 7000))"}"#
+        let refused = try #require(
+            #expect(throws: CommandError.self) { try make(place, ["--use", "i", "--event", long]) })
+        #expect(refused.words?.contains("too long") == true)
+        try place.write("dedupe_window_seconds: 0\n", to: "bids.yaml")
+        #expect(throws: CommandError.self) { try make(place, notice) }
+    }
+
+    @Test("writes a key to a file that only its owner reads, and over no other one")
+    func keyFile() throws {
+        let place = try TemporaryPlace()
+        let file = place.path + "/secrets/token-k1"
+        func write() throws {
+            let command = try WeirCommand.parseAsRoot(["token", "new-key", "--out", file])
+            try #require(command as? TokenNewKeyCommand).run()
+        }
+        try write()
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.utf8.count >= 44)
+        for (path, mode) in [(file, 0o600), (place.path + "/secrets", 0o700)] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(attributes[.posixPermissions] as? Int == mode)
+        }
+        #expect(throws: CommandError.self) { try write() }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
     }
 
     @Test(
@@ -52,6 +97,8 @@ struct TokenCommandTests {
             ["--use", "c", "--event", #"{"impression_id":"i"}"#, "--to", "//a.example"],
             ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--expires-in", "1w"],
             ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--expires-in", "99999999999d"],
+            ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--expires-in", "7d"],
+            ["--use", "n", "--event", #"{"auction_id":"a"}"#],
             ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--open", "campaign"],
         ])
     func refusals(_ arguments: [String]) throws {
@@ -65,6 +112,7 @@ struct TokenCommandTests {
             "token", "new-producer", "--name", "bidder", "--topics", "bids,impressions",
         ])
         let lines = try #require(command as? TokenNewProducerCommand).lines(key: "abc")
+        #expect(!lines.contains("abc"), "the key is no part of the configuration")
         let place = try TemporaryPlace()
         try place.write(lines, to: "collector.yaml")
         let key = try #require(try PipelineDirectory(place.path).collector().keys.first)

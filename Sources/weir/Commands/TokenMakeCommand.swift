@@ -13,7 +13,9 @@ struct TokenMakeCommand: ParsableCommand {
         discussion: """
             The event is what is appended when the token comes back: a JSON object as the topic has \
             it, with the campaign key and, of a click, the overlay as the bid sent it. Members that \
-            --open names are taken from the query; of a click the collector adds clicked_at_ms.
+            --open names are taken from the query; of a click the collector adds clicked_at_ms, and a \
+            click_id where the event has none. A token is one event, however often it comes: it holds for \
+            no longer than the worker of its topic remembers what it has counted.
             """)
 
     @Option(help: "i (image), c (click and redirect) or n (win, billing and loss notices).")
@@ -26,12 +28,13 @@ struct TokenMakeCommand: ParsableCommand {
     var to: String?
     @Option(
         help: ArgumentHelp(
-            "Members that the query may say, as click_id,presented_at_ms.", valueName: "names"))
+            "Members that the query may say, as presented_at_ms,zone_id.", valueName: "names"))
     var open: String?
     @Option(
         help: ArgumentHelp(
-            "How long it holds: seconds, or with m, h or d behind.", valueName: "time"))
-    var expiresIn = "7d"
+            "How long it holds: seconds, or with m, h or d behind; default as long as it may.",
+            valueName: "time"))
+    var expiresIn: String?
     @OptionGroup var pipelines: PipelinesOptions
 
     func run() throws {
@@ -44,36 +47,49 @@ struct TokenMakeCommand: ParsableCommand {
     func token(nowSeconds: Int64) throws -> String {
         let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
         let type = type ?? use.types.first ?? ""
-        let token: EventToken
+        let signed: String?
         do {
-            token = try EventToken(
+            let token = try EventToken(
                 use: use, type: type, event: TokenEvent.checked(event, use: use, type: type),
                 openMembers: open.map { $0.split(separator: ",").map(String.init) } ?? [],
-                target: to ?? "", expiresAtSeconds: nowSeconds + seconds())
+                target: to ?? "",
+                expiresAtSeconds: nowSeconds + seconds(TokenLifetimes(pipelines.directory)))
+            signed = try keys.sign(token)
         } catch let error as TokenFault {
             throw CommandError.usage("\(error)")
         }
-        guard let text = keys.sign(token) else {
+        guard let text = signed else {
             throw CommandError.failure(
-                "\(pipelines.directory.path)/collector.yaml has no token_keys: make one with weir token new-key"
+                "\(pipelines.directory.path)/collector.yaml has no token_keys: make one with weir token new-key --out FILE"
             )
         }
         return text
     }
 
-    private func seconds() throws(CommandError) -> Int64 {
+    private func seconds(_ lifetimes: TokenLifetimes) throws(CommandError) -> Int64 {
+        let longest = lifetimes.longestSeconds(use)
+        guard longest > 0 else {
+            throw .usage(
+                "no token of this use holds: \(use.topic.rawValue).yaml has dedupe_window_seconds: 0"
+            )
+        }
+        guard let expiresIn else { return longest }
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         let unit = expiresIn.last.flatMap { units[$0] }
         let digits = unit == nil ? expiresIn[...] : expiresIn.dropLast()
-        guard let count = Int64(digits), (1...Self.maxSeconds).contains(count),
-            count * (unit ?? 1) <= Self.maxSeconds
+        guard let count = Int64(digits), (1...Self.maxSeconds).contains(count)
         else {
-            throw .usage("--expires-in '\(expiresIn)' is not understood: write 3600, 60m, 24h, 7d")
+            throw .usage("--expires-in '\(expiresIn)' is not understood: write 600, 10m, 24h, 6d")
+        }
+        guard count * (unit ?? 1) <= longest else {
+            throw .usage(
+                "--expires-in '\(expiresIn)' is longer than \(use.topic.rawValue) are remembered: give at most \(longest)"
+            )
         }
         return count * (unit ?? 1)
     }
 
-    /// Ten years.
+    /// Ten years: more than any worker remembers.
     private static let maxSeconds: Int64 = 315_360_000
 }
 
@@ -85,8 +101,15 @@ private enum TokenEvent {
         _ text: String, use: TokenUse, type: String
     ) throws(CommandError) -> String {
         guard let reader = RecordKeyReader() else { throw .failure("no memory for a parser") }
+        var fault: TokenFault?
+        let event: String
         do throws(Rejection) {
-            let event = try reader.read(Array(text.utf8)) { event throws(Rejection) in
+            event = try reader.read(Array(text.utf8)) { event throws(Rejection) in
+                do throws(TokenFault) {
+                    try EventToken.checkFixedMembers(of: event, use: use)
+                } catch {
+                    fault = error
+                }
                 var json = JSONText()
                 json.object { json in
                     event.forEachMember { name, member in
@@ -100,14 +123,15 @@ private enum TokenEvent {
                 }
                 return json.text
             }
-            // What a notice is about may be left to the query.
+            // What else a notice says may be left to the query.
             if use != .notice {
                 _ = try reader.events(Array(event.utf8), topic: use.topic, type: type)
             }
-            return event
         } catch {
             throw .usage("--event: \(error.reason.name): \(error.detail)")
         }
+        if let fault { throw .usage("--event: \(fault)") }
+        return event
     }
 }
 

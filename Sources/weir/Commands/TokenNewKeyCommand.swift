@@ -8,7 +8,14 @@ struct TokenNewKeyCommand: ParsableCommand {
         commandName: "new-key",
         abstract: "Makes a key to sign tokens with, for a file that token_keys names.")
 
+    @Option(
+        help: ArgumentHelp(
+            "Write it to a new file that only its owner reads, in a directory that is made; default: print it.",
+            valueName: "file"))
+    var out: String?
+
     func run() throws {
+        if let out { return try SecretFile.make(SecretText.random() + "\n", at: out) }
         let output = BufferedOutput()
         try output.write(SecretText.random() + "\n")
         try output.flush()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Crypto
+import Foundation
 import Streams
 
 /// `weir token new-producer`
@@ -7,7 +8,10 @@ struct TokenNewProducerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new-producer",
         abstract: "Makes a key for a producer of events, and the lines of collector.yaml for it.",
-        discussion: "The key is shown this once: the configuration holds its SHA-256 only.")
+        discussion: """
+            The key is shown this once, as the header to send, on standard error; the lines for the \
+            configuration, which hold its SHA-256 only, on standard output.
+            """)
 
     @Option(help: "What the producer is called.")
     var name: String
@@ -15,9 +19,11 @@ struct TokenNewProducerCommand: ParsableCommand {
     var topics: String
 
     func run() throws {
+        let key = SecretText.random()
         let output = BufferedOutput()
-        try output.write(try lines(key: SecretText.random()))
+        try output.write(try lines(key: key))
         try output.flush()
+        FileHandle.standardError.write(Data("Authorization: Bearer \(key)\n".utf8))
     }
 
     /// The lines for a key.
@@ -31,7 +37,6 @@ struct TokenNewProducerCommand: ParsableCommand {
             throw CommandError.usage("--topics '\(topic)' is none of \(known)")
         }
         return """
-            # Authorization: Bearer \(key)
             keys:
               - name: \(name)
                 sha256: \(digest)

@@ -24,6 +24,9 @@ struct TokenReadCommand: ParsableCommand {
         let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
         let text = token.firstMatch(of: /[?&]t=([^&#]+)/).map { String($0.1) } ?? token
         let found = TokenUse.allCases.lazy.compactMap { try? keys.read(text, for: $0) }.first
+        guard text.utf8.count <= TokenKeys.maxBytes else {
+            throw CommandError.failure("\(TokenFault.tooLong(byteCount: text.utf8.count))")
+        }
         guard let found else { throw CommandError.failure("\(TokenFault.forged)") }
         var json = JSONText()
         json.object { json in
