@@ -223,7 +223,7 @@ let package = Package(
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
-                "Pipelines", "Streams", "Worker", "weir", logging,
+                "Pipelines", "Simulation", "Streams", "Worker", "weir", grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(

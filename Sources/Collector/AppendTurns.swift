@@ -14,19 +14,28 @@ final class AppendTurns: @unchecked Sendable {
     }
 
     /// Appends what several requests sent, and answers them; says what is wrong with the log.
-    func append(_ turn: [PendingAppend]) -> LogError? {
+    ///
+    /// - Parameter noting: is told the same before anybody is answered, so that whoever was answered finds
+    ///   the collector as ready as the answer was.
+    func append(
+        _ turn: [PendingAppend], noting: (LogError?) -> Void
+    ) -> LogError? {
         do throws(LogError) {
-            try answer(turn, positions: append(turn.flatMap(\.records)))
+            let positions = try append(turn.flatMap(\.records))
+            noting(nil)
+            answer(turn, positions: positions)
             return nil
         } catch {
             guard turn.count > 1, error.isOfRecords else {
+                let fault = error.isOfRecords ? nil : error
+                noting(fault)
                 for pending in turn { pending.answer(.failure(.log(error))) }
-                return error.isOfRecords ? nil : error
+                return fault
             }
         }
         // One request's records are at fault: they do not hold up the others'.
         var fault: LogError?
-        for pending in turn { fault = append([pending]) ?? fault }
+        for pending in turn { fault = append([pending], noting: noting) ?? fault }
         return fault
     }
 

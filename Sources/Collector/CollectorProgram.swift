@@ -87,7 +87,7 @@ public struct CollectorProgram: CommandLineProgram {
         try address.open(mode, logger: logger) { brokers in
             let kafka = try pipelines.kafka()
             return try KafkaSettings(
-                brokers: brokers, written: kafka.settings,
+                brokers: brokers, written: kafka.settings, places: kafka.places,
                 memoryBytes: kafka.memoryMebibytes << 20, memberName: nil)
         }
     }

@@ -126,21 +126,24 @@ extension DurableAppender {
     private func run(_ turns: AppendTurns) {
         while let turn = nextTurn() {
             let begun = ContinuousClock.now
-            let fault = turns.append(turn)
+            let fault = turns.append(turn, noting: note)
             metrics.count(turn: turn, took: begun.duration(to: .now), fault: fault)
-            let isNew = state.withLock { state in
-                defer { state.lastFault = fault.map { (AppendRefusal.log($0).words, .now) } }
-                state.turn = []
-                return (state.lastFault == nil) != (fault == nil)
-            }
-            guard isNew else { continue }
-            if let fault {
-                logger.error("the log refuses records: \(fault)")
-            } else {
-                logger.notice("the log takes records again")
-            }
+            state.withLock { $0.turn = [] }
         }
         ended.signal()
+    }
+
+    private func note(_ fault: LogError?) {
+        let isNew = state.withLock { state in
+            defer { state.lastFault = fault.map { (AppendRefusal.log($0).words, .now) } }
+            return (state.lastFault == nil) != (fault == nil)
+        }
+        guard isNew else { return }
+        if let fault {
+            logger.error("the log refuses records: \(fault)")
+        } else {
+            logger.notice("the log takes records again")
+        }
     }
 
     /// What is to be appended together; waits for it. Nil at the end.

@@ -9,12 +9,16 @@ public enum LogAddress: Hashable, Sendable, CustomStringConvertible {
     public init(_ text: String) throws(LogError) {
         if text.hasPrefix("sqlite:") {
             let path = text.dropFirst("sqlite:".count)
-            guard !path.isEmpty, !path.utf8.contains(0) else { throw .badAddress(Self.masked(text)) }
+            guard !path.isEmpty, !path.utf8.contains(0) else {
+                throw .badAddress(Self.masked(text))
+            }
             self = .sqlite(path: String(path))
         } else if text.hasPrefix("kafka://") {
             let brokers = text.dropFirst("kafka://".count)
                 .split(separator: ",", omittingEmptySubsequences: false)
-            guard brokers.allSatisfy(Self.isHostAndPort) else { throw .badAddress(Self.masked(text)) }
+            guard brokers.allSatisfy(Self.isHostAndPort) else {
+                throw .badAddress(Self.masked(text))
+            }
             self = .kafka(brokers.map(String.init))
         } else {
             throw .badAddress(Self.masked(text))

@@ -16,7 +16,7 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case disk(operation: String, address: String, detail: String)
     /// The log stayed locked by other processes for longer than the time allowed.
     case busy(operation: String, address: String)
-    /// A setting of the backend is not understood, or may not be given.
+    /// A setting of the backend is not understood, or may not be given; the text names it, and its place.
     case badSetting(String, detail: String)
     /// The log does not hold the offset that was to be read: it was trimmed or truncated meanwhile.
     case offsetGone(TopicPartition, offset: Int64)
@@ -53,7 +53,7 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             "cannot \(operation) \(address): \(detail); make room or mend the disk, then start again"
         case .busy(let operation, let address):
             "cannot \(operation) \(address): other processes keep it locked; try again"
-        case .badSetting(let name, let detail): "the Kafka setting \(name) \(detail)"
+        case .badSetting(let subject, let detail): "\(subject) \(detail)"
         case .offsetGone(let partition, let offset):
             "\(partition) does not hold offset \(offset) any more: see weir lag for what it holds"
         case .corrupt(let partition, let offset, let address):

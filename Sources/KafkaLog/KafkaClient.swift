@@ -21,7 +21,8 @@ final class KafkaClient {
     static let patienceMilliseconds: Int32 = 10_000
 
     init(
-        _ kind: Kind, _ settings: [(String, String)], address: String, logger: Logger
+        _ kind: Kind, _ settings: [(String, String)], of owner: KafkaSettings, address: String,
+        logger: Logger
     ) throws(LogError) {
         self.address = address
         events = KafkaEvents(logger: logger)
@@ -34,7 +35,8 @@ final class KafkaClient {
                 rd_kafka_conf_set(configuration, name, value, &text, text.count) == RD_KAFKA_CONF_OK
             else {
                 rd_kafka_conf_destroy(configuration)
-                throw .badSetting(name, detail: "is not accepted: \(Self.words(text))")
+                throw .badSetting(
+                    owner.subject(name), detail: "is not accepted: \(Self.words(text))")
             }
         }
         rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(events).toOpaque())
@@ -88,7 +90,9 @@ final class KafkaClient {
     }
 
     private static func words(_ text: [CChar]) -> String {
+        // Some of librdkafka's texts end their line.
         text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+            .split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// of published records.
 ///
 /// `@unchecked Sendable`: log lines and errors come on threads of librdkafka's own, and touch only the
-/// logger and the atomic flag; all else happens on the thread that polls.
+/// logger, the atomic flag and what the lock guards; all else happens on the thread that polls.
 final class KafkaEvents: @unchecked Sendable {
     /// Partitions that the group gives to this member or takes from it.
     struct Rebalance {
@@ -24,6 +24,8 @@ final class KafkaEvents: @unchecked Sendable {
     /// The records that are being published.
     var deliveries = KafkaDeliveries()
     private let failed = Atomic<Bool>(false)
+    /// Why brokers refused a connection, since it was last asked for.
+    private let signInFailure = Mutex<String?>(nil)
 
     init(logger: Logger) {
         self.logger = logger
@@ -31,6 +33,14 @@ final class KafkaEvents: @unchecked Sendable {
 
     /// True when librdkafka said that something is wrong for good.
     var hasFailed: Bool { failed.load(ordering: .relaxed) }
+
+    /// Why brokers refused a connection, once for each refusal; nil when none did.
+    func takeSignInFailure() -> String? {
+        signInFailure.withLock { failure in
+            defer { failure = nil }
+            return failure
+        }
+    }
 
     static func of(_ handle: OpaquePointer?) -> KafkaEvents? {
         rd_kafka_opaque(handle).map(of)
@@ -82,7 +92,11 @@ final class KafkaEvents: @unchecked Sendable {
     private func fail(_ code: rd_kafka_resp_err_t, _ words: UnsafePointer<CChar>?) {
         if code == RD_KAFKA_RESP_ERR__FATAL { failed.store(true, ordering: .relaxed) }
         let name = String(cString: rd_kafka_err2name(code))
-        logger.warning("\(name): \(words.map { String(cString: $0) } ?? "")")
+        let words = words.map { String(cString: $0) } ?? ""
+        if code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL {
+            signInFailure.withLock { $0 = words }
+        }
+        logger.warning("\(name): \(words)")
     }
 
     private func rebalance(

@@ -59,10 +59,14 @@ extension KafkaLog {
         // Those of one leader are asked together: each that is away is waited for once.
         let byLeader = Dictionary(grouping: partitions) { leaders[$0] ?? -1 }
         for (leader, partitions) in byLeader.sorted(by: { $0.key < $1.key }) {
-            do throws(LogError) {
-                guard leader >= 0 else {
-                    throw noOffsets(name, RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
+            guard leader >= 0 else {
+                for partition in partitions {
+                    faults[partition] = noOffsets(
+                        "\(name)/\(partition)", RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
                 }
+                continue
+            }
+            do throws(LogError) {
                 found += try bounds(ofTopic: name, partitions)
             } catch {
                 for partition in partitions { faults[partition] = error }

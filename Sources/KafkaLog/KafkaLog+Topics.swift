@@ -79,7 +79,7 @@ extension KafkaLog {
         }
         defer { rd_kafka_ConfigResource_destroy(resource) }
         var resources: [OpaquePointer?] = [resource]
-        let operation = "ask for the settings of topic '\(name)' in"
+        let operation = "ask for the settings of topics in"
         return try ask(operation, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS) { client, options, queue in
             rd_kafka_DescribeConfigs(client, &resources, 1, options, queue)
         } answer: { (event) throws(LogError) -> [String: String] in

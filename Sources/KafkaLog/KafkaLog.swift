@@ -24,7 +24,7 @@ public final class KafkaLog: LogBackend {
         self.logger = logger
         weir_keep_freed_memory()
         lookups = try KafkaClient(
-            .consumer, settings.forLookups, address: address, logger: logger)
+            .consumer, settings.forLookups, of: settings, address: address, logger: logger)
     }
 
     /// A reader of one topic. Throws `unknownTopic` when it does not exist.
@@ -36,13 +36,14 @@ public final class KafkaLog: LogBackend {
     /// A writer to all topics.
     public func writer() throws(LogError) -> any LogWriter {
         let client = try KafkaClient(
-            .producer, settings.forWriting, address: address, logger: logger)
+            .producer, settings.forWriting, of: settings, address: address, logger: logger)
         return KafkaWriter(log: self, client: client)
     }
 
     func openConsumer(group: String?) throws(LogError) -> KafkaClient {
         try KafkaClient(
-            .consumer, settings.forReading(group: group), address: address, logger: logger)
+            .consumer, settings.forReading(group: group), of: settings, address: address,
+            logger: logger)
     }
 
     /// What the clients sign in with, where they do so by name; any words where they do not.
@@ -156,7 +157,15 @@ extension KafkaLog {
         ].map(\.rawValue))
 
     func noAnswer(_ operation: String) -> LogError {
-        .unavailable(
+        // Why no connection came to be waits to be heard.
+        while rd_kafka_poll(lookups.handle, 0) > 0 {}
+        if let words = lookups.events.takeSignInFailure() {
+            return .backend(
+                operation: operation, address: address,
+                detail: "the brokers let nobody in: \(words): check the sasl and ssl settings of "
+                    + "kafka.yaml")
+        }
+        return .unavailable(
             operation: operation, address: address,
             detail: "no broker answers within "
                 + "\(KafkaClient.patienceMilliseconds / 1000) s: check the address and the cluster")

@@ -10,6 +10,8 @@ public struct KafkaSettings: Sendable {
     let brokers: [String]
     /// What was written, secrets resolved.
     let written: [String: String]
+    /// Where each was written, if that is known: `pipelines/kafka.yaml:7: settings.sasl.username`.
+    private let places: [String: String]
     /// What fetched records that wait to be read may take, in bytes. What librdkafka keeps beside each
     /// record, and one answer of each broker, come on top.
     let memoryBytes: Int
@@ -20,24 +22,33 @@ public struct KafkaSettings: Sendable {
     /// Takes settings as they are written: a value `env:NAME` stands for an environment variable,
     /// `file:PATH` for the first line of a file.
     ///
-    /// Throws `badSetting` for a setting that is Weir's own, a secret that is written out, and a variable
+    /// `places` says where each was written, for errors. Throws `badSetting` for a setting that is Weir's own, a secret that is written out, and a variable
     /// or file that is not there.
     public init(
-        brokers: [String], written: [String: String] = [:],
+        brokers: [String], written: [String: String] = [:], places: [String: String] = [:],
         memoryBytes: Int = Self.defaultMemoryBytes, memberName: String? = nil
     ) throws(LogError) {
         self.brokers = brokers
+        self.places = places
         self.memoryBytes = memoryBytes
         self.memberName = memberName
         var resolved: [String: String] = [:]
         for (name, text) in written.sorted(by: { $0.key < $1.key }) {
-            if let reason = Self.reserved[name] { throw .badSetting(name, detail: reason) }
+            let subject = Self.subject(name, at: places[name])
+            if let reason = Self.reserved[name] { throw .badSetting(subject, detail: reason) }
             guard name != "isolation.level" || text == "read_committed" else {
-                throw .badSetting(name, detail: Self.isolationReason)
+                throw .badSetting(subject, detail: Self.isolationReason)
             }
-            resolved[name] = try Self.value(text, of: name)
+            resolved[name] = try Self.value(text, of: name, subject)
         }
         self.written = resolved
+    }
+
+    /// What an error calls a setting.
+    func subject(_ name: String) -> String { Self.subject(name, at: places[name]) }
+
+    private static func subject(_ name: String, at place: String?) -> String {
+        (place.map { "\($0): " } ?? "") + "the Kafka setting \(name)"
     }
 
     private static let reserved = [
@@ -68,18 +79,21 @@ public struct KafkaSettings: Sendable {
         "ssl.keystore.password",
     ]
 
-    private static func value(_ text: String, of name: String) throws(LogError) -> String {
+    private static func value(
+        _ text: String, of name: String, _ subject: String
+    ) throws(LogError) -> String {
         if text.hasPrefix("env:") {
             let variable = String(text.dropFirst("env:".count))
             guard let found = ProcessInfo.processInfo.environment[variable], !found.isEmpty else {
-                throw .badSetting(name, detail: "names the variable \(variable), which is not set")
+                throw .badSetting(
+                    subject, detail: "names the variable \(variable), which is not set")
             }
             return found
         }
         if text.hasPrefix("file:") {
             let path = String(text.dropFirst("file:".count))
             guard let found = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw .badSetting(name, detail: "names the file \(path), which cannot be read")
+                throw .badSetting(subject, detail: "names the file \(path), which cannot be read")
             }
             // Only a key in PEM has several lines.
             return name.hasSuffix(".pem")
@@ -87,7 +101,7 @@ public struct KafkaSettings: Sendable {
         }
         guard !secrets.contains(name) else {
             throw .badSetting(
-                name, detail: "is a secret: write env:NAME or file:PATH instead of it")
+                subject, detail: "is a secret: write env:NAME or file:PATH instead of it")
         }
         return text
     }

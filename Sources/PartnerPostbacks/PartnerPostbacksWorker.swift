@@ -100,6 +100,7 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
             return try KafkaSettings(
                 brokers: brokers,
                 written: kafka.settings.merging(stream.kafka) { _, own in own },
+                places: kafka.places.merging(stream.kafkaPlaces) { _, own in own },
                 memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
         }
         let reader = try log.reader(topic: stream.topic, group: programName)

@@ -5,17 +5,21 @@ public struct KafkaFile: Equatable, Sendable {
     public let memoryMebibytes: Int
     /// Settings of librdkafka (`settings`), by the names that it gives them, as they are written.
     public let settings: [String: String]
+    /// Where each of them stands, for errors: `pipelines/kafka.yaml:7: settings.sasl.username`.
+    public let places: [String: String]
 
     /// What is in force without the file.
     public init() {
         memoryMebibytes = 64
         settings = [:]
+        places = [:]
     }
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(["memory_mib", "settings"])
         memoryMebibytes = try mapping.integer("memory_mib", in: 8...65_536, default: 64).asInt
         settings = try mapping["settings"]?.kafkaSettings() ?? [:]
+        places = try mapping["settings"]?.kafkaPlaces() ?? [:]
     }
 }
 

@@ -12,6 +12,8 @@ public struct StreamSettings: Equatable, Sendable {
     public let maxRecordBytes: Int
     /// Settings of librdkafka (`kafka`), by the names that it gives them, as they are written.
     public let kafka: [String: String]
+    /// Where each of them stands, for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
+    public let kafkaPlaces: [String: String]
 
     static let keys = [
         "topic", "batch_records", "commit_interval_ms", "dedupe_max_ids", "max_record_bytes",
@@ -28,6 +30,7 @@ public struct StreamSettings: Equatable, Sendable {
         maxRecordBytes =
             try mapping.integer("max_record_bytes", in: 1...1_048_576, default: 1_048_576).asInt
         kafka = try mapping["kafka"]?.kafkaSettings() ?? [:]
+        kafkaPlaces = try mapping["kafka"]?.kafkaPlaces() ?? [:]
     }
 }
 
@@ -58,6 +61,15 @@ extension ConfigurationNode {
             settings[name] = try value.text("a text or a number")
         }
         return settings
+    }
+
+    /// Where each of the settings stands.
+    func kafkaPlaces() throws(ConfigurationError) -> [String: String] {
+        var places: [String: String] = [:]
+        for (name, value) in try entries() {
+            places[name] = "\(value.file):\(value.line): \(value.path)"
+        }
+        return places
     }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
-/// Writes nothing when standard error is no terminal.
+/// Writes nothing when standard error is no terminal, or nobody wants it.
 struct Progress {
     private let label: String
     private let isShown: Bool
@@ -9,9 +9,9 @@ struct Progress {
     private var lastShown = ContinuousClock.now
     private var records: Int64 = 0
 
-    init(label: String) {
+    init(label: String, isWanted: Bool) {
         self.label = label
-        isShown = isatty(STDERR_FILENO) == 1
+        isShown = isWanted && isatty(STDERR_FILENO) == 1
     }
 
     mutating func add(_ count: Int, behind: Int64?) {

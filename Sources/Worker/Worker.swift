@@ -57,7 +57,7 @@ public final class Worker<Fold: StoredFold> {
         self.stop = stop
         self.logger = logger
         self.metrics = metrics
-        progress = Progress(label: settings.name)
+        progress = Progress(label: settings.name, isWanted: settings.showsProgress)
     }
 
     /// How long offsets may take to be taken at the end.

@@ -66,10 +66,13 @@ public struct WorkerOptions: ParsableArguments {
             valueName: "count"))
     var acceptPartitionCount: Int32?
 
+    /// Whether a person at the terminal is told how far the worker is.
+    var showsProgress = true
+
     /// Options that were not given.
     public init() {}
 
-    /// Options for a worker within another program.
+    /// Options for a worker within another program, which has the terminal for itself.
     public init(
         log: LogAddress, data: String, pipelines: String, untilEnd: Bool, archive: String? = nil
     ) {
@@ -83,6 +86,7 @@ public struct WorkerOptions: ParsableArguments {
         metrics = Self.off
         member = nil
         acceptPartitionCount = nil
+        showsProgress = false
     }
 
     /// Checks what can be checked without opening anything.
@@ -134,7 +138,8 @@ public struct WorkerOptions: ParsableArguments {
             guard let text = archive ?? Self.environment("WEIR_ARCHIVE"), text != Self.off
             else { return nil }
             guard case .sqlite(let path)? = try? LogAddress(text) else {
-                throw ValidationError("--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
+                throw ValidationError(
+                    "--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
             }
             return path
         }

@@ -41,6 +41,7 @@ extension WorkerProgram {
             return try KafkaSettings(
                 brokers: brokers,
                 written: kafka.settings.merging(stream.kafka) { _, own in own },
+                places: kafka.places.merging(stream.kafkaPlaces) { _, own in own },
                 memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
         }
         let reader = try openReader(of: stream.topic, in: log, options)
@@ -65,7 +66,7 @@ extension WorkerProgram {
             partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
             batchRecords: stream.batchRecords,
             commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
-            dedupeMaxIDs: stream.dedupeMaxIDs)
+            dedupeMaxIDs: stream.dedupeMaxIDs, showsProgress: options.showsProgress)
         let monitor = try options.metricsAddress.map {
             try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
         }

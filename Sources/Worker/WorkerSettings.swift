@@ -18,4 +18,6 @@ struct WorkerSettings {
     var commitIntervalMilliseconds: Int
     /// Most ids that may be remembered; nil for no bound.
     var dedupeMaxIDs: Int?
+    /// Whether a person at the terminal is told how far it is.
+    var showsProgress = true
 }

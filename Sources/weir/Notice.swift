@@ -1,10 +1,9 @@
-import Foundation
 import Inspection
 
 /// What a reader of the output should know beside it.
 enum Notice {
     /// Writes a line to standard error.
     static func write(_ words: String) {
-        FileHandle.standardError.write(Data("weir: \(words.withoutControls)\n".utf8))
+        StandardError.write(line: "weir: \(words.withoutControls)")
     }
 }

@@ -2,6 +2,7 @@ import ConversionValues
 import EventLog
 import Foundation
 import Synchronization
+import Simulation
 import Testing
 
 @testable import Collector

@@ -137,19 +137,6 @@ struct DurabilityTests {
     }
 }
 
-/// Runs work on so many threads, and waits for all of it.
-func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let group = DispatchGroup()
-    for number in 0..<count {
-        group.enter()
-        Thread.detachNewThread {
-            body(number)
-            group.leave()
-        }
-    }
-    group.wait()
-}
-
 /// How often each of some words was said.
 private final class Tally: Sendable {
     private let said = Mutex<[String: Int]>([:])

@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Testing
 
 /// Requests to a collector, as clients of all kinds send them.

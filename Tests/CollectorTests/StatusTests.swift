@@ -1,5 +1,6 @@
 import Collector
 import Foundation
+import Simulation
 import Testing
 
 @Suite("What is refused, and how")

@@ -60,6 +60,25 @@ struct SecretTests {
         #expect(try words(["security.protocol": "TSL"]).contains("security.protocol"))
     }
 
+    @Test("A fault of a setting names the line where it stands, in one line")
+    func placed() throws {
+        for (name, text) in [("sasl.passwort", "x"), ("session.timeout.ms", "10000000")] {
+            let failure = #expect(throws: LogError.self) {
+                _ = try KafkaLog(
+                    KafkaSettings(
+                        brokers: Self.brokers, written: [name: text],
+                        places: [name: "pipelines/kafka.yaml:3: settings.\(name)"]),
+                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            }
+            let words = try #require(failure).description
+            #expect(
+                words.hasPrefix(
+                    "pipelines/kafka.yaml:3: settings.\(name): the Kafka setting \(name) is not "
+                        + "accepted: "), "\(words)")
+            #expect(words.split(whereSeparator: \.isNewline).count == 1, "\(words)")
+        }
+    }
+
     @Test("A variable and a file that are not there are named")
     func absent() throws {
         let variable = try words(["sasl.password": "env:WEIR_ABSENT"])
@@ -91,6 +110,7 @@ struct SecretTests {
             // The mock cluster knows no passwords: whatever comes of it is in the log.
             let failure = #expect(throws: LogError.self) { try log.topics() }
             #expect(failure?.description.contains(secret) == false)
+            #expect(failure?.description.contains("the brokers let nobody in: ") == true)
             let text = lines.text
             #expect(text.contains("sasl.password"))
             #expect(!text.contains(secret))

@@ -79,9 +79,9 @@ struct WriterFaultTests {
             cluster.setLeader(-1, of: topic, 0)
             let start = ContinuousClock.now
             let failure = #expect(throws: LogError.self) {
-                try writer.append([record("second", topic: topic)]) {
-                    ContinuousClock.now - start < .milliseconds(500)
-                }
+                try writer.append(
+                    [record("second", topic: topic)],
+                    while: { ContinuousClock.now - start < .milliseconds(500) })
             }
             #expect(ContinuousClock.now - start < .seconds(3))
             guard case .unavailable(_, _, let detail) = failure else {

@@ -124,7 +124,7 @@ struct PartnerTests {
                 "name: some-1\ntrust: [valid]\ndelivery:\n  url: https://e\n  retries: 5\n",
                 "5: delivery.retries: unknown key; known here: url, allow_private, method, headers,"
                     + " body, preset, missing, timeout_seconds, concurrency, rate_per_second,"
-                    + " secret_file"
+                    + " secret_file, secrets"
             ),
             (
                 "name: some-1\ntrust: [valid]\ndelivery: {allow_private: true}\n",

@@ -75,6 +75,8 @@ struct StreamFileTests {
                 "sasl.password": "null",
             ]
         )
+        let place = try #require(bids.stream.kafkaPlaces["sasl.password"])
+        #expect(place.hasSuffix("bids.yaml:10: kafka.sasl.password"), "\(place)")
     }
 
     @Test("trusted keys are kept as text, each with the line where a fault is to be reported")

@@ -94,7 +94,8 @@ struct LagTests {
             report.text(.table).hasSuffix(
                 "bids: 0 records behind in 1 of 3 partitions; 2 cannot go on: see the note\n"))
         try makeStore("b", [0: 4, 1: 11, 2: 12])
-        #expect(try report("b").text(.table).hasSuffix("\n\nbids: 3 cannot go on: see the note\n"))
+        #expect(
+            try self.report("b").text(.table).hasSuffix("\n\nbids: 3 cannot go on: see the note\n"))
     }
 
     @Test("a store of another log is not compared with this one")
@@ -159,7 +160,7 @@ struct LagTests {
         let partitions = report.streams[0].partitions
         #expect(partitions.map(\.partition) == [0, 1, 2])
         #expect(partitions.map(\.lag) == [nil, 0, 10])
-        #expect(partitions[0].note?.contains("bids: Broker: Leader not available") == true)
+        #expect(partitions[0].note?.contains("bids/0: Broker: Leader not available") == true)
         #expect(
             report.text(.table).hasSuffix(
                 "1 not folded by any store; 1 not known now: see the note\n"))

@@ -103,8 +103,11 @@ struct TopicDriftTests {
         log.settings["u"] = settings
         var other = described
         other.name = "u"
-        #expect(try TopicsApplication([described, other], to: log).unknown == ["t", "u"])
+        let application = try TopicsApplication([described, other], to: log)
+        #expect(application.unknown == ["t", "u"])
         #expect(log.questions == ["t"])
+        #expect(application.lines.count == 1)
+        #expect(application.lines[0].hasPrefix("unknown  t, u: their settings were not compared: "))
     }
 
     @Test("a cluster that describes no settings is listed all the same, with words beside it")

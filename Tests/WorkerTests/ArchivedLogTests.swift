@@ -52,13 +52,16 @@ struct ArchivedLogTests {
     func emission() throws {
         let place = try Workplace()
         try place.publish(
-            "bids", (0..<3).map { Samples.record("bids", "{", key: "\($0)", partition: $0) })
+            "bids",
+            ([0, 1, 2] as [Int32]).map { Samples.record("bids", "{", key: "k\($0)", partition: $0) }
+        )
         let archive = try EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create)
         try ArchiveCopy(from: place.openLog().reader(topic: "bids"), to: archive).copyToEnd()
         let data = place.path + "/data"
         try BidsWorker.work(
             WorkerOptions(
-                log: .sqlite(path: archive.path), data: data, pipelines: place.pipelines,
+                log: .sqlite(path: place.path + "/archive.sqlite"), data: data,
+                pipelines: place.pipelines,
                 untilEnd: true), stop: StopSignal())
         #expect(try archive.topics().map(\.name) == ["bids"])
         #expect(try place.integer("SELECT count(*) FROM refused", stream: "bids") == 3)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("--until-end beside members of the group")
 struct MembersBesideTests {
-    @Test("folds and publishes everything, and fails in words when the group takes no offsets of it")
+    @Test(
+        "folds and publishes everything, and fails in words when the group takes no offsets of it")
     func notTaken() async throws {
         try await onThread {
             let place = try ClusterPlace(.mock)

@@ -61,6 +61,14 @@ extension DeliveryStore {
         }
     }
 
+    /// What is pending, of all partners together.
+    public func waiting() throws(StoreError) -> WaitingDeliveries {
+        let pending = try pending().values
+        return WaitingDeliveries(
+            count: pending.reduce(0) { $0 + $1.count },
+            oldestMilliseconds: pending.map(\.oldestMilliseconds).min())
+    }
+
     /// Partners that answered 410 and are not enabled again.
     public func disabledPartners() throws(StoreError) -> [String] {
         try read {

@@ -13,6 +13,9 @@ public final class DeliveryStore {
     private let queue: DatabaseQueue
     private let lock: StoreLock?
 
+    /// What the stream is called whose documents are delivered.
+    public static let streamName = "partner-postbacks"
+
     /// The file of a data directory.
     public static func path(in directory: String) -> String { "\(directory)/deliveries.sqlite" }
 
@@ -92,13 +95,13 @@ public final class DeliveryStore {
     }
 
     /// The topic that is delivered, and what told its log from others when the store began.
-    func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
+    public func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
         let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
         return (row?["topic"] ?? "", row?["log_identity"] ?? "")
     }
 
     /// The first record of each partition that is not taken over yet.
-    func nextOffsets() throws(StoreError) -> [Int32: Int64] {
+    public func nextOffsets() throws(StoreError) -> [Int32: Int64] {
         try read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })

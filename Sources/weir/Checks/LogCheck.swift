@@ -17,6 +17,7 @@ extension CheckReport {
         }
         let wrongBefore = wrongCount
         var missing: [String] = []
+        var unknown: [(name: String, words: String)] = []
         var settings = TopicSettings(of: log)
         for topic in described {
             guard let found = topics.first(where: { $0.name == topic.name }) else {
@@ -29,9 +30,12 @@ extension CheckReport {
                     wrong: "topic \(topic.name) in \(log.address) has \(drift.words): "
                         + drift.remedy)
             }
-            if let words = comparison.unknown {
-                note(doubtful: "settings of topic \(topic.name) were not compared: \(words)")
-            }
+            if let words = comparison.unknown { unknown.append((topic.name, words)) }
+        }
+        if let words = unknown.first?.words {
+            let names = unknown.map(\.name).joined(separator: ", ")
+            let topics = unknown.count == 1 ? "topic" : "topics"
+            note(doubtful: "settings of \(topics) \(names) were not compared: \(words)")
         }
         guard wrongCount == wrongBefore else { return }
         guard !missing.isEmpty else {

@@ -30,7 +30,10 @@ struct StoreCheck {
             let records = states.reduce(0) { $0 + $1.records }
             let faults =
                 try topicFaults(topic, configured)
-                + (log.map { try self.faults(topic, identity, states, $0) } ?? [])
+                + (log.map {
+                    try LogOrigin(topic: topic, identity: identity).faults(
+                        of: states.map { ($0.partition, $0.nextOffset) }, in: $0)
+                } ?? [])
             for fault in faults { report.note(wrong: "\(path): \(fault)") }
             guard faults.isEmpty else { return }
             report.note(
@@ -47,38 +50,5 @@ struct StoreCheck {
             "it folds topic \(topic), and \(stream).yaml says \(configured): give --data another "
                 + "directory, or mend \(stream).yaml"
         ]
-    }
-
-    private func faults(
-        _ topic: String, _ identity: String, _ states: [PartitionState], _ log: any LogBackend
-    ) throws -> [String] {
-        guard let description = try log.topics().first(where: { $0.name == topic }) else {
-            return [
-                "its topic \(topic) is not in \(log.address): give --log the one it was folded from"
-            ]
-        }
-        if identity != description.identity {
-            return [
-                "it was folded from another topic \(topic) than that of \(log.address): give --log "
-                    + "that one, or move the store away and fold again"
-            ]
-        }
-        let bounds = try log.reader(topic: topic).bounds()
-        return states.compactMap { state in
-            guard let bounds = bounds.first(where: { $0.partition == state.partition }) else {
-                return "partition \(state.partition) is not in \(log.address)"
-            }
-            if state.nextOffset < bounds.earliestOffset {
-                return
-                    "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
-                    + "log begins at \(bounds.earliestOffset): move the store away and fold again"
-            }
-            if state.nextOffset > bounds.endOffset {
-                return
-                    "partition \(state.partition) goes on at offset \(state.nextOffset), and the "
-                    + "log ends at \(bounds.endOffset): give --log the one it was folded from"
-            }
-            return nil
-        }
     }
 }

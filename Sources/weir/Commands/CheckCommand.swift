@@ -8,7 +8,10 @@ struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Says what is wrong with the configuration, the log and the stores.",
-        discussion: "One line each. Ends with 1 when anything is wrong.")
+        discussion: """
+            One line each. Ends with 1 when anything is wrong, a partner that answered 410 and \
+            deliveries that nobody tries any more among it.
+            """)
 
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var log: LogOptions
@@ -22,7 +25,8 @@ struct CheckCommand: ParsableCommand {
         let stores = data.directories.flatMap { data in
             StoreSet.streams.compactMap { StoreCheck($0, in: data) }
         }
-        let log = try openLog(isNeeded: !stores.isEmpty, &report)
+        let deliveries = data.directories.compactMap { DeliveryCheck(in: $0) }
+        let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)
         let configured = [
             "bids": try? directory.bids().stream.topic,
             "conversion-updates": try? directory.conversionUpdates().stream.topic,
@@ -34,7 +38,9 @@ struct CheckCommand: ParsableCommand {
         for store in stores {
             store.run(log, topic: configured[store.stream] ?? nil, into: &report)
         }
-        if stores.isEmpty {
+        let delivered = try? directory.partnerPostbacks().stream.topic
+        for store in deliveries { store.run(log, topic: delivered, into: &report) }
+        if stores.isEmpty, deliveries.isEmpty {
             report.note(right: "no stores yet in \(data.directories.joined(separator: ", "))")
         }
         let output = BufferedOutput()

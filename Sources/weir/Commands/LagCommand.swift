@@ -11,8 +11,10 @@ struct LagCommand: ParsableCommand {
             earliest and end are what the log holds, lag is the records between, and lag_seconds the \
             age of the first of them (0 when there is none). committed_offset is what the worker's \
             consumer group has told the log: everything below it is folded and published. A partition \
-            that no store has, and a store that cannot go on, say so in the note. The stores are not \
-            changed, and the group is not joined.
+            that no store has, and a store that cannot go on, say so in the note. Of partner-postbacks the \
+            store is deliveries.sqlite: what is not taken over lags, and what waits for a partner is \
+            pending, the oldest for so many seconds. The stores are not changed, and the group is not \
+            joined.
 
               weir lag
               weir lag --log kafka://localhost:9092 --data data-a --data data-b --format json

@@ -16,8 +16,8 @@ struct UpCommand: ParsableCommand {
             For trying Weir out, and for as much as one machine takes. What the collector answers with 2xx \
             is in the log; the workers fold it within a second, and what is for partners is delivered. \
             The parts are the programs of the same names: run them one by one once one machine is too \
-            small. A part that fails says why, the others go on, and /readyz tells of it. It ends with \
-            SIGTERM or SIGINT, everything that was folded committed.
+            small. A part that fails says why, the others go on, and /readyz tells of it. After \
+            SIGTERM or SIGINT it takes nothing more, folds what it has taken, and ends.
 
               weir up --listen 127.0.0.1:8080
               curl --json @postback.json http://127.0.0.1:8080/v1/postbacks/skadnetwork
@@ -43,75 +43,102 @@ struct UpCommand: ParsableCommand {
     @OptionGroup var topics: TopicsOptions
 
     /// The workers, in the order in which a day goes; delivery comes last.
-    private static let workers: [(name: String, work: @Sendable (WorkerOptions) throws -> Void)] = [
-        (BidsWorker.programName, { try BidsWorker.work($0, stop: .ofProcess) }),
-        (ImpressionsWorker.programName, { try ImpressionsWorker.work($0, stop: .ofProcess) }),
-        (OverlayClicksWorker.programName, { try OverlayClicksWorker.work($0, stop: .ofProcess) }),
-        (PostbacksWorker.programName, { try PostbacksWorker.work($0, stop: .ofProcess) }),
-        (
-            StoreNotificationsWorker.programName,
-            { try StoreNotificationsWorker.work($0, stop: .ofProcess) }
-        ),
-        (
-            ConversionUpdatesWorker.programName,
-            { try ConversionUpdatesWorker.work($0, stop: .ofProcess) }
-        ),
-        (
-            PartnerPostbacksWorker.programName,
-            { try PartnerPostbacksWorker.work($0, stop: .ofProcess) }
-        ),
-    ]
+    private static let workers:
+        [(name: String, work: @Sendable (WorkerOptions, StopSignal) throws -> Void)] = [
+            (BidsWorker.programName, { try BidsWorker.work($0, stop: $1) }),
+            (ImpressionsWorker.programName, { try ImpressionsWorker.work($0, stop: $1) }),
+            (OverlayClicksWorker.programName, { try OverlayClicksWorker.work($0, stop: $1) }),
+            (PostbacksWorker.programName, { try PostbacksWorker.work($0, stop: $1) }),
+            (
+                StoreNotificationsWorker.programName,
+                { try StoreNotificationsWorker.work($0, stop: $1) }
+            ),
+            (
+                ConversionUpdatesWorker.programName,
+                { try ConversionUpdatesWorker.work($0, stop: $1) }
+            ),
+            (
+                PartnerPostbacksWorker.programName,
+                { try PartnerPostbacksWorker.work($0, stop: $1) }
+            ),
+        ]
 
     func run() throws {
         StopSignal.listen()
-        LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
-            // What each worker does by itself would hide what matters here.
-            handler.logLevel = .warning
-            return handler
-        }
+        // What each worker does by itself would hide what matters here: warnings are written only.
+        LoggingSystem.bootstrap { PartLogHandler(label: $0) }
         let environment = Environment()
-        let directory = data ?? environment.dataDirectories([])[0]
-        let address = try LogAddress(environment.log(log, dataDirectories: [directory]))
+        let directories = environment.dataDirectories(data.map { [$0] } ?? [])
+        guard let directory = directories.first, directories.count == 1 else {
+            throw CommandError.usage("WEIR_DATA lists several directories: give --data")
+        }
+        let address = try LogAddress(environment.log(log, dataDirectories: directories))
+        let configuration = pipelines.directory.path
+        var collector = CollectorOptions(
+            listen: listen, log: address, data: directory, pipelines: configuration)
+        try collector.validate()
         try checkConfiguration()
         try createTopics(at: address, dataDirectory: directory)
 
-        let configuration = pipelines.directory.path
-        let components = Self.workers.map { worker in
-            Component(worker.name) {
-                try worker.work(
-                    WorkerOptions(
-                        log: address, data: directory, pipelines: configuration, untilEnd: false))
-            }
-        }
-        defer {
-            StopSignal.ofProcess.request()
-            for component in components { component.join() }
-        }
+        let components = Components(directory: directory, log: address)
+        defer { components.stop() }
         let summary = UpSummary(directory: directory, log: address, components: components)
         defer { summary.end() }
-        try CollectorProgram.work(
-            CollectorOptions(
-                listen: listen, log: address, data: directory,
-                pipelines: configuration),
-            stop: .ofProcess, fault: { components.lazy.compactMap(\.fault).first },
-            listening: { summary.begin(listeningAt: $0) })
-        if let failed = components.first(where: { $0.fault != nil }), let fault = failed.fault {
-            throw CommandError.failure("\(failed.name) failed: \(fault)")
+        do {
+            try CollectorProgram.work(
+                collector, stop: .ofProcess, fault: { components.unreadiness },
+                listening: { listening in
+                    summary.begin(listeningAt: listening)
+                    components.start(Self.parts(address, directory, configuration))
+                })
+        } catch let error as CollectorError {
+            throw CommandError.failure(error.description)
+        }
+        components.catchUp()
+        components.stop()
+        guard let failed = components.failures.first else { return }
+        throw CommandError.failure("\(failed.name) failed: \(failed.fault)")
+    }
+
+    private static func parts(
+        _ address: LogAddress, _ directory: String, _ configuration: String
+    ) -> [Components.Part] {
+        workers.map { worker in
+            (
+                worker.name,
+                { stop in
+                    try worker.work(
+                        WorkerOptions(
+                            log: address, data: directory, pipelines: configuration,
+                            untilEnd: false), stop)
+                }
+            )
         }
     }
 
     /// Every file is read before anything starts: what is wrong there is wrong for good.
     private func checkConfiguration() throws {
-        let faults = pipelines.directory.check()
+        let directory = pipelines.directory
+        var report = CheckReport()
+        report.check(directory)
+        let missing = PipelineStream.allCases.filter { !directory.has($0) }
+        let faults =
+            report.findings.compactMap { if case .wrong(let words) = $0 { words } else { nil } }
+            + missing.map { "\(directory.path)/\($0.rawValue).yaml: no such file" }
         guard let first = faults.first else { return }
         let more = faults.count > 1 ? " (and \(faults.count - 1) more: weir check)" : ""
         throw CommandError.failure("\(first)\(more)")
     }
 
     private func createTopics(at address: LogAddress, dataDirectory: String) throws {
-        try FileManager.default.createDirectory(
-            atPath: dataDirectory, withIntermediateDirectories: true)
+        do {
+            try FileManager.default.createDirectory(
+                atPath: dataDirectory, withIntermediateDirectories: true)
+        } catch {
+            throw CommandError.failure(
+                "\(dataDirectory) cannot be made: \(error.localizedDescription) Give --data another one"
+            )
+        }
         let log = try LogOptions.open(address, .create)
         for topic in try topics.directory.topics() {
             try log.createTopic(

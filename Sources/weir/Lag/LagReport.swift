@@ -2,18 +2,26 @@ import AggregateStore
 import EventLog
 import Foundation
 import Inspection
+import PartnerPostbacks
 import Streams
 
 /// How far behind the log the stores of some directories are.
 struct LagReport {
     /// By stream, then by topic.
     let streams: [StreamLag]
+    private let nowMilliseconds: Int64?
 
     /// Compares every store that there is with the log.
-    init(directories: [String], log: any LogBackend, nowMilliseconds: Int64) throws {
+    ///
+    /// - Parameter nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    init(directories: [String], log: any LogBackend, nowMilliseconds: Int64?) throws {
+        self.nowMilliseconds = nowMilliseconds
         var streams: [StreamLag] = []
-        for stream in StoreSet.streams {
-            let stores = try Self.stores(of: stream, in: directories)
+        for stream in StoreSet.streams + [DeliveryStore.streamName] {
+            let stores =
+                stream == DeliveryStore.streamName
+                ? try Self.deliveryStores(in: directories)
+                : try Self.stores(of: stream, in: directories)
             for topic in Set(stores.map(\.topic)).sorted() {
                 streams.append(
                     try StreamLag(
@@ -34,9 +42,28 @@ struct LagReport {
             let store = try StoreReader(path: path).snapshot { snapshot in
                 StreamLag.Store(
                     path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
-                    states: try snapshot.partitionStates())
+                    nextOffsets: try snapshot.partitionStates().reduce(into: [:]) {
+                        $0[$1.partition] = $1.nextOffset
+                    })
             }
             stores.append(store)
+        }
+        return stores
+    }
+
+    private static func deliveryStores(
+        in directories: [String]
+    ) throws(StoreError) -> [StreamLag.Store] {
+        var stores: [StreamLag.Store] = []
+        for directory in directories {
+            let path = DeliveryStore.path(in: directory)
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            let store = try DeliveryStore(existing: path)
+            let origin = try store.origin()
+            stores.append(
+                StreamLag.Store(
+                    path: path, topic: origin.topic, logIdentity: origin.logIdentity,
+                    nextOffsets: try store.nextOffsets(), waiting: try store.waiting()))
         }
         return stores
     }
@@ -71,13 +98,13 @@ extension LagReport {
                     ]
                 }
             })
-        let summaries = streams.map(Self.summary)
+        let summaries = streams.map(summary)
         return (table.lines + [""] + summaries).joined(separator: "\n") + "\n"
     }
 
     private static func cell(_ number: Int64?) -> String { number.map { "\($0)" } ?? "" }
 
-    private static func summary(_ stream: StreamLag) -> String {
+    private func summary(_ stream: StreamLag) -> String {
         let partitions = stream.furthest
         let standing = partitions.count { $0.lag == nil && !$0.isUnanswered }
         let unanswered = partitions.count { $0.isUnanswered }
@@ -96,6 +123,13 @@ extension LagReport {
         if unfolded > 0 { parts.append("\(unfolded) not folded by any store") }
         if standing > 0 { parts.append("\(standing) cannot go on: see the note") }
         if unanswered > 0 { parts.append("\(unanswered) not known now: see the note") }
+        if let waiting = stream.waiting {
+            var words = "\(waiting.count) pending"
+            if let seconds = nowMilliseconds.flatMap(waiting.seconds) {
+                words += ", the oldest for \(seconds) s"
+            }
+            parts.append(words)
+        }
         return "\(stream.stream): " + parts.joined(separator: "; ")
     }
 
@@ -103,21 +137,26 @@ extension LagReport {
         var json = JSONText()
         json.object { json in
             json.name("streams")
-            json.array { json in for stream in streams { Self.write(stream, to: &json) } }
+            json.array { json in for stream in streams { write(stream, to: &json) } }
         }
         return json.text + "\n"
     }
 
-    private static func write(_ stream: StreamLag, to json: inout JSONText) {
+    private func write(_ stream: StreamLag, to json: inout JSONText) {
         json.object { json in
             json.name("stream")
             json.string(stream.stream)
             json.name("topic")
             json.string(stream.topic)
-            write("lag", stream.lag, to: &json)
-            write("lag_seconds", stream.lagSeconds, to: &json)
+            Self.write("lag", stream.lag, to: &json)
+            Self.write("lag_seconds", stream.lagSeconds, to: &json)
+            if let waiting = stream.waiting {
+                Self.write("pending", Int64(waiting.count), to: &json)
+                Self.write(
+                    "pending_seconds", nowMilliseconds.flatMap(waiting.seconds), to: &json)
+            }
             json.name("partitions")
-            json.array { json in for lag in stream.partitions { write(lag, to: &json) } }
+            json.array { json in for lag in stream.partitions { Self.write(lag, to: &json) } }
         }
     }
 

@@ -1,5 +1,5 @@
-import AggregateStore
 import EventLog
+import PartnerPostbacks
 
 /// How far behind the partitions of a stream are, of one topic.
 struct StreamLag {
@@ -8,23 +8,29 @@ struct StreamLag {
         var path: String
         var topic: String
         var logIdentity: String
-        var states: [PartitionState]
+        /// The first record of each partition that is not folded.
+        var nextOffsets: [Int32: Int64]
+        /// What waits for partners; nil for a store of a fold.
+        var waiting: WaitingDeliveries?
     }
 
     let stream: String
     let topic: String
     /// By partition, then in the order of the stores.
     let partitions: [PartitionLag]
+    /// What waits for partners, in all stores together; nil for a stream that is folded.
+    let waiting: WaitingDeliveries?
 
     /// Compares stores of a stream with the log.
     ///
-    /// - Parameter nowMilliseconds: the present, milliseconds since 1970.
+    /// - Parameter nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
     init(
         stream: String, topic: String, stores: [Store], log: any LogBackend,
-        nowMilliseconds: Int64
+        nowMilliseconds: Int64?
     ) throws(LogError) {
         self.stream = stream
         self.topic = topic
+        waiting = Self.waiting(stores)
         guard let found = try log.topics().first(where: { $0.name == topic }) else {
             let note =
                 "no topic '\(topic)' in \(log.address): give --log the one it was folded from"
@@ -51,11 +57,11 @@ struct StreamLag {
             partitions += try Self.folded(store, bounds, faults, reader, nowMilliseconds)
         }
         let missing = bounds.filter { bounds in
-            !own.contains { $0.states.contains { $0.partition == bounds.partition } }
+            !own.contains { $0.nextOffsets[bounds.partition] != nil }
         }
         partitions += try Self.unfolded(missing, reader, nowMilliseconds)
         for (partition, fault) in faults
-        where !own.contains(where: { $0.states.contains { $0.partition == partition } }) {
+        where !own.contains(where: { $0.nextOffsets[partition] != nil }) {
             partitions.append(
                 PartitionLag(partition: partition, isUnanswered: true, note: "\(fault)"))
         }
@@ -94,6 +100,16 @@ struct StreamLag {
     }
 }
 
+// MARK: Deliveries
+
+extension StreamLag {
+    private static func waiting(_ stores: [Store]) -> WaitingDeliveries? {
+        let all = stores.compactMap(\.waiting)
+        guard let first = all.first else { return nil }
+        return all.dropFirst().reduce(first) { $0.adding($1) }
+    }
+}
+
 // MARK: Each partition
 
 extension StreamLag {
@@ -101,30 +117,31 @@ extension StreamLag {
     private static func strangers(_ stores: [Store], _ note: String) -> [PartitionLag] {
         sorted(
             stores.flatMap { store in
-                store.states.map { state in
+                store.nextOffsets.map { partition, nextOffset in
                     PartitionLag(
-                        partition: state.partition, store: store.path,
-                        nextOffset: state.nextOffset, note: note)
+                        partition: partition, store: store.path, nextOffset: nextOffset,
+                        note: note)
                 }
             })
     }
 
     private static func folded(
         _ store: Store, _ bounds: [PartitionBounds], _ faults: [Int32: LogError],
-        _ reader: any LogReader, _ nowMilliseconds: Int64
+        _ reader: any LogReader, _ nowMilliseconds: Int64?
     ) throws(LogError) -> [PartitionLag] {
-        var partitions = store.states.map { state in
-            if let fault = faults[state.partition] {
+        let nextOffsets = store.nextOffsets.sorted { $0.key < $1.key }
+        var partitions = nextOffsets.map { partition, nextOffset in
+            if let fault = faults[partition] {
                 return PartitionLag(
-                    partition: state.partition, store: store.path, nextOffset: state.nextOffset,
+                    partition: partition, store: store.path, nextOffset: nextOffset,
                     isUnanswered: true, note: "\(fault)")
             }
-            let bounds = bounds.first { $0.partition == state.partition }
+            let bounds = bounds.first { $0.partition == partition }
             var lag = PartitionLag(
-                partition: state.partition, store: store.path, nextOffset: state.nextOffset,
+                partition: partition, store: store.path, nextOffset: nextOffset,
                 earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
-            lag.note = fault(state.nextOffset, bounds)
-            if let bounds, lag.note == nil { lag.lag = bounds.endOffset - state.nextOffset }
+            lag.note = fault(nextOffset, bounds)
+            if let bounds, lag.note == nil { lag.lag = bounds.endOffset - nextOffset }
             return lag
         }
         try addAges(to: &partitions, reader, nowMilliseconds)
@@ -132,7 +149,7 @@ extension StreamLag {
     }
 
     private static func unfolded(
-        _ bounds: [PartitionBounds], _ reader: any LogReader, _ nowMilliseconds: Int64
+        _ bounds: [PartitionBounds], _ reader: any LogReader, _ nowMilliseconds: Int64?
     ) throws(LogError) -> [PartitionLag] {
         var partitions = bounds.map { bounds in
             PartitionLag(
@@ -163,8 +180,9 @@ extension StreamLag {
     /// Adds the age of the first record to be folded. Where nothing but offsets of no record is left,
     /// the partition is caught up.
     private static func addAges(
-        to partitions: inout [PartitionLag], _ reader: any LogReader, _ nowMilliseconds: Int64
+        to partitions: inout [PartitionLag], _ reader: any LogReader, _ nowMilliseconds: Int64?
     ) throws(LogError) {
+        guard let nowMilliseconds else { return }
         var firsts: [Int32: Int64] = [:]
         for lag in partitions where (lag.lag ?? 0) > 0 {
             firsts[lag.partition] = lag.nextOffset ?? lag.earliestOffset

@@ -27,7 +27,7 @@ struct LogOptions: ParsableArguments {
             let directory = PipelineDirectory(Environment().pipelines(nil))
             let kafka = directory.exists ? try directory.kafka() : KafkaFile()
             return try KafkaSettings(
-                brokers: brokers, written: kafka.settings,
+                brokers: brokers, written: kafka.settings, places: kafka.places,
                 memoryBytes: kafka.memoryMebibytes << 20)
         }
     }

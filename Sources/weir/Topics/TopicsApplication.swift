@@ -2,12 +2,14 @@ import EventLog
 
 /// What became of the topics that were to be created.
 struct TopicsApplication {
-    /// A line for each topic, and for each thing in which one differs.
+    /// A line for each topic, and for each thing in which one differs; one for all that are unknown.
     private(set) var lines: [String] = []
     /// The topics that are there otherwise than described.
     private(set) var differing: [String] = []
     /// The topics whose settings could not be compared.
     private(set) var unknown: [String] = []
+    /// Why they could not: a log that cannot tell of one topic is not asked about the next.
+    private var unknownReason: String?
 
     /// Creates the topics that are not there, and compares the others.
     init(_ described: [DescribedTopic], to log: any LogBackend) throws(LogError) {
@@ -26,6 +28,11 @@ struct TopicsApplication {
                 note(TopicComparison(topic, found, &settings), topic, size)
             }
         }
+        guard let words = unknownReason else { return }
+        let whose = unknown.count == 1 ? "its" : "their"
+        lines.append(
+            "unknown  \(unknown.joined(separator: ", ")): \(whose) settings were not compared: "
+                + words)
     }
 
     private mutating func note(
@@ -36,7 +43,7 @@ struct TopicsApplication {
         }
         if !comparison.drifts.isEmpty { differing.append(topic.name) }
         if let words = comparison.unknown {
-            lines.append("unknown  \(topic.name): its settings were not compared: \(words)")
+            unknownReason = unknownReason ?? words
             unknown.append(topic.name)
         }
         if comparison.drifts.isEmpty, comparison.unknown == nil {

@@ -1,12 +1,12 @@
 import Foundation
 
 /// A connection to a port of this machine, over which bytes are sent as they are.
-final class RawConnection {
+public final class RawConnection {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
 
     /// Connects; answers are waited for so long.
-    init(port: UInt16, timeoutSeconds: Int = 10) throws {
+    public init(port: UInt16, timeoutSeconds: Int = 10) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -30,7 +30,7 @@ final class RawConnection {
 
     /// Sends bytes; false when the other side is gone.
     @discardableResult
-    func send(_ bytes: [UInt8]) -> Bool {
+    public func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -44,13 +44,13 @@ final class RawConnection {
 
     /// Sends text; false when the other side is gone.
     @discardableResult
-    func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+    public func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
     /// Says that nothing more is sent.
-    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+    public func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// The next answer; nil when the connection is closed before one is complete, or stays silent.
-    func answer() -> Answer? {
+    public func answer() -> Answer? {
         while true {
             if let (answer, length) = Answer.read(buffer) {
                 buffer.removeFirst(length)
@@ -61,7 +61,7 @@ final class RawConnection {
     }
 
     /// Whether the other side closes the connection, whatever it sends before.
-    func isClosed() -> Bool {
+    public func isClosed() -> Bool {
         while receive() {}
         return isAtEnd
     }
@@ -81,24 +81,28 @@ final class RawConnection {
 }
 
 /// An answer, read off a connection.
-struct Answer {
-    var status: Int
-    var headers: [String: String]
-    var body: [UInt8]
+public struct Answer {
+    /// The status.
+    public var status: Int
+    /// Headers by their names in lower case.
+    public var headers: [String: String]
+    /// The body.
+    public var body: [UInt8]
 
-    var text: String { String(decoding: body, as: UTF8.self) }
+    /// The body as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// A member of the body, which is a JSON object.
-    subscript(name: String) -> Any? {
+    public subscript(name: String) -> Any? {
         let json = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
         return json?[name]
     }
 
     /// The reason of a refusal.
-    var error: String? { self["error"] as? String }
+    public var error: String? { self["error"] as? String }
 
     /// Reads one, with its length; nil while it is not complete. Answers of 1xx are passed over.
-    static func read(_ bytes: [UInt8]) -> (Answer, length: Int)? {
+    public static func read(_ bytes: [UInt8]) -> (Answer, length: Int)? {
         let end = Array("\r\n\r\n".utf8)
         guard let headEnd = bytes.firstRange(of: end) else { return nil }
         let lines = String(decoding: bytes[..<headEnd.lowerBound], as: UTF8.self)
@@ -130,7 +134,7 @@ struct Answer {
 
 extension RawConnection {
     /// The next line of text, with the empty one behind it; nil when there is none.
-    func nextLine() -> String? {
+    public func nextLine() -> String? {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let range = buffer.firstRange(of: end) {

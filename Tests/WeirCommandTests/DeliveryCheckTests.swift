@@ -1,0 +1,113 @@
+import EventLog
+import Foundation
+import PartnerPostbacks
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("What lag and check say of deliveries")
+struct DeliveryCheckTests {
+    private let place: TemporaryPlace
+    private let log: EmbeddedLog
+
+    /// A log with a document for each of some partners, in partition 0.
+    init() throws {
+        place = try TemporaryPlace()
+        log = try place.log("partner-postbacks", partitions: 2)
+        try publish(["away", "gone", "private", "unknown"])
+    }
+
+    private func publish(_ partners: [String]) throws {
+        let writer = try log.writer()
+        for partner in partners {
+            let id = partner.utf8.map { String($0, radix: 16) }.joined()
+            let document =
+                #"{"id":"\#(id.padding(toLength: 32, withPad: "0", startingAt: 0))","revision":1,"#
+                + #""partner":"\#(partner)","postback":{}}"#
+            try writer.append([
+                OutgoingRecord(
+                    topic: "partner-postbacks", partition: 0, timestampMilliseconds: 1000,
+                    key: nil, value: Array(document.utf8))
+            ])
+        }
+    }
+
+    private func addPartner(_ name: String, _ url: String, allowsPrivate: Bool) throws {
+        try place.write(
+            "name: \(name)\ntrust: [valid]\ndelivery: {url: \"\(url)\", allow_private: \(allowsPrivate)}\n",
+            to: "partners/\(name).yaml")
+    }
+
+    /// Delivers what is in the log, one attempt each.
+    private func deliver() throws {
+        try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
+        try PartnerPostbacksWorker.work(
+            WorkerOptions(
+                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
+                pipelines: place.path, untilEnd: true), stop: StopSignal())
+    }
+
+    private func check(topic: String = "partner-postbacks") throws -> String {
+        var report = CheckReport()
+        try #require(DeliveryCheck(in: place.path)).run(log, topic: topic, into: &report)
+        return report.text.replacing(place.path, with: "DIR")
+    }
+
+    @Test("lag says how far the topic is taken over, how much is pending, and for how long")
+    func lag() throws {
+        try addPartner("away", "http://127.0.0.1:1/", allowsPrivate: true)
+        try deliver()
+        try publish(["away-again", "later"])
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let report = try LagReport(
+            directories: [place.path], log: log, nowMilliseconds: now + 60_000)
+        let stream = try #require(report.streams.first)
+        #expect(stream.stream == "partner-postbacks")
+        #expect(stream.partitions.map(\.nextOffset) == [4, 0])
+        #expect(stream.partitions.map(\.lag) == [2, 0])
+        #expect(stream.partitions.map(\.committedOffset) == [4, 0])
+        #expect(stream.waiting?.count == 1)
+        let seconds = try #require(stream.waiting?.seconds(at: now + 60_000))
+        #expect((59...90).contains(seconds))
+        #expect(report.text(.table).hasSuffix("; 1 pending, the oldest for \(seconds) s\n"))
+        #expect(report.text(.json).contains(#""pending":1,"pending_seconds":\#(seconds),"#))
+    }
+
+    @Test("check names partners that are disabled, what is dead, and what waits for somebody")
+    func check() throws {
+        let partner = try LocalPartner { _ in 410 }
+        try addPartner("away", "http://127.0.0.1:1/", allowsPrivate: true)
+        try addPartner("gone", "http://127.0.0.1:\(partner.port)/", allowsPrivate: true)
+        try addPartner("private", "http://127.0.0.1:1/", allowsPrivate: false)
+        try deliver()
+        #expect(partner.requests.count == 1)
+        let lines = try check().split(separator: "\n")
+        #expect(lines.count == 4, "\(lines)")
+        for (line, start) in zip(
+            lines,
+            [
+                "wrong: DIR/deliveries.sqlite: partner gone is disabled, since it answered 410",
+                "wrong: DIR/deliveries.sqlite: 1 for gone are dead",
+                "wrong: DIR/deliveries.sqlite: 1 for private are dead",
+                "warning: DIR/deliveries.sqlite: 1 for unknown are held",
+            ])
+        { #expect(line.hasPrefix(start), "\(line)") }
+    }
+
+    @Test("deliveries of another topic or log are wrong, and those that go on are right")
+    func origin() throws {
+        try addPartner("away", "http://127.0.0.1:1/", allowsPrivate: true)
+        try addPartner("gone", "http://127.0.0.1:1/", allowsPrivate: true)
+        try addPartner("private", "http://127.0.0.1:1/", allowsPrivate: true)
+        try addPartner("unknown", "http://127.0.0.1:1/", allowsPrivate: true)
+        try deliver()
+        #expect(try check() == "ok: deliveries DIR/deliveries.sqlite: 0 delivered, 4 pending\n")
+        #expect(try check(topic: "t").contains("it delivers topic partner-postbacks, and"))
+        let other = try TemporaryPlace().log("partner-postbacks", partitions: 2)
+        var report = CheckReport()
+        try #require(DeliveryCheck(in: place.path)).run(other, topic: nil, into: &report)
+        #expect(report.text.contains("it was folded from another topic"))
+        #expect(DeliveryCheck(in: place.path + "/none") == nil)
+    }
+}

@@ -1,0 +1,261 @@
+import EventLog
+import Foundation
+import GRDB
+import Inspection
+import Pipelines
+import Simulation
+import Synchronization
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("weir up", .serialized)
+struct UpTests {
+    private static let notification = """
+        {"notification_type":"INITIAL_BUY","password":"sesame","bid":"com.example.app",\
+        "environment":"PROD","auto_renew_product_id":"month","unified_receipt":{\
+        "latest_receipt_info":[{"transaction_id":"10","original_transaction_id":"10",\
+        "product_id":"month","purchase_date_ms":"1700000000000"}]}}
+        """
+
+    private static func postback(_ id: String) -> String {
+        """
+        {"version":"4.0","ad-network-id":"example.skadnetwork","transaction-id":"\(id)",\
+        "source-identifier":"5239","app-id":525463029,"did-win":true,"fidelity-type":1,\
+        "postback-sequence-index":0,"redownload":false,"conversion-value":20,\
+        "attribution-signature":"bm9uZQ=="}
+        """
+    }
+
+    @Test(
+        "what is posted is counted and delivered within seconds, and SIGTERM leaves nothing undone")
+    func wholeWay() throws {
+        let place = try UpPlace()
+        let partner = try LocalPartner()
+        try place.addPartner("acme", port: partner.port)
+        let up = try place.start()
+        for sample in DemoPostbacks.signedByApple.prefix(2) {
+            #expect(try up.post("/v1/postbacks/skadnetwork", sample.json) == 200)
+        }
+        #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("a")) == 200)
+        #expect(try up.post("/v1/store-notifications", Self.notification) == 200)
+        #expect(
+            try up.post(
+                "/v1/events/impressions?ce_type=skoverlay.presented", #"{"impression_id":"i"}"#)
+                == 200)
+        #expect(
+            try up.post("/v1/events/bids", #"{"request":{"id":"r","imp":[{"id":"1"}]}}"#) == 200)
+        #expect(
+            try up.post(
+                "/v1/events/overlay-clicks", Self.click("i")) == 200)
+        #expect(try up.get("/readyz")?.status == 200)
+
+        let counts = [
+            "postbacks": 3, "store-notifications": 1, "impressions": 1, "bids": 1,
+            "overlay-clicks": 1,
+        ]
+        for (topic, count) in counts {
+            #expect(
+                Wait.until(seconds: 10) { place.outcome("accepted", of: topic) == count },
+                "\(topic): \(place.outcome("accepted", of: topic))")
+        }
+        let verdicts = try place.dump("postbacks", by: "verdict")
+        #expect(Set(verdicts.compactMap { $0["verdict"] as? String }) == ["valid", "invalid"])
+        #expect(Wait.until(seconds: 10) { partner.requests.count == 3 })
+        #expect(Set(partner.requests.map(\.key)).count == 3)
+        #expect(partner.requests.allSatisfy { $0.body.contains(#""partner":"acme""#) })
+
+        #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("last")) == 200)
+        #expect(up.stop() == 0, "\(up.said)")
+        #expect(up.said.split(separator: "\n").count == 1, "\(up.said)")
+        #expect(place.outcome("accepted", of: "postbacks") == 4)
+        // What is not delivered yet is so by the next start.
+        let again = try place.start()
+        #expect(Wait.until(seconds: 10) { partner.requests.count == 4 })
+        #expect(again.stop() == 0, "\(again.said)")
+        #expect(Set(partner.requests.map(\.key)).count == 4)
+    }
+
+    @Test("an address that is taken, or a bad file, ends it in one line within seconds")
+    func refusals() throws {
+        let place = try UpPlace()
+        let other = try LocalPartner()
+        func up() throws -> (status: Int32, error: String) {
+            let found = try place.weir(
+                "up", "--listen", "127.0.0.1:\(other.port)", "--data", place.data, "--pipelines",
+                place.pipelines, "--topics", Repository.path("topics"))
+            return (found.status, found.error)
+        }
+        let begun = ContinuousClock.now
+        let taken = try up()
+        #expect(begun.duration(to: .now) < .seconds(10))
+        #expect(taken.status == 1)
+        #expect(taken.error.split(separator: "\n").count == 1, "\(taken.error)")
+        #expect(taken.error.contains("cannot listen on 127.0.0.1:\(other.port)"))
+
+        try place.files.write("topic: bids\nbatch_records: many\n", to: "pipelines/bids.yaml")
+        let bad = try up()
+        #expect(bad.status == 1)
+        #expect(bad.error.split(separator: "\n").count == 1, "\(bad.error)")
+        #expect(bad.error.contains("pipelines/bids.yaml:2: batch_records"), "\(bad.error)")
+        #expect(try place.weir("up", "--listen", "nowhere").status == 64)
+        let unmade = try place.weir(
+            "up", "--data", place.pipelines + "/bids.yaml", "--topics", Repository.path("topics"),
+            "--pipelines", try UpPlace().pipelines)
+        #expect(unmade.status == 1)
+    }
+
+    @Test("a part whose fault passes is begun again, and folds what came in meanwhile")
+    func passingFault() throws {
+        let tries = Mutex(0)
+        let stop = StopSignal()
+        let part = Component("weir-test", stop: stop) { stop in
+            if tries.withLock({ count -> Int in
+                count += 1; return count
+            }) == 1 {
+                throw LogError.busy(operation: "read", address: "sqlite:x")
+            }
+            while !stop.isRequested { usleep(10_000) }
+        }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline, tries.withLock({ $0 }) < 2 { usleep(10_000) }
+        #expect(tries.withLock { $0 } == 2)
+        // Named until it has worked for a while.
+        #expect(part.fault != nil)
+        stop.request()
+        part.join()
+        #expect(tries.withLock { $0 } == 2)
+    }
+
+    @Test("a part that fails is named, and what comes in is still taken, counted and delivered")
+    func failingPart() throws {
+        let place = try UpPlace()
+        let partner = try LocalPartner()
+        try place.addPartner("acme", port: partner.port)
+        let up = try place.start()
+        let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
+        #expect(try up.post(impressions, #"{"impression_id":"i-1"}"#) == 200)
+        #expect(Wait.until(seconds: 10) { place.outcome("accepted", of: "impressions") == 1 })
+        let store = try DatabaseQueue(path: place.data + "/impressions.sqlite")
+        try store.write { try $0.execute(sql: "DROP TABLE outcomes_sums") }
+        try store.close()
+        #expect(try up.post(impressions, #"{"impression_id":"i-2"}"#) == 200)
+        #expect(Wait.until(seconds: 10) { (try? up.get("/readyz")?.status) == 503 })
+        #expect(try up.get("/readyz")?.text == "failed: weir-impressions\n")
+        #expect(up.said.contains("weir: weir-impressions: "), "\(up.said)")
+        #expect(try up.get("/livez")?.status == 200)
+
+        #expect(try up.post(impressions, #"{"impression_id":"i-3"}"#) == 200)
+        #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("a")) == 200)
+        #expect(Wait.until(seconds: 10) { partner.requests.count == 1 })
+        #expect(up.stop() == 1)
+        let last = try #require(up.said.split(separator: "\n").last)
+        #expect(last.hasPrefix("weir: weir-impressions failed: "), "\(up.said)")
+    }
+
+    @Test(
+        "killed again and again under load, it counts each record of its log once, no acknowledged one missing"
+    )
+    func killedUnderLoad() throws {
+        let place = try UpPlace()
+        let partner = try LocalPartner { $0 % 5 == 0 ? 503 : 200 }
+        try place.addPartner("acme", port: partner.port)
+        let acknowledged = Mutex<[String: Set<String>]>([:])
+        var random = SeededGenerator(seed: 20_261_121)
+        for round in 0..<5 {
+            let up = try place.start()
+            let seconds = Double.random(in: 0.3...2, using: &random)
+            let isOver = Mutex(false)
+            let (port, processID) = (up.port, up.processID)
+            concurrently(25) { client in
+                if client == 24 {
+                    Thread.sleep(forTimeInterval: seconds)
+                    kill(processID, SIGKILL)
+                    return isOver.withLock { $0 = true }
+                }
+                guard let connection = try? RawConnection(port: port) else { return }
+                var number = 0
+                while !isOver.withLock({ $0 }) {
+                    number += 1
+                    let id = "r\(round)-c\(client)-n\(number)"
+                    let (topic, target, body) = Self.record(id, number)
+                    connection.send(UpProcess.request(target, body))
+                    guard let answer = connection.answer() else { return }
+                    guard answer.status == 200 else { continue }
+                    acknowledged.withLock { _ = $0[topic, default: []].insert(id) }
+                }
+            }
+            up.waitUntilExit()
+        }
+        let up = try place.start()
+        let said = acknowledged.withLock { $0 }
+        #expect(said.values.reduce(0) { $0 + $1.count } > 150, "the load was one")
+        let log = try EmbeddedLog(path: place.log, mode: .existing)
+        for topic in ["postbacks", "impressions", "overlay-clicks"] {
+            let keys = try Self.keys(of: topic, in: log)
+            #expect(Set(keys).count == keys.count, "no client sent anything twice")
+            #expect(said[topic, default: []].subtracting(keys).isEmpty)
+            #expect(
+                Wait.until(seconds: 30) { place.outcome("accepted", of: topic) == keys.count },
+                "\(topic): \(place.outcome("accepted", of: topic)) of \(keys.count)")
+            #expect(place.outcome("duplicates", of: topic) == 0)
+        }
+        #expect(up.stop() == 0, "\(up.said)")
+        #expect(!partner.requests.isEmpty)
+        try expectSameAsAfresh(place)
+    }
+
+    private static func click(_ id: String) -> String {
+        """
+        {"impression_id":"\(id)","sdk_version":"3.1.0","presented_at_ms":1,"clicked_at_ms":5,\
+        "initiated_by":"user"}
+        """
+    }
+
+    private static func record(
+        _ id: String, _ number: Int
+    ) -> (topic: String, target: String, body: String) {
+        switch number % 3 {
+        case 0: ("postbacks", "/v1/postbacks/skadnetwork", postback(id))
+        case 1:
+            (
+                "impressions", "/v1/events/impressions?ce_type=skoverlay.presented",
+                #"{"impression_id":"\#(id)"}"#
+            )
+        default:
+            (
+                "overlay-clicks", "/v1/events/overlay-clicks",
+                click(id)
+            )
+        }
+    }
+
+    private static func keys(of topic: String, in log: EmbeddedLog) throws -> [String] {
+        var lines: [UInt8] = []
+        var reading = try TopicReading(
+            log.reader(topic: topic), partition: nil, from: nil, to: nil)
+        try reading.readStretch { RecordLine.append($0, to: &lines) }
+        return try lines.split(separator: UInt8(ascii: "\n")).map { line in
+            let record = try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
+            return record?["key"] as? String ?? ""
+        }
+    }
+
+    /// The stores are what the log gives when it is folded without any disturbance.
+    private func expectSameAsAfresh(_ place: UpPlace) throws {
+        let afresh = place.files.path + "/afresh"
+        let options = WorkerOptions(
+            log: .sqlite(path: place.log), data: afresh, pipelines: place.pipelines,
+            untilEnd: true)
+        try BidsWorker.work(options, stop: StopSignal())
+        try ImpressionsWorker.work(options, stop: StopSignal())
+        try OverlayClicksWorker.work(options, stop: StopSignal())
+        try PostbacksWorker.work(options, stop: StopSignal())
+        try StoreNotificationsWorker.work(options, stop: StopSignal())
+        try ConversionUpdatesWorker.work(options, stop: StopSignal())
+        let digests = try [place.data, afresh].map { try place.weir("digest", "--data", $0).output }
+        #expect(digests[0].hasPrefix("sha256:"))
+        #expect(digests[0] == digests[1])
+    }
+}
