@@ -185,7 +185,7 @@ let package = Package(
             dependencies: [
                 "AppStoreSigning", "Collector", "ConversionValues", "EventLog", "JSONReader",
                 "MockKafka", "Monitoring", "Pipelines", "Simulation", "Streams", "Worker",
-                "weir-collector", crypto, yams,
+                "weir-collector", crypto, grdb, yams,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -196,7 +196,7 @@ let package = Package(
             name: "ConversionValuesTests",
             dependencies: [
                 "ConversionModels", "ConversionValues", "EventLog", "Pipelines", "Simulation",
-                "Streams",
+                "Streams", grdb,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -24,6 +24,8 @@ public struct CollectorProgram: CommandLineProgram {
 
     /// How often it looks whether it is to stop.
     private static let pollSeconds = 0.1
+    /// How long the end waits for a log that hangs, and for answers on their way.
+    private static let stopSeconds = 0.5
 
     @OptionGroup var options: CollectorOptions
 
@@ -55,12 +57,17 @@ public struct CollectorProgram: CommandLineProgram {
         let registry = MetricRegistry(CollectorMetrics.descriptions + ProcessMetrics.descriptions)
         let apps = try ConversionApps(pipelines)
         let conversions = try conversions(options, settings, apps, pipelines, logger)
-        defer { conversions?.stop() }
+        // Whoever waited was answered by then.
+        defer { conversions?.stop(withinSeconds: stopSeconds) }
         let routes = ConversionRoutes(service: conversions, apps: apps).routes
         let collector = try Collector(
             settings, log: log, registry: registry, logger: logger,
             fault: { conversions?.unreadiness ?? fault() }, more: { _ in routes })
-        defer { collector.stop() }
+        defer {
+            let drain = Double(settings.limits.drainSeconds)
+            conversions?.endWaits(inSeconds: max(drain - 2 * stopSeconds, 0))
+            collector.stop()
+        }
         let health = Health(waitMilliseconds: Int(pollSeconds * 1000))
         let endpoint = try metricsEndpoint(options, of: collector, registry, health, logger)
         defer { endpoint?.stop() }
@@ -95,7 +102,8 @@ public struct CollectorProgram: CommandLineProgram {
         return try ConversionService(
             log: openLog(options.address, .existing, pipelines, logger),
             storePath: "\(options.dataDirectory)/conversions.sqlite", apps: apps,
-            deadlineSeconds: settings.limits.append.deadlineSeconds)
+            deadlineSeconds: settings.limits.append.deadlineSeconds,
+            warn: { logger.warning("\($0)") })
     }
 
     private static func metricsEndpoint(

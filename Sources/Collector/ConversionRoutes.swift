@@ -10,7 +10,6 @@ public struct ConversionRoutes: Sendable {
     private static let mediaTypes = ["application/x-www-form-urlencoded", "application/json"]
     /// No request has as much to say.
     private static let maxBodyBytes = 65_536
-    private static let retryAfterSeconds = 1
 
     /// Answers for these apps; without a service only apps that are being tried.
     public init(service: ConversionService?, apps: ConversionApps) {
@@ -65,8 +64,8 @@ public struct ConversionRoutes: Sendable {
             return .conversion(200, answer.json)
         } catch {
             return .refusal(
-                503, "not_acknowledged", error.description,
-                retryAfterSeconds: Self.retryAfterSeconds)
+                503, "not_acknowledged", error.words,
+                retryAfterSeconds: error.retryAfterSeconds)
         }
     }
 
@@ -98,5 +97,17 @@ extension CollectorResponse {
         CollectorResponse(
             status: status, contentType: "application/json", body: Array(json.utf8),
             headers: [("Cache-Control", "no-store")])
+    }
+}
+
+extension ConversionServiceError {
+    /// As whoever appends otherwise is told.
+    fileprivate var retryAfterSeconds: Int {
+        switch self {
+        case .busy: AppendRefusal.full.retryAfterSeconds
+        case .stopped: AppendRefusal.stopped.retryAfterSeconds
+        case .late, .behind, .log, .store, .otherLog, .unwritable:
+            AppendRefusal.late.retryAfterSeconds
+        }
     }
 }

@@ -47,12 +47,12 @@ public struct ConversionEngine {
         let first = request.firstCallMilliseconds.map { min($0, now) }
         let startsInstall = startsInstall(firstCall: first)
         let known = startsInstall ? nil : state
-        let firstCall = min(known?.firstCallMilliseconds ?? .max, first ?? now)
+        let firstCall = firstCall(known, reported: first)
         let lastCall = lastCall(known, firstCall: firstCall)
         let windowing: ConversionWindows =
             request.hasThreeWindows ? .three : known?.windowing ?? .single
         let isStale = !startsInstall && isStale(firstCall: first)
-        let repeated = repeated()
+        let repeated = repeated(known)
         let index =
             isStale
             ? nil
@@ -65,6 +65,7 @@ public struct ConversionEngine {
             isCounted: index != nil && repeated == nil && countsActivity,
             receivedAtMilliseconds: now,
             firstCallMilliseconds: isStale ? known?.firstCallMilliseconds ?? now : firstCall,
+            reportedFirstCallMilliseconds: request.firstCallMilliseconds,
             lastCallMilliseconds: lastCall, startsInstall: startsInstall,
             totalRevenueMicros: request.totalRevenueMicros, uncountedCurrencies: [],
             windowing: windowing, sequenceIndex: index, model: nil,
@@ -75,10 +76,32 @@ public struct ConversionEngine {
 }
 
 extension ConversionEngine {
-    /// A first call behind the end of what is known is that of another install under the same id.
     private func startsInstall(firstCall: Int64?) -> Bool {
         guard let state else { return true }
-        return firstCall.map { $0 >= state.endMilliseconds } ?? false
+        guard let firstCall, let reported = request.firstCallMilliseconds else { return false }
+        let hasLittle =
+            request.coarse.allSatisfy { $0 ?? .low == .low } && !request.locks.contains(true)
+        return state.isFollowed(
+            firstCall: firstCall, reported: reported,
+            startsOver: hasLittle
+                && state.isStartedOver(
+                    fine: request.fine, totals: request.totalRevenueMicros, request: request.kind)
+        )
+    }
+
+    /// The first call that counts. An earlier one than is known ends nothing.
+    private func firstCall(_ known: InstallState?, reported: Int64?) -> Int64 {
+        guard let known else { return reported ?? now }
+        let candidate = known.firstCall(with: reported, at: now)
+        let isKept = [ConversionWindows.single, .three].allSatisfy { windows in
+            let indices = [candidate, known.firstCallMilliseconds].map { first in
+                windows.index(
+                    at: now, firstCall: first,
+                    lastCall: timerStart(known, lastCall: lastCall(known, firstCall: first)))
+            }
+            return indices[0] == indices[1]
+        }
+        return isKept ? candidate : known.firstCallMilliseconds
     }
 
     private func isStale(firstCall: Int64?) -> Bool {
@@ -109,8 +132,8 @@ extension ConversionEngine {
         request.kind == .conversionValue || state?.asksItself != true
     }
 
-    private func repeated() -> InstallState.RecentUpdate? {
-        guard let known = state?.recentUpdates.last(where: { $0.content == content }) else {
+    private func repeated(_ install: InstallState?) -> InstallState.RecentUpdate? {
+        guard let known = install?.recentUpdates.last(where: { $0.content == content }) else {
             return nil
         }
         let isRecent = now - known.atMilliseconds < Self.repeatMilliseconds

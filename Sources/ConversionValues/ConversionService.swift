@@ -11,11 +11,17 @@ public final class ConversionService: Sendable {
         /// What is being answered.
         var turn: [PendingAnswer] = []
         var isStopped = false
+        /// What installs were told is being read, so that nobody can be answered yet.
+        var isReading = true
+        /// Nobody waits for longer.
+        var waitsEnd: ContinuousClock.Instant?
         var lastFault: (fault: ConversionServiceError, instant: ContinuousClock.Instant)?
     }
 
     /// How often requests that wait for too long are looked for.
     private static let watchSeconds = 0.1
+    /// When a log that could not be read is tried again.
+    private static let rereadSeconds = 1.0
     /// After a fault it is worth to try again, even when nobody asks anything.
     private static let faultCounts = Duration.seconds(5)
 
@@ -29,20 +35,22 @@ public final class ConversionService: Sendable {
     /// So many are answered at once.
     private static let mostAtOnce = 1024
 
-    /// Reads on in the topic `conversion-updates` and then answers. Returns when that is done.
+    /// Reads on in the topic `conversion-updates`, and then answers: requests wait for that, or are told
+    /// that it is `behind`. A file that is damaged or follows another log is set aside and made again.
     ///
     /// - Parameters:
     ///   - log: the log; it is the service's own from now on.
     ///   - storePath: the file of what is known of installs, `conversions.sqlite`.
     ///   - apps: the apps and their models.
     ///   - deadlineSeconds: how long a request waits for its answer.
-    /// - Throws: what is wrong with the log or the file.
+    ///   - warn: is told when the file was set aside.
+    /// - Throws: what is wrong with the log or the file, as when another program uses it.
     public init(
         log: sending any LogBackend, storePath: String, apps: ConversionApps,
-        deadlineSeconds: Double = 10
+        deadlineSeconds: Double = 10, warn: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(ConversionServiceError) {
         self.deadlineSeconds = deadlineSeconds
-        let ledger = try InstallLedger(log: log, storePath: storePath, models: apps)
+        let ledger = try InstallLedger(log: log, storePath: storePath, models: apps, warn: warn)
         start(ledger)
     }
 
@@ -77,12 +85,19 @@ public final class ConversionService: Sendable {
         state.withLock { state in
             guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
             else { return nil }
-            return last.fault.description
+            return last.fault.words
         }
     }
 
+    /// From so many seconds on nobody waits: what is not answered by then is `stopped`.
+    public func endWaits(inSeconds seconds: Double) {
+        state.withLock { $0.waitsEnd = .now + .seconds(seconds) }
+    }
+
     /// Takes no more, answers what waits, and returns when that is done, or too late.
-    public func stop() {
+    ///
+    /// - Parameter withinSeconds: how long it may take; nil for as long as a request may wait.
+    public func stop(withinSeconds: Double? = nil) {
         let isFirst = state.withLock { state in
             defer { state.isStopped = true }
             return !state.isStopped
@@ -90,7 +105,17 @@ public final class ConversionService: Sendable {
         guard isFirst else { return }
         wake.signal()
         // A log that hangs does not hold up the end: everybody was told so by then.
-        _ = ended.wait(timeout: .now() + deadlineSeconds + 1)
+        _ = ended.wait(timeout: .now() + (withinSeconds ?? deadlineSeconds + 1))
+        fail(.stopped)
+    }
+
+    /// Gives all that wait this answer.
+    private func fail(_ error: ConversionServiceError) {
+        let left = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.turn + state.waiting
+        }
+        for pending in left { pending.answer(.failure(error)) }
     }
 
     private func enqueue(_ pending: PendingAnswer) throws(ConversionServiceError) {
@@ -107,16 +132,20 @@ public final class ConversionService: Sendable {
     /// Answers those who have waited for too long; says whether nobody will wait any more.
     private func answerLate() -> Bool {
         let now = ContinuousClock.now
-        let (late, isOver) = state.withLock { state in
+        let (late, error, isOver) = state.withLock { state in
+            let isEnding = state.waitsEnd.map { $0 <= now } ?? false
             // All wait equally long, so that the first are the latest.
             let late =
-                state.turn.filter { $0.deadline <= now && !$0.isAnswered }
-                + state.waiting.prefix { $0.deadline <= now }
-            state.waiting.removeAll { $0.deadline <= now }
-            if !late.isEmpty { state.lastFault = (.late, now) }
-            return (late, state.isStopped && state.turn.isEmpty && state.waiting.isEmpty)
+                state.turn.filter { (isEnding || $0.deadline <= now) && !$0.isAnswered }
+                + state.waiting.prefix { isEnding || $0.deadline <= now }
+            state.waiting.removeAll { isEnding || $0.deadline <= now }
+            let error: ConversionServiceError =
+                isEnding ? .stopped : state.isReading ? .behind : .late
+            if !late.isEmpty, error == .late { state.lastFault = (.late, now) }
+            let isOver = state.isStopped && state.turn.isEmpty && state.waiting.isEmpty
+            return (late, error, isOver)
         }
-        for pending in late { pending.answer(.failure(.late)) }
+        for pending in late { pending.answer(.failure(error)) }
         return isOver
     }
 
@@ -124,6 +153,11 @@ public final class ConversionService: Sendable {
     private func run(_ box: LedgerBox) {
         guard let ledger = box.take() else { return }
         while true {
+            if ledger.isBehind, !catchUp(ledger) {
+                if state.withLock(\.isStopped) { break }
+                Thread.sleep(forTimeInterval: Self.rereadSeconds)
+                continue
+            }
             let (turn, isOver) = state.withLock { state in
                 state.turn = Array(state.waiting.prefix(Self.mostAtOnce))
                 state.waiting.removeFirst(state.turn.count)
@@ -137,6 +171,29 @@ public final class ConversionService: Sendable {
             }
         }
         ledger.close()
+    }
+
+    /// Says whether the ledger has what the log has.
+    private func catchUp(_ ledger: InstallLedger) -> Bool {
+        do throws(ConversionServiceError) {
+            try ledger.catchUp()
+            state.withLock { $0.isReading = false }
+            return true
+        } catch {
+            state.withLock { $0.lastFault = (error, .now) }
+            fail(error)
+            return false
+        }
+    }
+
+    /// A file that turns out to be of no use is made again before anybody else is answered.
+    private func renew(_ ledger: InstallLedger, _ reason: ConversionServiceError) {
+        state.withLock { $0.isReading = true }
+        do throws(ConversionServiceError) {
+            try ledger.makeAnew(reason)
+        } catch {
+            state.withLock { $0.lastFault = (error, .now) }
+        }
     }
 
     private func answer(_ turn: [PendingAnswer], _ ledger: InstallLedger) {
@@ -159,6 +216,7 @@ public final class ConversionService: Sendable {
             for (pending, answer) in zip(turn, answers) { pending.answer(.success(answer)) }
         case .failure(let error):
             for pending in turn { pending.answer(.failure(error)) }
+            if error.isOfFile { renew(ledger, error) }
         }
     }
 }

@@ -46,6 +46,8 @@ public struct ConversionUpdate: Codable, Equatable, Sendable {
     public var receivedAtMilliseconds: Int64
     /// First call to the framework, as far as it is known now.
     public var firstCallMilliseconds: Int64
+    /// The same as the request reports it, be it wrong; nil for none.
+    public var reportedFirstCallMilliseconds: Int64?
     /// The latest call, where one was reported.
     public var lastCallMilliseconds: Int64?
     /// It is the first of an install.
@@ -85,6 +87,7 @@ public struct ConversionUpdate: Codable, Equatable, Sendable {
         case isCounted = "counted"
         case receivedAtMilliseconds = "received_at_ms"
         case firstCallMilliseconds = "first_call_at_ms"
+        case reportedFirstCallMilliseconds = "reported_first_call_at_ms"
         case lastCallMilliseconds = "last_call_at_ms"
         case startsInstall = "starts_install"
         case totalRevenueMicros = "total_revenue_micros"
@@ -103,7 +106,7 @@ public struct ConversionUpdate: Codable, Equatable, Sendable {
         let update = try? JSONDecoder().decode(ConversionUpdate.self, from: Data(bytes))
         let instants = [
             update?.receivedAtMilliseconds, update?.firstCallMilliseconds,
-            update?.lastCallMilliseconds,
+            update?.reportedFirstCallMilliseconds, update?.lastCallMilliseconds,
         ]
         let isUsable = instants.allSatisfy { $0?.magnitude ?? 0 <= mostMilliseconds }
         return isUsable ? update : nil

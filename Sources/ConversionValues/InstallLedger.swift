@@ -14,7 +14,7 @@ final class InstallLedger {
     private let partitionCount: Int32
     private var progress: [Int32: TopicProgress]
     /// Something may be in the log that is not in the store.
-    private var isBehind = true
+    private(set) var isBehind = true
     private var followedAt = ContinuousClock.now
 
     /// How often what other collectors append is looked for.
@@ -24,9 +24,10 @@ final class InstallLedger {
     private static let batchRecords = 1000
     private static let batchBytes = 8 << 20
 
-    /// Opens the file of states, and reads on in the log from where it ends.
+    /// Opens the file of states. What the log has and it lacks is read by `catchUp`.
     init(
-        log: any LogBackend, storePath: String, models: ConversionApps
+        log: any LogBackend, storePath: String, models: ConversionApps,
+        warn: @escaping @Sendable (String) -> Void
     ) throws(ConversionServiceError) {
         self.log = log
         self.models = models
@@ -40,10 +41,28 @@ final class InstallLedger {
         }
         store = try InstallStore(
             path: storePath, topic: Self.topic, logIdentity: topic.identity,
-            partitionCount: topic.partitionCount)
+            partitionCount: topic.partitionCount, warn: warn)
         partitionCount = topic.partitionCount
         progress = try store.progress()
-        try follow()
+    }
+
+    /// Reads what the log has and the file lacks; all of it, into a new file, when this one is of no use.
+    func catchUp() throws(ConversionServiceError) {
+        guard isBehind else { return }
+        do throws(ConversionServiceError) {
+            try follow()
+        } catch {
+            guard error.isOfFile else { throw error }
+            try makeAnew(error)
+            try follow()
+        }
+    }
+
+    /// Begins with an empty file, which is behind the log.
+    func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
+        isBehind = true
+        try store.makeAnew(reason)
+        progress = try store.progress()
     }
 
     /// Answers requests in their order. Their events are one append to the log.
@@ -57,7 +76,8 @@ final class InstallLedger {
         // As the partitions will be with these records, as long as nobody else's lie between.
         var then = progress
         for (request, now) in requests {
-            let key = InstallKey(appID: request.appID, installID: request.installID)
+            let key = InstallKey(
+                appID: request.appID, installID: request.installID, framework: request.framework)
             let partition = partition(of: key)
             var passed = then[partition] ?? TopicProgress(nextOffset: 0)
             let stored = if let known = states[key] { known } else { try store.state(of: key) }
@@ -197,7 +217,8 @@ extension InstallLedger {
             // Whatever else stands in the topic, the worker judges.
             let update = record.value.flatMap { ConversionUpdate.read($0) }
             if let update {
-                let key = InstallKey(appID: update.appID, installID: update.installID)
+                let key = InstallKey(
+                    appID: update.appID, installID: update.installID, framework: update.framework)
                 let stored = if let known = states[key] { known } else { try store.state(of: key) }
                 let state = passed.known(stored, atMilliseconds: update.receivedAtMilliseconds)
                 states[key] = InstallState.after(update, state)

@@ -23,13 +23,15 @@ public struct InstallState: Codable, Equatable, Sendable {
     public var windowing = ConversionWindows.single
     /// First call to the framework; milliseconds since 1970, as all times here.
     public var firstCallMilliseconds: Int64
+    /// The latest of the first calls that it reported, be it in the future.
+    public var latestFirstCallMilliseconds: Int64?
     /// The latest call, where one was reported.
     public var lastCallMilliseconds: Int64?
     /// When it was told something last.
     public var toldAtMilliseconds: Int64?
     /// When it asked last.
     public var receivedAtMilliseconds: Int64
-    /// The end of an earlier install under the same id; requests from before it are of that one.
+    /// It follows another install under the same id: requests with an earlier first call are of that one.
     public var followsMilliseconds: Int64?
     /// The device itself asks for values, so that what servers send about it counts no activity.
     public var asksItself = false
@@ -50,6 +52,7 @@ public struct InstallState: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
         case windowing = "windows"
         case firstCallMilliseconds = "first_call"
+        case latestFirstCallMilliseconds = "latest_first_call"
         case lastCallMilliseconds = "last_call"
         case toldAtMilliseconds = "told_at"
         case receivedAtMilliseconds = "received_at"
@@ -94,13 +97,15 @@ extension InstallState {
     /// The state after an update, given the state before; nil for an install that is new.
     public static func after(_ update: ConversionUpdate, _ state: InstallState?) -> InstallState {
         var next: InstallState
-        if let state, !update.starts(after: state) {
+        if let state, !state.isFollowed(by: update) {
             next = state
         } else {
             next = InstallState(
                 firstCallMilliseconds: update.firstCallMilliseconds,
                 receivedAtMilliseconds: update.receivedAtMilliseconds)
-            next.followsMilliseconds = state?.endMilliseconds
+            next.followsMilliseconds = state.map {
+                min($0.nextInstallMilliseconds, update.firstCallMilliseconds)
+            }
         }
         next.apply(update)
         return next
@@ -110,7 +115,11 @@ extension InstallState {
         receivedAtMilliseconds = max(receivedAtMilliseconds, update.receivedAtMilliseconds)
         remember(update)
         guard update.outcome != .stale else { return }
-        firstCallMilliseconds = min(firstCallMilliseconds, update.firstCallMilliseconds)
+        firstCallMilliseconds = firstCall(
+            with: update.firstCallMilliseconds, at: update.receivedAtMilliseconds)
+        if let reported = update.reportedFirstCallMilliseconds {
+            latestFirstCallMilliseconds = max(latestFirstCallMilliseconds ?? reported, reported)
+        }
         lastCallMilliseconds = update.lastCallMilliseconds ?? lastCallMilliseconds
         windowing = update.windowing
         if update.request == .conversionValue { asksItself = true }
@@ -155,13 +164,5 @@ extension InstallState {
                 content: update.content, id: update.id,
                 atMilliseconds: update.receivedAtMilliseconds))
         if recentUpdates.count > Self.mostRecentUpdates { recentUpdates.removeFirst() }
-    }
-}
-
-extension ConversionUpdate {
-    /// It is of another install than the state. What a collector took for the first of an install need not
-    /// be: it may not have known what another collector told.
-    fileprivate func starts(after state: InstallState) -> Bool {
-        startsInstall && firstCallMilliseconds >= state.endMilliseconds
     }
 }

@@ -9,38 +9,101 @@ import GRDB
 /// A commit need not be durable: one that a crash takes away is made again from the log.
 final class InstallStore {
     let path: String
-    private let queue: DatabaseQueue
+    private var queue: DatabaseQueue
     private let lock: StoreLock
+    private let origin: Origin
+    private let warn: @Sendable (String) -> Void
+
+    /// What the file follows.
+    private struct Origin {
+        let topic: String
+        let logIdentity: String
+        let partitionCount: Int32
+    }
 
     private static let applicationID = 0x5765_6976
-    private static let version = 2
+    private static let version = 3
 
-    /// Opens the file, and makes it when there is none.
+    /// Opens the file, and makes it when there is none. One that is damaged or follows another log is set
+    /// aside, which `warn` is told.
     init(
-        path: String, topic: String, logIdentity: String, partitionCount: Int32
+        path: String, topic: String, logIdentity: String, partitionCount: Int32,
+        warn: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(ConversionServiceError) {
         self.path = path
+        self.warn = warn
+        origin = Origin(topic: topic, logIdentity: logIdentity, partitionCount: partitionCount)
         do {
             try FileManager.default.createDirectory(
                 atPath: (path as NSString).deletingLastPathComponent,
                 withIntermediateDirectories: true)
             lock = try StoreLock(storePath: path)
+        } catch {
+            throw Self.error(error, "open", path)
+        }
+        do throws(ConversionServiceError) {
+            queue = try Self.open(path, origin)
+        } catch {
+            guard error.isOfFile else { throw error }
+            try Self.setAside(path, error, warn)
+            queue = try Self.open(path, origin)
+        }
+    }
+
+    /// Sets the file aside and makes it anew, without any state.
+    func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
+        try? queue.close()
+        try Self.setAside(path, reason, warn)
+        queue = try Self.open(path, origin)
+    }
+
+    /// The file that was set aside before makes room.
+    private static func setAside(
+        _ path: String, _ reason: ConversionServiceError, _ warn: (String) -> Void
+    ) throws(ConversionServiceError) {
+        let files = FileManager.default
+        let aside = path + ".set-aside"
+        do {
+            for end in ["", "-wal", "-shm"] {
+                if files.fileExists(atPath: aside + end) {
+                    try files.removeItem(atPath: aside + end)
+                }
+                guard files.fileExists(atPath: path + end) else { continue }
+                try files.moveItem(atPath: path + end, toPath: aside + end)
+            }
+        } catch {
+            throw .store(.disk(operation: "set aside", path: path, detail: "\(error)"))
+        }
+        warn("\(path) is made again from the log, and what it was is now \(aside): \(reason)")
+    }
+
+    private static func open(
+        _ path: String, _ origin: Origin
+    ) throws(ConversionServiceError) -> DatabaseQueue {
+        let row: Row?
+        let queue: DatabaseQueue
+        do {
             var configuration = Configuration()
             configuration.journalMode = .wal
             configuration.busyMode = .timeout(10)
             queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.inDatabase { db in
-                try Self.migrate(db, path: path, topic, logIdentity, partitionCount)
+            row = try queue.inDatabase { db in
+                try migrate(db, path: path, origin)
+                return try Row.fetchOne(db, sql: "SELECT * FROM log")
             }
         } catch {
             throw Self.error(error, "open", path)
         }
-        try checkOrigin(topic: topic, logIdentity: logIdentity, partitionCount: partitionCount)
+        guard row?["topic"] == origin.topic, row?["log_identity"] == origin.logIdentity else {
+            throw .otherLog(path: path, detail: "the topic is another, or was created anew")
+        }
+        guard row?["partition_count"] == origin.partitionCount else {
+            throw .otherLog(path: path, detail: "the topic has another number of partitions")
+        }
+        return queue
     }
 
-    private static func migrate(
-        _ db: Database, path: String, _ topic: String, _ logIdentity: String, _ partitions: Int32
-    ) throws {
+    private static func migrate(_ db: Database, path: String, _ origin: Origin) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= version else {
             throw StoreError.newerVersion(path: path, found: found, known: version)
@@ -64,7 +127,7 @@ final class InstallStore {
             try db.execute(sql: schema)
             try db.execute(
                 sql: "INSERT INTO log VALUES (?, ?, ?)",
-                arguments: [topic, logIdentity, partitions])
+                arguments: [origin.topic, origin.logIdentity, origin.partitionCount])
             try db.execute(
                 sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
             return .commit
@@ -90,26 +153,15 @@ final class InstallStore {
           -- What is known of each install.
           app_id INTEGER NOT NULL,
           install_id TEXT NOT NULL, -- vendor id (idfv)
+          framework TEXT NOT NULL, -- each has values of its own
           partition INTEGER NOT NULL, -- where its updates are
           expires_ms INTEGER NOT NULL, -- forgotten when its partition has come to this instant
           state TEXT NOT NULL, -- JSON
-          PRIMARY KEY (app_id, install_id)
+          PRIMARY KEY (app_id, install_id, framework)
         ) STRICT, WITHOUT ROWID;
 
         CREATE INDEX installs_by_expiry ON installs (partition, expires_ms);
         """
-
-    private func checkOrigin(
-        topic: String, logIdentity: String, partitionCount: Int32
-    ) throws(ConversionServiceError) {
-        let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM log") }
-        guard row?["topic"] == topic, row?["log_identity"] == logIdentity else {
-            throw .otherLog(path: path, detail: "the topic is another, or was created anew")
-        }
-        guard row?["partition_count"] == partitionCount else {
-            throw .otherLog(path: path, detail: "the topic has another number of partitions")
-        }
-    }
 }
 
 extension InstallStore {
@@ -130,10 +182,19 @@ extension InstallStore {
     func state(of key: InstallKey) throws(ConversionServiceError) -> InstallState? {
         try read { db in
             let statement = try db.cachedStatement(
-                sql: "SELECT state FROM installs WHERE app_id = ? AND install_id = ?")
-            let text = try String.fetchOne(statement, arguments: [key.appID, key.installID])
+                sql: """
+                    SELECT state FROM installs
+                    WHERE app_id = ? AND install_id = ? AND framework = ?
+                    """)
+            let text = try String.fetchOne(
+                statement, arguments: [key.appID, key.installID, key.framework.rawValue])
             return try text.map {
-                try JSONDecoder().decode(InstallState.self, from: Data($0.utf8))
+                do {
+                    return try JSONDecoder().decode(InstallState.self, from: Data($0.utf8))
+                } catch {
+                    throw StoreError.notAStore(
+                        path: path, detail: "the state of an install cannot be read")
+                }
             }
         }
     }
@@ -149,11 +210,12 @@ extension InstallStore {
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
                 let insertion = try db.cachedStatement(
-                    sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?, ?, ?)")
+                    sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?, ?, ?, ?)")
                 for (key, state) in states {
                     let text = String(decoding: try encoder.encode(state), as: UTF8.self)
                     try insertion.execute(arguments: [
-                        key.appID, key.installID, partition(key), state.expiryMilliseconds, text,
+                        key.appID, key.installID, key.framework.rawValue, partition(key),
+                        state.expiryMilliseconds, text,
                     ])
                 }
                 for (partition, progress) in progress {
@@ -177,8 +239,8 @@ extension InstallStore {
     ) throws {
         try db.cachedStatement(
             sql: """
-                DELETE FROM installs WHERE (app_id, install_id) IN (
-                  SELECT app_id, install_id FROM installs
+                DELETE FROM installs WHERE (app_id, install_id, framework) IN (
+                  SELECT app_id, install_id, framework FROM installs
                   WHERE partition = ? AND expires_ms <= ? LIMIT \(mostRemovedAtOnce))
                 """
         ).execute(arguments: [partition, latestMilliseconds])

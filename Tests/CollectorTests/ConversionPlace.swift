@@ -1,6 +1,7 @@
 import ConversionValues
 import EventLog
 import Foundation
+import GRDB
 import Pipelines
 
 @testable import Collector
@@ -27,6 +28,19 @@ final class ConversionPlace {
             log: Lent.lend(wrap(EmbeddedLog(path: path + "/log.sqlite", mode: .existing))),
             storePath: path + "/conversions.sqlite", apps: apps, deadlineSeconds: deadlineSeconds)
         routes = ConversionRoutes(service: service, apps: apps).routes
+    }
+
+    /// Does this while another program keeps the log locked.
+    func whileLogIsLocked(_ body: () throws -> Void) throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: path + "/log.sqlite", configuration: configuration)
+        try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        defer {
+            try? other.inDatabase { try $0.execute(sql: "ROLLBACK") }
+            try? other.close()
+        }
+        try body()
     }
 
     deinit {

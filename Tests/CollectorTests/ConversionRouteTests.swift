@@ -1,3 +1,4 @@
+import ConversionValues
 import EventLog
 import Foundation
 import Synchronization
@@ -93,11 +94,11 @@ struct ConversionRouteTests {
         concurrently(2) { _ in
             let answer = try? place.requests.get(target)
             #expect(answer?.status == 503)
-            #expect(answer?.headers["retry-after"] == "1")
-            #expect(answer?.text.contains("did not acknowledge") == true)
+            #expect(answer?.headers["retry-after"] == "5")
+            #expect(answer?.text.contains("has not acknowledged") == true)
         }
         #expect(begun.duration(to: .now) < .seconds(1.5))
-        #expect(conversions.service.unreadiness?.contains("did not acknowledge") == true)
+        #expect(conversions.service.unreadiness?.contains("has not acknowledged") == true)
         log.script.withLock { $0.hangSeconds = 0 }
         var answer = try place.requests.get(target)
         while answer.status == 503, begun.duration(to: .now) < .seconds(20) {
@@ -108,5 +109,61 @@ struct ConversionRouteTests {
         let records = try StoredRecord.all(of: "conversion-updates", in: conversions.log)
         #expect(records.count >= 2, "one that was late is in the log, and its repetition")
         #expect(Set(records.compactMap { $0.headers["ce_id"] }) == ["u-1"])
+    }
+
+    @Test("a log that is locked is answered 503 by the deadline, without a word of where it is")
+    func lockedLog() throws {
+        let conversions = try ConversionPlace(deadlineSeconds: 0.5)
+        let place = try CollectorPlace(more: { _ in conversions.routes })
+        let target = "/v1/conversion_value?\(install)&n=ride&update_id=u-2&conversion_value="
+        #expect(try place.requests.get(target).status == 200)
+        let begun = ContinuousClock.now
+        try conversions.whileLogIsLocked {
+            let answer = try place.requests.get(target + "&n=order")
+            #expect(answer.status == 503)
+            #expect(answer.text.contains("the log has not acknowledged in time: try again"))
+            #expect(!answer.text.contains("sqlite"))
+            #expect(begun.duration(to: .now) < .seconds(3))
+        }
+    }
+
+    @Test("faults say nothing of where the log and the file are")
+    func words() {
+        let faults: [ConversionServiceError] = [
+            .log(.busy(operation: "append to", address: "sqlite:/var/log.sqlite")),
+            .otherLog(path: "/var/conversions.sqlite", detail: "/var"),
+            .store(.notAStore(path: "/var/conversions.sqlite", detail: "/var")),
+            .unwritable(detail: "/var"),
+        ]
+        for fault in faults { #expect(!fault.words.contains("var")) }
+        #expect(faults[0].words == AppendRefusal.log(.busy(operation: "", address: "")).words)
+    }
+
+    @Test("who waits for a log that hangs is answered at the end, which does not wait for the log")
+    func endWhileHanging() throws {
+        let scripted = Mutex<ScriptedLog?>(nil)
+        let conversions = try ConversionPlace(deadlineSeconds: 20) { log in
+            let wrapped = ScriptedLog(log)
+            scripted.withLock { $0 = wrapped }
+            return wrapped
+        }
+        let place = try CollectorPlace(more: { _ in conversions.routes })
+        try #require(scripted.withLock { $0 }).script.withLock { $0.hangSeconds = 8 }
+        let target = "/v1/conversion_value?\(install)&n=ride"
+        let service = conversions.service
+        let begun = ContinuousClock.now
+        concurrently(2) { worker in
+            if worker == 0 {
+                let answer = try? place.requests.get(target)
+                #expect(answer?.status == 503)
+                #expect(answer?.text.contains("the collector is stopping") == true)
+            } else {
+                Thread.sleep(forTimeInterval: 0.5)
+                service.endWaits(inSeconds: 0.3)
+                Thread.sleep(forTimeInterval: 0.6)
+                service.stop(withinSeconds: 0.5)
+            }
+        }
+        #expect(begun.duration(to: .now) < .seconds(5))
     }
 }

@@ -7,6 +7,8 @@ enum ConversionUpdateDecoder {
     struct Identity {
         var updateID: UnsafeRawBufferPointer
         var installID: UnsafeRawBufferPointer
+        /// 0 for SKAdNetwork, 1 for AdAttributionKit: one update may be told both.
+        var framework: Int64 = 0
     }
 
     static func decode(
@@ -14,7 +16,7 @@ enum ConversionUpdateDecoder {
     ) throws(Rejection) -> (update: ConversionUpdatesEvent, identity: Identity) {
         var faults = FieldFaults()
         let ids = value.members(["update_id", "install_id", "app_id"])
-        let identity = Identity(
+        var identity = Identity(
             updateID: faults.requiredID(ids[0], "update_id"),
             installID: faults.requiredID(ids[1], "install_id"))
         let appID = faults.requiredIdentifier(ids[2], "app_id")
@@ -23,6 +25,7 @@ enum ConversionUpdateDecoder {
         ])
         let framework = word(
             about[0], "framework", &faults, of: ["skadnetwork", "adattributionkit"])
+        identity.framework = Int64(framework ?? 0)
         let model = faults.name(about[1], "model", &symbols)
         let windows = word(about[3], "windows", &faults, of: ["single", "three"])
         // What comes after the last window is counted with it.

@@ -48,6 +48,7 @@ extension ConversionUpdatesFold {
         idBuilder.add(update.appID)
         idBuilder.add(identity.installID)
         idBuilder.add(identity.updateID)
+        idBuilder.add(identity.framework)
         idBuilder.add(update.sequenceIndex)
         idBuilder.add(update.fine?.told?.value ?? -1)
         idBuilder.add(update.coarse?.told?.value ?? -1)
