@@ -1,8 +1,8 @@
 import ConversionValues
 import EventLog
 import Foundation
-import Synchronization
 import Simulation
+import Synchronization
 import Testing
 
 @testable import Collector
