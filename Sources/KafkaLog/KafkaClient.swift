@@ -19,6 +19,9 @@ final class KafkaClient {
     static let patience = Duration.seconds(10)
     /// The same in milliseconds.
     static let patienceMilliseconds: Int32 = 10_000
+    /// How long one broker may take of that, before the question is put to another: one that went away
+    /// would be waited for until the patience is at its end.
+    static let brokerMilliseconds: Int32 = 2_000
 
     init(
         _ kind: Kind, _ settings: [(String, String)], of owner: KafkaSettings, address: String,

@@ -35,7 +35,8 @@ extension KafkaLog {
             if !isFirst { _ = try? partitionCount(ofTopic: name) }
             isFirst = false
             list = KafkaPartitions(name, times)
-            let code = rd_kafka_offsets_for_times(lookups.handle, list.list, min(left, 2_000))
+            let code = rd_kafka_offsets_for_times(
+                lookups.handle, list.list, min(left, KafkaClient.brokerMilliseconds))
             let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err
             // A leader may hear later than others that there is such a topic.
             let isEarly = failed == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART

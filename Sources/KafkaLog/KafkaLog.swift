@@ -107,7 +107,8 @@ extension KafkaLog {
             if let metadata { rd_kafka_metadata_destroy(metadata) }
             metadata = nil
             let code = rd_kafka_metadata(
-                lookups.handle, topic == nil ? 1 : 0, topic, &metadata, left)
+                lookups.handle, topic == nil ? 1 : 0, topic, &metadata,
+                min(left, KafkaClient.brokerMilliseconds))
             let answer = topic == nil ? nil : metadata?.pointee.topics.pointee.err
             if isAwaited, answer == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART {
                 return RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE

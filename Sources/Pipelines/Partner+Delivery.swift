@@ -18,7 +18,7 @@ extension Partner {
             case singular
             /// The columns of AppsFlyer.
             case appsflyer
-            /// The placeholders of Adjust.
+            /// The names that Adjust gives the fields of its callbacks.
             case adjust
             /// Apple's fields for partners of Branch.
             case branch

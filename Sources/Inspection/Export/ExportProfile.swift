@@ -3,7 +3,7 @@
 public enum ExportProfile: String, CaseIterable, Sendable {
     /// AppsFlyer's `skad_postbacks` and raw-data reports.
     case appsflyer
-    /// Adjust's placeholders of raw-data exports.
+    /// The names that Adjust gives the fields of raw-data exports.
     case adjust
     /// Singular's dimensions of SKAN raw data.
     case singular
