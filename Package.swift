@@ -44,7 +44,7 @@ let package = Package(
             targets: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
                 "ConversionValues", "EventLog", "JSONReader", "KafkaLog", "MockKafka",
-                "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
+                "Monitoring", "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
     dependencies: [

@@ -116,7 +116,7 @@ struct OthersNotDelayedTests {
         #expect(try place.store.disabledPartners() == ["acme"], "the address is the same")
         let retried = try place.store.retry(
             .partner("acme"), nowMilliseconds: place.clock.nowMilliseconds)
-        #expect(retried == RetriedDeliveries(retried: 1, left: 0, enabled: ["acme"]))
+        #expect(retried == RetriedDeliveries(retried: 3, left: 0, enabled: ["acme"]))
         try place.sendAll()
         #expect(try place.states(partner: "acme") == [.delivered: 3])
     }

@@ -39,6 +39,9 @@ struct DeliveringWorkerTests {
         let dead = try store.deliveries(state: .dead, limit: 10)
         #expect(dead.count == 2 && dead.allSatisfy { $0.reason.hasPrefix("unreadable: ") })
         #expect(dead.allSatisfy { $0.id.hasPrefix("partner-postbacks/") })
+        #expect(
+            dead.map(\.reason).contains("unreadable: a member's name is missing at byte 1"),
+            "\(dead.map(\.reason))")
         #expect(partner.requests.count == 1)
         let retried = try store.retry(.allDead, nowMilliseconds: 0)
         #expect(retried == RetriedDeliveries(retried: 0, left: 2))
