@@ -208,7 +208,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",
-            dependencies: ["CRdKafka", "EventLog", "KafkaLog", "MockKafka", logging],
+            dependencies: [
+                "CRdKafka", "EventLog", "KafkaLog", "MockKafka", "Simulation", logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "InspectionTests",

@@ -63,8 +63,7 @@ struct DeliveringWorkerTests {
         try place.accept(Documents.install())
         // Answered, and never noted.
         try place.dispatcher.turn()
-        let start = Date()
-        while partner.requests.isEmpty, Date().timeIntervalSince(start) < 5 { usleep(5000) }
+        Wait.until { !partner.requests.isEmpty }
         let again = Dispatcher(
             store: place.store, routes: try place.files.routes(), sender: place.sender,
             clock: place.clock, parser: try #require(.init()), attemptsOnce: false)
@@ -94,8 +93,7 @@ struct DeliveringWorkerTests {
         try place.publish([Documents.install()])
         let first = try place.start()
         worker.withLock { $0 = first.processIdentifier }
-        let start = Date()
-        while partner.requests.isEmpty, Date().timeIntervalSince(start) < 20 { usleep(10_000) }
+        Wait.until { !partner.requests.isEmpty }
         usleep(200_000)
         kill(first.processIdentifier, SIGKILL)
         first.waitUntilExit()
@@ -136,8 +134,7 @@ struct DeliveringWorkerTests {
         let place = try LogPlace(url: partner.url)
         try place.publish([Documents.install()])
         let process = try place.start(["--metrics", "127.0.0.1:0"])
-        let start = Date()
-        while partner.requests.isEmpty, Date().timeIntervalSince(start) < 20 { usleep(10_000) }
+        Wait.until { !partner.requests.isEmpty }
         kill(process.processIdentifier, SIGTERM)
         process.waitUntilExit()
         #expect(process.terminationReason == .exit && process.terminationStatus == 0)
