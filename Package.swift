@@ -167,8 +167,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog",
-                "Monitoring",
+                "ConversionValues", "EventLog", "Explanation", "Inspection", "JSONReader",
+                "KafkaLog", "Monitoring",
                 "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, logging,
                 yams,
             ],
@@ -240,8 +240,8 @@ let package = Package(
             dependencies: [
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "KafkaLog", "MockKafka", "Monitoring", "Pipelines", "Streams", "Worker",
-                "weir-bids", "weir-impressions",
+                "Explanation", "Inspection", "KafkaLog", "MockKafka", "Monitoring", "Pipelines",
+                "Streams", "Worker", "weir-bids", "weir-impressions",
                 "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb, logging,
             ],
