@@ -43,7 +43,8 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog", "MockKafka",
+                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog",
+                "MockKafka",
                 "Monitoring", "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
