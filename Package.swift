@@ -43,7 +43,8 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "JSONReader", "KafkaLog", "MockKafka",
+                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog",
+                "MockKafka",
                 "Monitoring", "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
@@ -133,6 +134,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Explanation",
+            dependencies: [
+                "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader",
+                "Monitoring", "Pipelines", "Streams", "Worker", crypto,
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Collector",
             dependencies: [
                 "Attestation", "ConversionValues", "EventLog", "JSONReader", "KafkaLog",
@@ -160,8 +168,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog",
-                "Monitoring",
+                "ConversionValues", "EventLog", "Explanation", "Inspection", "JSONReader",
+                "KafkaLog", "Monitoring",
                 "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, logging,
                 yams,
             ],
@@ -231,8 +239,9 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "AppStoreSigning", "EventLog", "KafkaLog", "MockKafka",
-                "Monitoring", "Pipelines", "Worker", "weir-bids", "weir-impressions",
+                "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
+                "Explanation", "Inspection", "KafkaLog", "MockKafka", "Monitoring", "Pipelines",
+                "Streams", "Worker", "weir-bids", "weir-impressions",
                 "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb, logging,
             ],
