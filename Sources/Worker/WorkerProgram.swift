@@ -50,8 +50,45 @@ extension WorkerProgram {
         try Self.work(options, stop: .ofProcess)
     }
 
-    /// Runs the worker with these options.
+    /// Runs the worker with these options. While a set of stores is promoted it gives its store up, and goes
+    /// on with the one that is in force then.
     public static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+        var monitor: WorkerMonitor?
+        defer { monitor?.stop() }
+        while waitForPromotion(options, stop: stop, metrics: monitor?.metrics) {
+            do {
+                let end = try workOnce(options, stop: stop, monitor: &monitor)
+                guard end == .interrupted else { return }
+            } catch StoreError.locked
+                where PromotionRequest.isHeld(in: options.dataDirectory)
+            {
+                // The promotion has the store, and was not yet seen.
+            }
+        }
+    }
+
+    /// Waits until no promotion is under way; false when a stop was asked for meanwhile.
+    private static func waitForPromotion(
+        _ options: WorkerOptions, stop: StopSignal, metrics: WorkerMetrics?
+    ) -> Bool {
+        var isTold = false
+        while PromotionRequest.isMade(in: options.dataDirectory),
+            PromotionRequest.isHeld(in: options.dataDirectory)
+        {
+            guard !stop.isRequested else { return false }
+            if !isTold {
+                isTold = true
+                Logger(label: programName).notice("a promotion is under way: waiting for it")
+            }
+            metrics?.wait(for: "a promotion is under way")
+            usleep(20_000)
+        }
+        return true
+    }
+
+    private static func workOnce(
+        _ options: WorkerOptions, stop: StopSignal, monitor: inout WorkerMonitor?
+    ) throws -> WorkerEnd {
         let address = try options.address
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let stream = try streamSettings(of: pipelines)
@@ -73,8 +110,10 @@ extension WorkerProgram {
         {
             throw WorkerError.unknownPartition(unknown, topic: stream.topic)
         }
+        let directory = try StoreSets(directory: options.dataDirectory).directory(
+            of: Fold.streamName)
         let store = try AggregateStore(
-            path: "\(options.dataDirectory)/\(Fold.streamName).sqlite", fold: Fold.self,
+            path: "\(directory)/\(Fold.streamName).sqlite", fold: Fold.self,
             topic: stream.topic, logIdentity: try reader.identity(),
             partitionCount: partitionCount)
         try checkOrigin(
@@ -90,14 +129,17 @@ extension WorkerProgram {
             batchRecords: stream.batchRecords,
             commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
             dedupeMaxIDs: stream.dedupeMaxIDs, showsProgress: options.showsProgress)
-        let monitor = try options.metricsAddress.map {
-            try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
+        if monitor == nil {
+            monitor = try options.metricsAddress.map {
+                try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
+            }
         }
-        defer { monitor?.stop() }
         let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
             catalog: catalog,
+            corrections: Fold.streamName == PostbacksFold.streamName
+                ? try CorrectionStore(directory: directory) : nil,
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
         let worker = Worker(
@@ -105,7 +147,7 @@ extension WorkerProgram {
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
             metrics: monitor?.metrics)
-        try worker.run()
+        return try worker.run()
     }
 
     /// The log's reader, behind the archive's where there is one.

@@ -2,6 +2,7 @@ import AggregateStore
 import EventLog
 import Inspection
 import Pipelines
+import Streams
 import Worker
 
 /// Why a command ends early.
@@ -28,6 +29,9 @@ enum CommandError: Error, Equatable {
         case let error as StoreError: self = .failure(error.description)
         case let error as ConfigurationError: self = .failure(error.description)
         case let error as WorkerError: self = .failure(error.description)
+        case let error as ReplayError: self = .failure(error.description)
+        case let error as PromotionError: self = .failure(error.description)
+        case let error as RecordedConfigurationFault: self = .failure(error.description)
         default: return nil
         }
     }
