@@ -233,7 +233,7 @@ let package = Package(
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "KafkaLog", "MockKafka", "Monitoring", "Pipelines", "Streams", "Worker",
                 "weir-bids", "weir-impressions",
-                "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
+                "weir", "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb, logging,
             ],
             swiftSettings: strict),

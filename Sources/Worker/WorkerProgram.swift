@@ -56,15 +56,22 @@ extension WorkerProgram {
         var monitor: WorkerMonitor?
         defer { monitor?.stop() }
         while waitForPromotion(options, stop: stop, metrics: monitor?.metrics) {
+            let directory = try setDirectory(options)
             do {
-                let end = try workOnce(options, stop: stop, monitor: &monitor)
+                let end = try workOnce(options, in: directory, stop: stop, monitor: &monitor)
                 guard end == .interrupted else { return }
-            } catch StoreError.locked
-                where PromotionRequest.isHeld(in: options.dataDirectory)
-            {
-                // The promotion has the store, and was not yet seen.
+            } catch let error as StoreError {
+                // A promotion may have had the store that was not seen yet, or is over already.
+                guard case .locked = error else { throw error }
+                let isHeld = PromotionRequest.isHeld(in: options.dataDirectory)
+                guard try isHeld || setDirectory(options) != directory else { throw error }
             }
         }
+    }
+
+    /// The directory whose store is in force.
+    private static func setDirectory(_ options: WorkerOptions) throws -> String {
+        try StoreSets(directory: options.dataDirectory).directory(of: Fold.streamName)
     }
 
     /// Waits until no promotion is under way; false when a stop was asked for meanwhile.
@@ -87,7 +94,8 @@ extension WorkerProgram {
     }
 
     private static func workOnce(
-        _ options: WorkerOptions, stop: StopSignal, monitor: inout WorkerMonitor?
+        _ options: WorkerOptions, in directory: String, stop: StopSignal,
+        monitor: inout WorkerMonitor?
     ) throws -> WorkerEnd {
         let address = try options.address
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
@@ -110,12 +118,12 @@ extension WorkerProgram {
         {
             throw WorkerError.unknownPartition(unknown, topic: stream.topic)
         }
-        let directory = try StoreSets(directory: options.dataDirectory).directory(
-            of: Fold.streamName)
         let store = try AggregateStore(
             path: "\(directory)/\(Fold.streamName).sqlite", fold: Fold.self,
             topic: stream.topic, logIdentity: try reader.identity(),
             partitionCount: partitionCount)
+        // While it is locked nobody takes its place; until then somebody may have.
+        guard try setDirectory(options) == directory else { return .interrupted }
         try checkOrigin(
             of: store, reader: reader, partitionCount: partitionCount,
             accepting: try options.acceptedPartitionCount)
@@ -146,7 +154,8 @@ extension WorkerProgram {
             fold: fold, store: store, reader: reader, emitter: isArchive ? nil : emitter,
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
-            metrics: monitor?.metrics)
+            metrics: monitor?.metrics,
+            interruption: { PromotionRequest.isMade(in: options.dataDirectory) })
         return try worker.run()
     }
 
