@@ -43,8 +43,9 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "JSONReader", "KafkaLog", "MockKafka",
-                "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
+                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog",
+                "MockKafka",
+                "Monitoring", "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
     dependencies: [
@@ -133,6 +134,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Explanation",
+            dependencies: [
+                "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader",
+                "Monitoring", "Pipelines", "Streams", "Worker", crypto,
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Collector",
             dependencies: [
                 "Attestation", "ConversionValues", "EventLog", "JSONReader", "KafkaLog",
@@ -160,8 +168,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog",
-                "Monitoring",
+                "ConversionValues", "EventLog", "Explanation", "Inspection", "JSONReader",
+                "KafkaLog", "Monitoring",
                 "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, logging,
                 yams,
             ],
@@ -208,7 +216,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",
-            dependencies: ["CRdKafka", "EventLog", "KafkaLog", "MockKafka", logging],
+            dependencies: [
+                "CRdKafka", "EventLog", "KafkaLog", "MockKafka", "Simulation", logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "InspectionTests",
@@ -220,7 +230,6 @@ let package = Package(
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
-                "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
                 "Pipelines", "Simulation", "Streams", "Worker", "weir", grdb, logging,
@@ -231,9 +240,9 @@ let package = Package(
             dependencies: [
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "KafkaLog", "MockKafka", "Monitoring", "Pipelines", "Streams", "Worker",
-                "weir-bids", "weir-impressions",
-                "weir", "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
+                "Explanation", "Inspection", "KafkaLog", "MockKafka", "Monitoring", "Pipelines",
+                "Streams", "Worker", "weir", "weir-bids", "weir-impressions",
+                "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb, logging,
             ],
             swiftSettings: strict),

@@ -215,6 +215,8 @@ public final class AggregateStore {
         try fold.write(to: transaction)
         try transaction.add(fold.effects.outcomes, symbols: fold.effects.symbols)
         try transaction.keep(fold.effects.refused)
+        try transaction.keep(fold.effects.recollections)
+        try transaction.add(fold.effects.hours)
         for progress in fold.effects.progress {
             let expected = positions[progress.partition] ?? 0
             guard try transaction.advance(progress, from: expected) else {

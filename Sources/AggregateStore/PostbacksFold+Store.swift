@@ -33,6 +33,7 @@ extension PostbacksFold: StoredFold {
         try transaction.add(conversionValues, symbols: effects.symbols)
         try transaction.add(decodedEvents, symbols: effects.symbols)
         try writeIDs(to: transaction)
+        try writeCopies(to: transaction)
         try writeOutbox(to: transaction)
     }
 
@@ -66,6 +67,34 @@ extension PostbacksFold: StoredFold {
                 try row.step()
                 storedIDs?.insert(id, partition: partition)
             }
+        }
+    }
+
+    private func writeCopies(to transaction: StoreTransaction) throws {
+        let row = StatementRow(
+            try transaction.db.cachedStatement(
+                sql:
+                    "INSERT INTO postback_copies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            ))
+        for copy in copies {
+            row.begin()
+            row.bind(Int64(copy.partition))
+            row.bind(copy.offset)
+            row.bind(copy.id)
+            row.bind(text: copy.route.name)
+            row.bind(copy.timestampMilliseconds)
+            row.bind(text: copy.outcome.name)
+            row.bind(copy.verdict.name)
+            row.bind(optional: copy.values.fineValue.map(Int64.init))
+            row.bind(optional: copy.values.coarseValue?.rawValue)
+            row.bind(optional: copy.values.country)
+            effects.symbols.withBytes(of: copy.campaign.adNetworkID) { row.bind(text: $0) }
+            effects.symbols.withBytes(of: copy.campaign.campaign) { row.bind(text: $0) }
+            row.bind(copy.campaign.appID)
+            row.bind(copy.campaign.sourceAppID)
+            row.bind(Int64(copy.sequenceIndex))
+            row.bind(copy.hasSourceIdentifier ? 1 : 0)
+            try row.step()
         }
     }
 

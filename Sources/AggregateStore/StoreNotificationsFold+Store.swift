@@ -51,12 +51,14 @@ extension StoreNotificationsFold: StoredFold {
     /// In order of the ids, so that neighbours on disk are written together.
     private func writeIDs(to transaction: StoreTransaction) throws {
         let row = StatementRow(
-            try transaction.db.cachedStatement(sql: "INSERT INTO notification_ids VALUES (?, ?)"))
+            try transaction.db.cachedStatement(sql: "INSERT INTO notification_ids VALUES (?, ?, ?)")
+        )
         for (partition, ids) in admitted {
-            for id in ids.sorted() {
+            for (id, offset) in ids.sorted(by: { $0.key < $1.key }) {
                 row.begin()
                 row.bind(Int64(partition))
                 row.bind(id)
+                row.bind(offset)
                 try row.step()
                 storedIDs?.insert(id, partition: partition)
                 transaction.newIDs += 1

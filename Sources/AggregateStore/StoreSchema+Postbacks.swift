@@ -108,6 +108,27 @@ extension StoreSchema {
               PRIMARY KEY (partition, id)
             ) STRICT, WITHOUT ROWID;
 
+            CREATE TABLE postback_copies (
+              -- Every copy of a postback that was decoded, whatever became of it, in order.
+              partition INTEGER NOT NULL,
+              offset INTEGER NOT NULL,
+              id BLOB NOT NULL, -- as in postback_ids
+              route TEXT NOT NULL, -- 'device', 'developer-copy', 'relay'
+              timestamp_ms INTEGER NOT NULL,
+              outcome TEXT NOT NULL, -- 'accepted', 'duplicates', 'conflicts'
+              verdict TEXT NOT NULL, -- 'valid', 'development', 'invalid', 'unverifiable'
+              conversion_value INTEGER,
+              coarse_value TEXT,
+              country TEXT,
+              ad_network_id TEXT NOT NULL,
+              campaign TEXT NOT NULL, -- source identifier, or campaign id below 4.0
+              app_id INTEGER NOT NULL, -- advertised app
+              source_app_id INTEGER NOT NULL, -- publisher's app, 0 when absent
+              sequence_index INTEGER NOT NULL, -- 0, 1 or 2; 0 below 4.0
+              has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
+              PRIMARY KEY (partition, offset)
+            ) STRICT, WITHOUT ROWID;
+
             CREATE TABLE outbox (
               -- What is published to partners, in order.
               partition INTEGER NOT NULL,

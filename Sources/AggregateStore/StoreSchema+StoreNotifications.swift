@@ -58,6 +58,7 @@ extension StoreSchema {
               -- Every notification and receipt ever accepted.
               partition INTEGER NOT NULL,
               id BLOB NOT NULL, -- first 16 bytes of SHA-256 of the id's tuple
+              offset INTEGER NOT NULL, -- where it was accepted
               PRIMARY KEY (partition, id)
             ) STRICT, WITHOUT ROWID;
 

@@ -4,9 +4,9 @@ enum StoreSchema {
     /// `PRAGMA application_id` of every store: "Weir".
     static let applicationID: Int32 = 0x5765_6972
     /// `PRAGMA user_version`: one more for every migration.
-    static let version = 3
+    static let version = 4
     /// Older ones were never released.
-    static let oldestVersion = 3
+    static let oldestVersion = 4
 
     static let common = """
         CREATE TABLE store (
@@ -76,6 +76,25 @@ enum StoreSchema {
           value_sha256 TEXT, -- hex, of a value that was too large to keep
           PRIMARY KEY (partition, offset)
         ) STRICT;
+
+        CREATE TABLE recollections (
+          -- What memory answered about a record, where that was not that nothing is known: with it a
+          -- stretch of the log can be folded again without what came before it.
+          partition INTEGER NOT NULL,
+          offset INTEGER NOT NULL,
+          answers BLOB NOT NULL, -- numbers and texts by the stream: docs/stores.md
+          PRIMARY KEY (partition, offset)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE hours (
+          -- Where the records of an hour lie; those of other hours may lie among them.
+          partition INTEGER NOT NULL,
+          hour TEXT NOT NULL, -- of the record's timestamp, UTC
+          first_offset INTEGER NOT NULL,
+          last_offset INTEGER NOT NULL,
+          records INTEGER NOT NULL,
+          PRIMARY KEY (partition, hour)
+        ) STRICT, WITHOUT ROWID;
 
         """
 

@@ -87,6 +87,39 @@ public final class StoreTransaction {
         }
     }
 
+    /// Keeps what memory answered about records.
+    func keep(_ recollections: [Recollection]) throws {
+        guard !recollections.isEmpty else { return }
+        let row = StatementRow(
+            try db.cachedStatement(sql: "INSERT INTO recollections VALUES (?, ?, ?)"))
+        for recollection in recollections {
+            row.begin()
+            row.bind(Int64(recollection.partition))
+            row.bind(recollection.offset)
+            row.bind(copyOf: recollection.answers)
+            try row.step()
+        }
+    }
+
+    /// Notes where the records of hours lie.
+    func add(_ stretches: [HourStretch]) throws {
+        let row = StatementRow(
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO hours VALUES (?, ?, ?, ?, ?) ON CONFLICT (partition, hour) DO UPDATE
+                    SET last_offset = excluded.last_offset, records = records + excluded.records
+                    """))
+        for stretch in stretches {
+            row.begin()
+            row.bind(Int64(stretch.partition))
+            row.bind(hourText(stretch.hour))
+            row.bind(stretch.firstOffset)
+            row.bind(stretch.lastOffset)
+            row.bind(stretch.records)
+            try row.step()
+        }
+    }
+
     /// Moves a partition on; false when it is not where it is expected.
     func advance(_ progress: PartitionProgress, from expected: Int64) throws -> Bool {
         let statement = try db.cachedStatement(

@@ -14,14 +14,14 @@ public final class StoredNotifications: StoreNotificationMemory {
         ids = try StoredIDs(store: store, table: "notification_ids")
     }
 
-    /// Whether an id was accepted and stored.
-    public func contains(_ id: RecordID, partition: Int32) throws -> Bool {
-        guard ids.mayContain(id, partition: partition) else { return false }
+    /// Offset of the record by which an id was accepted and stored.
+    public func offset(of id: RecordID, partition: Int32) throws -> Int64? {
+        guard ids.mayContain(id, partition: partition) else { return nil }
         return try store.queue.unsafeReentrantRead { db in
-            try Int.fetchOne(
+            try Int64.fetchOne(
                 db.cachedStatement(
-                    sql: "SELECT 1 FROM notification_ids WHERE partition = ? AND id = ?"),
-                arguments: [partition, id.bytes]) != nil
+                    sql: "SELECT offset FROM notification_ids WHERE partition = ? AND id = ?"),
+                arguments: [partition, id.bytes])
         }
     }
 

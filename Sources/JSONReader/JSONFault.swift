@@ -7,3 +7,14 @@ public enum JSONFault: Error, Equatable, Sendable {
     /// Anything else: grammar, a number that neither 64 bits nor a finite double hold, a lone surrogate.
     case malformed(String)
 }
+
+extension JSONFault: CustomStringConvertible {
+    /// What is wrong, in words.
+    public var description: String {
+        switch self {
+        case .invalidUTF8: "it is not UTF-8"
+        case .tooDeep: "it is nested deeper than \(JSONParser.maxDepth)"
+        case .malformed(let words): words
+        }
+    }
+}

@@ -8,11 +8,16 @@ public struct FoldEffects {
     public private(set) var outcomes = DeltaTable<OutcomeKey>()
     /// The records that are kept instead of counted.
     public private(set) var refused: [RefusedRecord] = []
+    /// What memory answered about records, where that was not that nothing is known.
+    public private(set) var recollections: [Recollection] = []
+    /// Where the records of each hour lie.
+    public var hours: [HourStretch] { hourStretches.all }
     /// The texts of all keys.
     public var symbols = SymbolTable()
 
     private let topic: String
     private var topicSymbol: Symbol
+    private var hourStretches = HourStretches()
 
     /// Makes effects of nothing, for records of a topic.
     public init(topic: String) {
@@ -28,6 +33,8 @@ public struct FoldEffects {
         progress.removeAll(keepingCapacity: true)
         outcomes.removeAll(keepingRows: keepsSymbols)
         refused.removeAll(keepingCapacity: true)
+        recollections.removeAll(keepingCapacity: true)
+        hourStretches.removeAll()
         if !keepsSymbols {
             symbols.removeAll()
             topicSymbol = symbols.intern(topic)
@@ -36,8 +43,9 @@ public struct FoldEffects {
     }
 
     /// Moves a partition on behind a record.
-    mutating func advance(_ record: RecordView, watermarkMilliseconds: Int64) {
+    mutating func advance(_ record: RecordView, in hour: Hour, watermarkMilliseconds: Int64) {
         let next = record.offset + 1
+        hourStretches.add(partition: record.partition, hour: hour, offset: record.offset)
         if let last = progress.indices.last(where: { progress[$0].partition == record.partition }) {
             progress[last].nextOffset = next
             progress[last].watermarkMilliseconds = watermarkMilliseconds
@@ -58,6 +66,12 @@ public struct FoldEffects {
             partition: partition, hour: hour, topic: topicSymbol, type: symbols.intern(type))
         let row = outcomes.row(key)
         outcomes.add(1, to: outcome.rawValue, row: row)
+    }
+
+    /// Notes what memory answered about a record.
+    mutating func note(_ answers: [UInt8], about place: RecordPlace) {
+        recollections.append(
+            Recollection(partition: place.partition, offset: place.offset, answers: answers))
     }
 
     /// Keeps a record.

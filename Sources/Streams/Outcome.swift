@@ -10,6 +10,17 @@ public enum Outcome: Int, CaseIterable, Sendable {
     case untrusted
     /// Not to be decoded: kept, not counted.
     case rejected
+
+    /// The measure of `outcomes` that counts it.
+    public var name: StaticString {
+        switch self {
+        case .accepted: "accepted"
+        case .duplicates: "duplicates"
+        case .conflicts: "conflicts"
+        case .untrusted: "untrusted"
+        case .rejected: "rejected"
+        }
+    }
 }
 
 /// Row of `outcomes`: what became of the records of an hour, by type.

@@ -32,6 +32,11 @@ public protocol StreamFold: AnyObject {
     func rejectOverflow(_ index: Int)
     /// Clears the effects of what was folded so far.
     func clear()
+    /// From now on asks this for what memory answered about each record, and remembers nothing. Records
+    /// that a sum's overflow rejected are to be rejected again by whoever folds them so.
+    func recall(from memory: RecalledMemory)
+    /// Shows what the batch adds to each of the stream's aggregates.
+    func visitAdditions(_ visitor: inout some AdditionVisitor)
 }
 
 extension StreamFold {

@@ -75,6 +75,7 @@ extension WindowedFold {
                 maxRecordBytes: state.configuration.maxRecordBytes)
             let isNew = try count(value, of: envelope.type ?? .byDefault, at: place)
             if !isNew { outcome = .duplicates }
+            state.noteAnswers(at: place)
         } catch {
             outcome = .rejected
             state.effects.refuse(
@@ -82,6 +83,11 @@ extension WindowedFold {
         }
         state.effects.count(
             outcome, partition: place.partition, hour: place.hour, type: envelope.countedType)
+    }
+
+    /// Asks for the answers of the first time from now on.
+    public func recall(from memory: RecalledMemory) {
+        state.recalled = memory
     }
 
     /// Takes back the last record: its sums overflow.

@@ -31,6 +31,10 @@ public final class WindowedState {
     private var timestampMilliseconds: Int64 = 0
     /// What the window had admitted before that record.
     private var admittedBefore = 0
+    /// What the window answered about that record.
+    private var answers = WindowAnswers()
+    /// Answers in the place of the windows.
+    var recalled: RecalledMemory?
 
     /// Makes a state without memory; `parser` is its own from now on.
     init(topic: String, configuration: Configuration, parser: JSONParser) {
@@ -61,14 +65,26 @@ public final class WindowedState {
         window = window(of: place.partition)
         window.advance(to: timestampMilliseconds)
         admittedBefore = window.admitted.count
-        effects.advance(record, watermarkMilliseconds: window.watermarkMilliseconds)
+        effects.advance(
+            record, in: place.hour, watermarkMilliseconds: window.watermarkMilliseconds)
+        answers.removeAll()
+        if let recalled { answers = recalled.answers(at: place) }
     }
 
     /// Says whether an id of the record being folded is new, and then remembers it. A record that
     /// was given an id is not rejected any more.
     @inline(__always)
     func admit(_ id: RecordID) -> Bool {
-        window.admit(id, timestampMilliseconds: timestampMilliseconds)
+        guard recalled == nil else { return answers.recallIsNew() }
+        let isNew = window.admit(id, timestampMilliseconds: timestampMilliseconds)
+        answers.note(isNew: isNew)
+        return isNew
+    }
+
+    /// Notes what the window answered about the record being folded.
+    @inline(__always)
+    func noteAnswers(at place: RecordPlace) {
+        if !answers.isEmpty { effects.note(answers.bytes, about: place) }
     }
 
     /// Forgets the ids of the record that was folded last.
@@ -90,5 +106,12 @@ public final class WindowedState {
         let window = DedupeWindow(windowMilliseconds: configuration.dedupeWindowMilliseconds)
         windows[partition] = window
         return window
+    }
+}
+
+extension RecalledMemory {
+    fileprivate func answers(at place: RecordPlace) -> WindowAnswers {
+        answers(partition: place.partition, offset: place.offset).flatMap { WindowAnswers($0) }
+            ?? WindowAnswers()
     }
 }

@@ -1,5 +1,6 @@
 import AggregateStore
 import EventLog
+import Explanation
 import Inspection
 import Pipelines
 import Streams
@@ -28,6 +29,9 @@ enum CommandError: Error, Equatable {
             }
         case let error as StoreError: self = .failure(error.description)
         case let error as ConfigurationError: self = .failure(error.description)
+        case let error as ExplanationError:
+            self = error.isUsage ? .usage(error.description) : .failure(error.description)
+        case let error as RecordedConfigurationFault: self = .failure(error.description)
         case let error as WorkerError: self = .failure(error.description)
         case let error as ReplayError: self = .failure(error.description)
         case let error as PromotionError: self = .failure(error.description)

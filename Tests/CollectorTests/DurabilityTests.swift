@@ -12,7 +12,7 @@ struct DurabilityTests {
         operation: "append to", address: "sqlite:/secret/place", detail: "full")
 
     private func scripted(
-        change: (inout CollectorSettings) -> Void = { _ in }
+        change: (inout CollectorSettings) -> Void = { $0.limits.append.deadlineSeconds = 60 }
     ) throws -> (CollectorPlace, ScriptedLog) {
         var scripted: ScriptedLog?
         let place = try CollectorPlace(
@@ -56,13 +56,14 @@ struct DurabilityTests {
     @Test("a log that hangs makes 503 at the deadline, and a full queue 503 at once")
     func hanging() throws {
         let (place, log) = try scripted {
-            $0.limits.append.deadlineSeconds = 1
+            $0.limits.append.deadlineSeconds = 8
             $0.limits.append.maxQueuedRecords = 2
         }
-        log.script.withLock { $0.hangSeconds = 3 }
+        log.script.withLock { $0.hangSeconds = Wait.seconds }
         let answers = Mutex<[(status: Int, seconds: Double)]>([])
         concurrently(6) { number in
-            Thread.sleep(forTimeInterval: 0.05 * Double(number))
+            // Room for all but the first is in the queue.
+            if number > 0 { Wait.until { log.script.withLock { !$0.appends.isEmpty } } }
             let begun = Date()
             let answer = try? place.requests.post(path, #"{"transaction-id":"t"}"#)
             answers.withLock {
@@ -71,22 +72,33 @@ struct DurabilityTests {
         }
         let all = answers.withLock { $0 }
         #expect(all.allSatisfy { $0.status == 503 })
-        // One is being appended and two wait: the other three are told at once.
-        #expect(all.count { $0.seconds < 0.6 } == 3, "\(all)")
-        #expect(all.allSatisfy { $0.seconds < 2.5 })
+        // One is being appended and two wait: the other three are told before the deadline.
+        #expect(all.count { $0.seconds < 7.9 } == 3, "\(all)")
+        #expect(all.allSatisfy { $0.seconds < 40 }, "\(all)")
         #expect(try place.requests.get("/readyz").status == 503)
+        log.script.withLock { $0.hangSeconds = 0 }
     }
 
     @Test("requests at once share commits, and each acknowledged one is there")
     func groups() throws {
         let (place, log) = try scripted()
         // The first append is slow, so that all others wait for it.
-        log.script.withLock { $0.hangSeconds = 0.3 }
+        log.script.withLock { $0.hangSeconds = Wait.seconds }
         let count = 40
-        concurrently(count) { number in
-            let answer = try? place.requests.post(path, #"{"transaction-id":"t-\#(number)"}"#)
-            #expect(answer?.status == 200)
-            log.script.withLock { $0.hangSeconds = 0 }
+        let sent = Mutex(0)
+        concurrently(count + 1) { number in
+            if number == count {
+                Wait.until { sent.withLock { $0 } == count }
+                Wait.steadily(seconds: 0.3)
+                return log.script.withLock { $0.hangSeconds = 0 }
+            }
+            guard let connection = try? RawConnection(port: place.port) else { return }
+            connection.send(
+                Requests.text(
+                    "POST", path, headers: ["Content-Type": "application/json"],
+                    body: Array(#"{"transaction-id":"t-\#(number)"}"#.utf8)))
+            sent.withLock { $0 += 1 }
+            #expect(connection.answer()?.status == 200)
         }
         let keys = try place.records("postbacks").compactMap(\.key)
         #expect(Set(keys) == Set((0..<count).map { "t-\($0)" }))
@@ -98,7 +110,7 @@ struct DurabilityTests {
 
     @Test("one request's fault is not the others'")
     func foreignFault() async throws {
-        let (place, log) = try scripted(change: { _ in })
+        let (place, log) = try scripted()
         log.script.withLock { $0.hangSeconds = 0.2 }
         let statuses = Tally()
         let appender = place.collector.appender
@@ -119,11 +131,16 @@ struct DurabilityTests {
     @Test("a stop answers what has begun and leaves nothing half done")
     func stopping() throws {
         let (place, log) = try scripted()
-        log.script.withLock { $0.hangSeconds = 0.3 }
+        log.script.withLock { $0.hangSeconds = Wait.seconds }
         let acknowledged = Mutex<Set<String>>([])
         concurrently(21) { number in
             if number == 20 {
-                Thread.sleep(forTimeInterval: 0.15)
+                Wait.until { log.script.withLock { !$0.appends.isEmpty } }
+                Wait.steadily(seconds: 0.1)
+                Thread.detachNewThread {
+                    Wait.steadily(seconds: 0.2)
+                    log.script.withLock { $0.hangSeconds = 0 }
+                }
                 place.collector.stop()
                 return
             }

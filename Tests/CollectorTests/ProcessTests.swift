@@ -15,7 +15,8 @@ struct ProcessTests {
             let isOver = Mutex(false)
             concurrently(9) { worker in
                 if worker == 8 {
-                    Thread.sleep(forTimeInterval: 0.4 + 0.13 * Double(round))
+                    Wait.until { acknowledged.withLock { $0.count } > 30 * (round + 1) }
+                    Thread.sleep(forTimeInterval: 0.13 * Double(round))
                     kill(program.process.processIdentifier, SIGKILL)
                     program.process.waitUntilExit()
                     isOver.withLock { $0 = true }
@@ -48,8 +49,10 @@ struct ProcessTests {
         let program = try place.start()
         let connection = try RawConnection(port: program.port)
         connection.send(
-            "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\nContent-Length: 22\r\n\r\n{")
-        Thread.sleep(forTimeInterval: 0.3)
+            "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+                + "Content-Length: 22\r\n\r\n")
+        #expect(connection.nextLine() == "HTTP/1.1 100 Continue", "it has begun")
+        connection.send("{")
         kill(program.process.processIdentifier, SIGTERM)
         Thread.sleep(forTimeInterval: 0.5)
         connection.send(#""transaction-id":"a"}"#)
@@ -105,18 +108,17 @@ final class ProgramPlace {
         try Data().write(to: URL(fileURLWithPath: log))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         try Spawning.apart { try process.run() }
-        let deadline = Date().addingTimeInterval(30)
-        while Date() < deadline {
+        var port: UInt16?
+        try Wait.until {
             let said = try String(contentsOfFile: log, encoding: .utf8)
-            if let found = said.firstMatch(of: /address=127\.0\.0\.1:(\d+)/),
-                let port = UInt16(found.1)
-            {
-                return Program(process: process, port: port)
-            }
-            usleep(20_000)
+            port = said.firstMatch(of: /address=127\.0\.0\.1:(\d+)/).flatMap { UInt16($0.1) }
+            return port != nil
         }
-        process.terminate()
-        throw CocoaError(.executableLoad)
+        guard let port else {
+            process.terminate()
+            throw CocoaError(.executableLoad)
+        }
+        return Program(process: process, port: port)
     }
 
     /// Runs the program to its end.

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Simulation
 import Synchronization
 
 /// A log whose appends fail, hang or are counted as a test says; whatever else is asked of it goes to the
@@ -9,6 +10,7 @@ import Synchronization
 final class ScriptedLog: LogBackend, @unchecked Sendable {
     struct Script {
         var fault: LogError?
+        /// How long an append hangs, unless this is set to 0 meanwhile.
         var hangSeconds = 0.0
         /// How many records each append that was tried had.
         var appends: [Int] = []
@@ -54,7 +56,11 @@ final class ScriptedLog: LogBackend, @unchecked Sendable {
                 script.appends.append(records.count)
                 return (fault: script.fault, hangSeconds: script.hangSeconds)
             }
-            if script.hangSeconds > 0 { Thread.sleep(forTimeInterval: script.hangSeconds) }
+            if script.hangSeconds > 0 {
+                Wait.until(seconds: script.hangSeconds) {
+                    log.script.withLock { $0.hangSeconds == 0 }
+                }
+            }
             if let fault = script.fault { throw fault }
             return try writer.append(records)
         }

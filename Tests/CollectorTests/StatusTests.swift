@@ -168,7 +168,7 @@ struct StatusTests {
     @Test("whoever waits to be told to go on is told")
     func expectation() throws {
         let place = try CollectorPlace()
-        let connection = try RawConnection(port: place.port, timeoutSeconds: 5)
+        let connection = try RawConnection(port: place.port)
         let count = postback.utf8.count
         connection.send(
             "POST \(path) HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: \(count)\r\n\r\n"
@@ -203,9 +203,14 @@ struct StatusTests {
                 "/v1/events/bids?type=openrtb.win", #"{"auction_id":"a"}"#,
                 headers: ["Authorization": "Bearer \(CollectorPlace.slowKey)"])
         }
-        let answers = try (0..<5).map { _ in try answer() }
-        #expect(answers[..<2].allSatisfy { $0.status == 200 })
-        let refused = try #require(answers.first { $0.status == 429 })
+        for _ in 0..<2 { #expect(try answer().status == 200) }
+        var refused = try answer()
+        // A machine that stands still sends no more than it may.
+        try Wait.until {
+            if refused.status == 200 { refused = try answer() }
+            return refused.status != 200
+        }
+        #expect(refused.status == 429)
         #expect(Int(refused.headers["retry-after"] ?? "") == 1)
         Thread.sleep(forTimeInterval: 1.1)
         #expect(try answer().status == 200)
@@ -260,11 +265,10 @@ struct StatusTests {
         held.send(
             "POST \(path) HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 1000\r\n\r\n"
                 + String(repeating: " ", count: 990))
-        Thread.sleep(forTimeInterval: 0.3)
         func status(_ client: String) throws -> Int {
             try place.requests.post(path, postback, headers: ["X-Forwarded-For": client]).status
         }
-        #expect(try status("192.0.2.1") == 503)
+        #expect(try Wait.until { try status("192.0.2.1") == 503 })
         #expect(try status("192.0.2.2") == 200)
         held.send(String(repeating: " ", count: 10))
         #expect(held.answer()?.status == 400)

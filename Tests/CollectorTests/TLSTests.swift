@@ -20,7 +20,7 @@ struct TLSTests {
             ], input: "")
         try #require(made.status == 0)
         try Data(
-            "tls: {certificate: chain.pem, key: key.pem}\nheader_timeout_seconds: 1\n".utf8
+            "tls: {certificate: chain.pem, key: key.pem}\nheader_timeout_seconds: 6\n".utf8
         ).write(to: URL(fileURLWithPath: pipelines + "/collector.yaml"))
         let program = try place.start()
         defer {

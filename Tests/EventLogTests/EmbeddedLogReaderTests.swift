@@ -110,7 +110,7 @@ struct EmbeddedLogReaderTests {
             _ = try? log.writer().append([record("late", partition: 3)])
         }
         thread.start()
-        #expect(try next(reader, waitMilliseconds: 20_000) == .records)
+        #expect(try next(reader, waitMilliseconds: 60_000) == .records)
         #expect(batch[0].partition == 3)
     }
 

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import KafkaLog
+import Simulation
 import Synchronization
 
 /// A member of a consumer group on a thread of its own: reads on from the group's offsets, and commits
@@ -61,7 +62,7 @@ final class Member: Sendable {
 
     private func end(_ last: Order) {
         order.withLock { $0 = last }
-        wait(seconds: 20) { self.seen.hasEnded }
+        Wait.until { self.seen.hasEnded }
     }
 
     private func work(_ reader: any LogReader) throws {
@@ -101,12 +102,4 @@ final class Member: Sendable {
             }
         }
     }
-}
-
-/// Waits until something is so; says whether it came to be.
-@discardableResult
-func wait(seconds: Double, until isSo: () -> Bool) -> Bool {
-    let deadline = Date().addingTimeInterval(seconds)
-    while !isSo(), Date() < deadline { usleep(20_000) }
-    return isSo()
 }

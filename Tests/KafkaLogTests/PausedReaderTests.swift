@@ -21,7 +21,7 @@ struct PausedReaderTests {
                     try reader.seek(partition: partition, to: start)
                 }
                 var firsts: [Int32: Int64] = [:]
-                let deadline = ContinuousClock.now + .seconds(8)
+                let deadline = ContinuousClock.now + .seconds(60)
                 while firsts.count < 2, ContinuousClock.now < deadline {
                     _ = try reader.read(
                         into: batch, maxRecords: 100, maxBytes: 1 << 20, waitMilliseconds: 50)

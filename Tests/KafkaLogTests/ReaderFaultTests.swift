@@ -2,6 +2,7 @@ import CRdKafka
 import EventLog
 import Foundation
 import MockKafka
+import Simulation
 import Testing
 
 @Suite("A reader of a cluster with faults")
@@ -106,7 +107,7 @@ struct ReaderFaultTests {
             do throws(LogError) {
                 while failure == nil {
                     let reading = try reader.read(
-                        into: batch, maxRecords: 10, maxBytes: 1000, waitMilliseconds: 5000)
+                        into: batch, maxRecords: 10, maxBytes: 1000, waitMilliseconds: 60_000)
                     if reading == .idle { break }
                 }
             } catch {
@@ -125,11 +126,12 @@ struct ReaderFaultTests {
             let topic = try log.makeTopic(1)
             let reader = try log.log.reader(topic: topic)
             log.cluster?.setBroker(-1, isUp: false)
-            let start = ContinuousClock.now
+            let stopwatch = Stopwatch()
             #expect(throws: LogError.self) { try reader.bounds(of: [0]) }
-            #expect(ContinuousClock.now - start < .seconds(13))
+            // It says 10 s.
+            #expect(stopwatch.seconds < 30)
             reader.close()
-            #expect(ContinuousClock.now - start < .seconds(14))
+            #expect(stopwatch.seconds < 40)
         }
     }
 
@@ -157,7 +159,7 @@ struct ReaderFaultTests {
         #expect(try reader.readOn(into: batch) == .assigned([partition]))
         if let offset { try reader.seek(partition: partition, to: offset) }
         var offsets: [Int64] = []
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(60)
         repeat {
             _ = try reader.read(
                 into: batch, maxRecords: 1000, maxBytes: 1 << 24, waitMilliseconds: 100)
@@ -173,9 +175,9 @@ struct Found {
     private(set) var count = 0
     private let batch = RecordBatch()
 
-    /// Reads until there are so many records; fails after 30 s.
+    /// Reads until there are so many records; fails after a minute.
     mutating func read(_ reader: any LogReader, until wanted: Int) throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while count < wanted {
             try #require(ContinuousClock.now < deadline, "\(count) of \(wanted) records came")
             _ = try reader.read(

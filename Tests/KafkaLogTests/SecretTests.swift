@@ -102,7 +102,7 @@ struct SecretTests {
                 written: [
                     "debug": "all", "security.protocol": "sasl_plaintext",
                     "sasl.mechanisms": "PLAIN", "sasl.username": "user",
-                    "sasl.password": "file:\(path)", "socket.timeout.ms": "1000",
+                    "sasl.password": "file:\(path)", "socket.timeout.ms": "10000",
                     "message.timeout.ms": "1500",
                 ])
             let logger = Logger(label: "test") { _ in lines }

@@ -103,13 +103,13 @@ struct CopiedRecord: Equatable {
 }
 
 extension LogReader {
-    /// Reads every partition to the end that it has now. Gives up after 30 seconds.
+    /// Reads every partition to the end that it has now. Gives up after a minute.
     func readToEnd() throws -> [CopiedRecord] {
         let ends = try bounds()
         try subscribe(.all)
         let batch = RecordBatch()
         var records: [CopiedRecord] = []
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         repeat {
             _ = try read(into: batch, maxRecords: 1000, maxBytes: 1 << 24, waitMilliseconds: 50)
             for index in 0..<batch.count { records.append(CopiedRecord(batch[index])) }
@@ -118,9 +118,9 @@ extension LogReader {
         return records.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
     }
 
-    /// Reads until something other than nothing comes. Gives up after 30 seconds.
+    /// Reads until something other than nothing comes. Gives up after a minute.
     func readOn(into batch: RecordBatch, maxRecords: Int = 1000) throws -> LogReading {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             let reading = try read(
                 into: batch, maxRecords: maxRecords, maxBytes: 1 << 24, waitMilliseconds: 50)

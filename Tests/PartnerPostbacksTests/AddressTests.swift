@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Synchronization
 import Testing
 
@@ -106,19 +107,18 @@ struct AddressTests {
     @Test("a name without an address is tried again; a slow name server delays nobody else")
     func slowNames() throws {
         let well = try ScriptedPartner()
+        let resolver = SlowResolver()
         let place = try DeliveryPlace(
             [
                 "acme": "url: http://slow.example/\nallow_private: true\ntimeout_seconds: 1",
                 "well": "url: http://127.0.0.1:\(well.port)/\nallow_private: true",
-            ], resolver: SlowResolver())
+            ], resolver: resolver)
+        defer { withExtendedLifetime(place) { resolver.answer() } }
         try place.accept(
             Documents.install(),
             Documents.install(id: Documents.id(1), partner: "well"))
-        let start = Date()
-        while well.requests.isEmpty, Date().timeIntervalSince(start) < 5 {
-            try place.dispatcher.turn(waitMilliseconds: 20)
-        }
-        #expect(Date().timeIntervalSince(start) < 0.9)
+        try place.turn { try place.states(partner: "well") == [.delivered: 1] }
+        // The other name's server has not answered yet, and does not before all of this is over.
         try place.sendDue()
         #expect(try place.delivery().state == .pending)
         let attempts = try #require(try place.store.history(of: Documents.id).first?.attempts)
@@ -147,9 +147,13 @@ final class FixedResolver: HostResolver {
 }
 
 /// Takes longer than anybody waits.
-private struct SlowResolver: HostResolver {
+private final class SlowResolver: HostResolver {
+    private let isToAnswer = DispatchSemaphore(value: 0)
+
+    func answer() { isToAnswer.signal() }
+
     func addresses(of host: String) throws(ResolutionFault) -> [IPAddress] {
-        usleep(2_500_000)
+        _ = isToAnswer.wait(timeout: .now() + 2 * Wait.seconds)
         throw ResolutionFault(description: "\(host): no answer")
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import JSONReader
 import NIOSSL
+import Simulation
 import Testing
 
 @testable import PartnerPostbacks
@@ -50,8 +51,17 @@ final class DeliveryPlace {
             partners: Set(try files.partners().map(\.name)), nowMilliseconds: clock.nowMilliseconds)
     }
 
+    /// Sends what is due, again and again, until something is so; fails when it does not come to be.
+    func turn(until isSo: () throws -> Bool) throws {
+        let isInTime = try Wait.until {
+            try dispatcher.turn(waitMilliseconds: 20)
+            return try isSo()
+        }
+        try #require(isInTime, "what was waited for did not come to be")
+    }
+
     /// Sends what is due now, and what becomes due by it, until all is answered.
-    func sendDue(seconds: Double = 20) throws {
+    func sendDue(seconds: Double = Wait.seconds) throws {
         let deadline = Date(timeIntervalSinceNow: seconds)
         repeat {
             try dispatcher.turn(waitMilliseconds: 50)

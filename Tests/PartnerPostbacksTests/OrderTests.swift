@@ -1,5 +1,6 @@
 import Foundation
 import JSONReader
+import Simulation
 import Testing
 
 @testable import PartnerPostbacks
@@ -35,15 +36,22 @@ struct OrderTests {
 
     @Test("a higher revision waits while a lower one is on its way, and is sent behind it")
     func order() throws {
-        let partner = try ScriptedPartner { _, number in number == 0 ? .silence : .answer(200) }
+        let isReplaced = DispatchSemaphore(value: 0)
+        let partner = try ScriptedPartner { _, number in
+            guard number == 0 else { return .answer(200) }
+            _ = isReplaced.wait(timeout: .now() + Wait.seconds)
+            return .hangUp
+        }
         let place = try DeliveryPlace([
-            "acme": "url: \(partner.url)/\nallow_private: true\ntimeout_seconds: 1"
+            "acme": "url: \(partner.url)/\nallow_private: true\ntimeout_seconds: 60"
         ])
         try place.accept(Documents.install(revision: 1))
-        try place.dispatcher.turn()
+        try place.turn { partner.requests.count == 1 }
         try place.accept(Documents.install(revision: 2))
         for _ in 0..<5 { try place.dispatcher.turn(waitMilliseconds: 20) }
+        #expect(try place.states(partner: "acme") == [.superseded: 1, .pending: 1])
         #expect(partner.requests.count == 1)
+        isReplaced.signal()
         try place.sendAll()
         #expect(
             partner.requests.map { $0.headers["idempotency-key"] }

@@ -41,9 +41,8 @@ struct ScheduleTests {
 
     @Test("a partner that is down is asked by the same schedule")
     func down() throws {
-        let port = try ScriptedPartner.closedPort()
         let place = try DeliveryPlace([
-            "acme": "url: http://127.0.0.1:\(port)/\nallow_private: true"
+            "acme": "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
         try place.accept(Documents.install())
         try place.sendAll()
@@ -63,8 +62,10 @@ struct ScheduleTests {
         try place.sendAll()
         #expect(try place.delivery().state == .delivered)
         let attempts = try #require(try place.store.history(of: Documents.id).first?.attempts)
-        #expect(attempts.map(\.status) == [nil, 204])
-        #expect(attempts[0].fault == "timeout: no answer in time")
+        // A machine that stands still is asked again more than once.
+        #expect(attempts.count > 1)
+        #expect(attempts.last?.status == 204)
+        #expect(attempts.dropLast().allSatisfy { $0.fault == "timeout: no answer in time" })
     }
 
     @Test(

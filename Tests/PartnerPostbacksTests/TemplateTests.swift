@@ -235,7 +235,7 @@ struct TemplateTests {
     @Test(
         "what is no document is said to be none, with the reason",
         arguments: [
-            ("{", "malformed"), ("[]", "id: is not 32 hex digits"),
+            ("{", "a member's name is missing at byte 1"), ("[]", "id: is not 32 hex digits"),
             (Documents.install(id: "../../x"), "id: is not 32 hex digits"),
             (Documents.install(revision: 0), "revision: is no number from 1"),
             (Documents.install(partner: ""), "partner: is no name"),

@@ -6,7 +6,7 @@ public final class RawConnection {
     private var buffer: [UInt8] = []
 
     /// Connects; answers are waited for so long.
-    public init(port: UInt16, timeoutSeconds: Int = 10) throws {
+    public init(port: UInt16, timeoutSeconds: Int = Int(Wait.seconds)) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)

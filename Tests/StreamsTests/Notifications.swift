@@ -155,11 +155,11 @@ enum Notifications {
 
 /// What a store would know of notifications.
 final class RememberedNotifications: StoreNotificationMemory {
-    private var ids: [Int32: Set<RecordID>] = [:]
+    private var ids: [Int32: [RecordID: Int64]] = [:]
     private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
 
-    func contains(_ id: RecordID, partition: Int32) -> Bool {
-        ids[partition]?.contains(id) ?? false
+    func offset(of id: RecordID, partition: Int32) -> Int64? {
+        ids[partition]?[id]
     }
 
     func refunds(ofTransaction transactionID: TransactionID, partition: Int32) -> RefundHistory {
@@ -168,7 +168,7 @@ final class RememberedNotifications: StoreNotificationMemory {
 
     func store(_ fold: StoreNotificationsFold) {
         for (partition, admitted) in fold.admitted {
-            ids[partition, default: []].formUnion(admitted)
+            ids[partition, default: [:]].merge(admitted) { $1 }
         }
         for (partition, histories) in fold.refunds {
             refunds[partition, default: [:]].merge(histories) { $1 }

@@ -23,7 +23,7 @@ struct ClusterReadingTests {
 
     private func reading(
         partition: Int32? = nil, from: ReadLimit? = nil, to: ReadLimit? = nil,
-        patience: Duration = .seconds(30)
+        patience: Duration = .seconds(60)
     ) throws -> TopicReading {
         try TopicReading(
             log.reader(topic: "t"), partition: partition, from: from, to: to, patience: patience)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("From zero to a first verified postback", .serialized, .timeLimit(.minutes(3)))
+@Suite("From zero to a first verified postback", .serialized, .timeLimit(.minutes(15)))
 struct FirstPostbackTests {
     @Test(
         "every line of the page works as written, and answers what stands below it",

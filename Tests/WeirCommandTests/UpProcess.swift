@@ -44,7 +44,7 @@ final class UpPlace {
         try UpProcess(self)
     }
 
-    /// Runs `weir` to its end, for at most 20 s.
+    /// Runs `weir` to its end, for at most a minute.
     func weir(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
         let process = try Self.process(arguments)
         let names = [files.path + "/output", files.path + "/error"]
@@ -52,9 +52,9 @@ final class UpPlace {
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: names[0]))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: names[1]))
         try Spawning.apart { try process.run() }
-        if !Wait.until(seconds: 20, { !process.isRunning }) {
+        if !Wait.until({ !process.isRunning }) {
             kill(process.processIdentifier, SIGKILL)
-            Issue.record("weir \(arguments.joined(separator: " ")) has not ended in 20 s")
+            Issue.record("weir \(arguments.joined(separator: " ")) has not ended in a minute")
         }
         process.waitUntilExit()
         let texts = try names.map { try String(contentsOfFile: $0, encoding: .utf8) }
@@ -110,7 +110,7 @@ final class UpProcess {
         process.standardError = try FileHandle(forWritingTo: file)
         try Spawning.apart { [process] in try process.run() }
         var found: UInt16?
-        _ = Wait.until(seconds: 30) { [errorFile] in
+        _ = Wait.until { [errorFile] in
             let said = (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? ""
             let match = said.firstMatch(of: #/up: http://127\.0\.0\.1:(\d+) /#)
             found = match.flatMap { UInt16($0.1) }
@@ -135,11 +135,11 @@ final class UpProcess {
     /// Waits until it has ended, and let go of its locks.
     func waitUntilExit() { process.waitUntilExit() }
 
-    /// Asks it to stop; its exit code. It has 20 s.
+    /// Asks it to stop; its exit code. It has a minute.
     func stop() -> Int32 {
         process.terminate()
-        if !Wait.until(seconds: 20, { !self.process.isRunning }) {
-            Issue.record("weir up has not ended 20 s after SIGTERM")
+        if !Wait.until({ !self.process.isRunning }) {
+            Issue.record("weir up has not ended a minute after SIGTERM")
             kill(process.processIdentifier, SIGKILL)
         }
         process.waitUntilExit()
@@ -162,18 +162,5 @@ final class UpProcess {
     static func request(_ target: String, _ body: String) -> String {
         "POST \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
-    }
-}
-
-/// Waiting for what other processes do.
-enum Wait {
-    /// Looks again and again; says whether it came true in time.
-    static func until(seconds: Double, _ isTrue: () -> Bool) -> Bool {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while !isTrue() {
-            guard ContinuousClock.now < deadline else { return false }
-            usleep(50_000)
-        }
-        return true
     }
 }

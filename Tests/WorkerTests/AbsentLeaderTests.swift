@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import MockKafka
+import Simulation
 import Testing
 
 @testable import Worker
@@ -24,8 +25,9 @@ struct AbsentLeaderTests {
                 "weir-bids", place: place.place, data: "data", address: place.address,
                 arguments: ["--partitions", "0-3", "--metrics", "127.0.0.1:0"], log: "worker.log")
             defer { worker.kill() }
-            let port = try #require(within(20) { Self.port(in: worker.logged) }, "\(worker.logged)")
-            let unready = within(20) { () -> String? in
+            let port = try #require(
+                within(Wait.seconds) { Self.port(in: worker.logged) }, "\(worker.logged)")
+            let unready = within(Wait.seconds) { () -> String? in
                 let answer = try? HTTPAnswer("/readyz", port: port)
                 guard let body = answer?.body, body.contains("does not take") else { return nil }
                 return answer?.status == 503 ? body : nil
@@ -34,7 +36,8 @@ struct AbsentLeaderTests {
             #expect(try HTTPAnswer("/livez", port: port).status == 200)
             #expect(worker.process.isRunning)
             worker.signal(SIGTERM)
-            try worker.waitForExit(seconds: 12)
+            // Far less than the log is waited for when nobody asks to stop.
+            try worker.waitForExit(seconds: Wait.seconds)
             #expect(worker.process.terminationReason == .exit)
             #expect(worker.process.terminationStatus == 0)
             for partition in 0..<4 as Range<Int32> {

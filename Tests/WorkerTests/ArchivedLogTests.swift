@@ -42,7 +42,7 @@ struct ArchivedLogTests {
         let last = try WorkerProcess(
             "weir-bids", place: place, data: "killed",
             arguments: ["--until-end", "--archive", address(place)])
-        try last.waitForExit(seconds: 60)
+        try last.waitForExit()
         #expect(last.process.terminationStatus == 0)
         #expect(
             try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
@@ -79,7 +79,7 @@ struct ArchivedLogTests {
             let worker = try WorkerProcess(
                 "weir-bids", place: place, data: "refused",
                 arguments: ["--until-end", "--archive", archive])
-            try worker.waitForExit(seconds: 30)
+            try worker.waitForExit()
             return worker.process.terminationStatus
         }
         #expect(try code("sqlite:\(place.path)/none.sqlite") == 1)
@@ -99,7 +99,7 @@ struct ArchivedLogTests {
         let worker = try WorkerProcess(
             "weir-bids", place: place, data: "holed",
             arguments: ["--until-end", "--archive", address(place)], log: "words")
-        try worker.waitForExit(seconds: 30)
+        try worker.waitForExit()
         #expect(worker.process.terminationStatus == 1)
         #expect(worker.logged.contains("the records between are in neither"))
         #expect(
@@ -109,7 +109,7 @@ struct ArchivedLogTests {
         let past = try WorkerProcess(
             "weir-bids", place: place, data: "once",
             arguments: ["--until-end", "--archive", address(place)])
-        try past.waitForExit(seconds: 30)
+        try past.waitForExit()
         #expect(past.process.terminationStatus == 0)
     }
 }

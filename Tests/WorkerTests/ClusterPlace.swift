@@ -3,6 +3,7 @@ import Foundation
 import KafkaLog
 import Logging
 import MockKafka
+import Simulation
 import Testing
 import Worker
 
@@ -13,12 +14,14 @@ final class ClusterPlace {
     private let test: TestCluster
     let log: KafkaLog
 
-    init(_ kind: TestCluster.Kind) throws {
+    /// - Parameter isHasty: whether members of groups are soon found to be away.
+    init(_ kind: TestCluster.Kind, isHasty: Bool = true) throws {
         place = try Workplace()
         test = try TestCluster(kind)
         log = try KafkaLog(
             KafkaSettings(brokers: test.brokers, written: ["reconnect.backoff.max.ms": "300"]),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        guard isHasty else { return }
         let settings = test.hasty.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)\n" }
         try place.write("kafka.yaml", "settings:\n" + settings.joined())
     }
@@ -72,7 +75,7 @@ final class ClusterPlace {
         let worker = try WorkerProcess(
             name, place: place, data: data, address: address, arguments: ["--until-end"],
             log: "fold.log")
-        try worker.waitForExit(seconds: 40)
+        try worker.waitForExit()
         if hadMembers, test.mock != nil, worker.process.terminationStatus == 1 {
             #expect(worker.logged.contains("were not taken"), "\(worker.logged)")
         } else {
@@ -131,7 +134,7 @@ final class ClusterPlace {
         let ends = try reader.bounds()
         try reader.subscribe(.all)
         let batch = RecordBatch()
-        let deadline = Date().addingTimeInterval(30)
+        let deadline = Date().addingTimeInterval(Wait.seconds)
         repeat {
             try #require(Date() < deadline, "the topic is read to its end")
             _ = try reader.read(
@@ -142,16 +145,14 @@ final class ClusterPlace {
 
     /// Waits until a store has folded so many records in all.
     func waitUntilFolded(_ count: Int64, _ stream: String, data: [String]) throws {
-        let deadline = Date().addingTimeInterval(40)
-        while Date() < deadline {
+        let isFolded = Wait.until(seconds: 2 * Wait.seconds) {
             let folded = data.map { (try? offsets(stream, data: $0)) ?? [:] }
             let best = folded.reduce(into: [:]) { best, offsets in
                 best.merge(offsets) { max($0, $1) }
             }
-            if best.values.reduce(0, +) >= count { return }
-            usleep(50_000)
+            return best.values.reduce(0, +) >= count
         }
-        Issue.record("\(count) records of \(stream) are folded")
+        #expect(isFolded, "\(count) records of \(stream) are folded")
     }
 
     private func offsets(_ stream: String, data: String) throws -> [Int64: Int64] {

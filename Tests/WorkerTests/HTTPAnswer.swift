@@ -7,7 +7,7 @@ struct HTTPAnswer {
     var head: String
     var body: String
 
-    /// Asks, and waits for at most five seconds.
+    /// Asks, and waits for at most a minute.
     init(_ path: String, port: UInt16, method: String = "GET") throws {
         let descriptor = try Self.connect(port: port)
         defer { close(descriptor) }
@@ -31,7 +31,7 @@ struct HTTPAnswer {
 
     private static func connect(port: UInt16) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var timeout = timeval(tv_sec: 5, tv_usec: 0)
+        var timeout = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()

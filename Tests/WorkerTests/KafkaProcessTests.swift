@@ -96,7 +96,7 @@ struct KafkaProcessTests {
             try place.waitUntilFolded(3000, "bids", data: ["first", "second"])
             for worker in [first, second] {
                 worker.signal(SIGTERM)
-                try worker.waitForExit(seconds: 20)
+                try worker.waitForExit()
                 #expect(worker.process.terminationReason == .exit)
                 #expect(worker.process.terminationStatus == 0)
             }
@@ -140,7 +140,7 @@ struct KafkaProcessTests {
             }
             try place.waitUntilFolded(4000, "bids", data: ["second"])
             workers[1].signal(SIGTERM)
-            try workers[1].waitForExit(seconds: 20)
+            try workers[1].waitForExit()
             #expect(workers[1].process.terminationReason == .exit)
             #expect(workers[1].process.terminationStatus == 0)
             let embedded = try place.embeddedContents(of: "bids") {

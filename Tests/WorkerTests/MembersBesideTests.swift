@@ -8,7 +8,7 @@ struct MembersBesideTests {
         "folds and publishes everything, and fails in words when the group takes no offsets of it")
     func notTaken() async throws {
         try await onThread {
-            let place = try ClusterPlace(.mock)
+            let place = try ClusterPlace(.mock, isHasty: false)
             try place.makeTopic("bids")
             try place.configure("bids")
             try place.publish(Samples.bids(300, seed: 51))
@@ -18,7 +18,7 @@ struct MembersBesideTests {
             let worker = try WorkerProcess(
                 "weir-bids", place: place.place, data: "beside", address: place.address,
                 arguments: ["--until-end"], log: "beside.log")
-            try worker.waitForExit(seconds: 30)
+            try worker.waitForExit()
             #expect(worker.process.terminationStatus == 1)
             let last = worker.logged.split(separator: "\n").last.map(String.init) ?? ""
             #expect(last.contains("the group's offsets of 'bids'"), "\(worker.logged)")

@@ -16,11 +16,10 @@ struct MetricsTests {
                 name, place: place, data: "data", arguments: ["--metrics", "127.0.0.1:0"],
                 log: "worker.log")
             var found: UInt16?
-            let deadline = Date().addingTimeInterval(20)
-            while found == nil, Date() < deadline {
-                usleep(20_000)
+            Wait.until { [worker] in
                 let rest = worker.logged.components(separatedBy: "http://127.0.0.1:").dropFirst()
                 found = rest.first?.split(separator: "/").first.flatMap { UInt16($0) }
+                return found != nil
             }
             port = try #require(found, "the log names the port: \(worker.logged)")
         }
@@ -39,13 +38,12 @@ struct MetricsTests {
 
         /// Waits until the metrics are as they are to be, and returns them.
         func values(until isDone: ([String: Double]) -> Bool) throws -> [String: Double] {
-            let deadline = Date().addingTimeInterval(20)
-            var values = try values()
-            while !isDone(values), Date() < deadline {
-                usleep(50_000)
+            var values: [String: Double] = [:]
+            let isInTime = try Wait.until {
                 values = try self.values()
+                return isDone(values)
             }
-            #expect(isDone(values))
+            #expect(isInTime)
             return values
         }
     }
@@ -189,7 +187,7 @@ struct MetricsTests {
         #expect(post.head.contains("allow: get"))
         // Serving does not hold a worker back that is asked to stop.
         kill(served.worker.process.processIdentifier, SIGTERM)
-        try served.worker.waitForExit(seconds: 20)
+        try served.worker.waitForExit()
         #expect(served.worker.process.terminationStatus == 0)
         #expect(!served.worker.logged.contains(" error "))
     }
@@ -204,7 +202,7 @@ struct MetricsTests {
             let worker = try WorkerProcess(
                 "weir-bids", place: place, data: "other",
                 arguments: ["--until-end", "--metrics", address], log: "other.log")
-            try worker.waitForExit(seconds: 20)
+            try worker.waitForExit()
             return (worker.process.terminationStatus, worker.logged)
         }
         let taken = try end("127.0.0.1:\(served.port)")
@@ -230,8 +228,9 @@ struct MetricsTests {
             (0..<10).map { Samples.record("bids", Samples.auction("a\($0)"), partition: 0) })
         func threads(_ worker: WorkerProcess) throws -> [String] {
             let path = "/proc/\(worker.process.processIdentifier)/task"
-            return try FileManager.default.contentsOfDirectory(atPath: path).map { task in
-                try String(contentsOfFile: "\(path)/\(task)/comm", encoding: .utf8)
+            // One that has ended since it was listed has no name any more.
+            return try FileManager.default.contentsOfDirectory(atPath: path).compactMap { task in
+                try? String(contentsOfFile: "\(path)/\(task)/comm", encoding: .utf8)
             }
         }
         let served = try Served("weir-bids", place)
@@ -239,12 +238,10 @@ struct MetricsTests {
         _ = try served.values { lag($0) == 0 }
         let plain = try WorkerProcess("weir-bids", place: place, data: "plain")
         defer { plain.kill() }
-        let deadline = Date().addingTimeInterval(20)
-        while Date() < deadline {
-            usleep(50_000)
+        Wait.until {
             let folded = try? place.integer(
                 "SELECT sum(next_offset) FROM partitions", stream: "bids", data: "plain")
-            if folded == 10 { break }
+            return folded == 10
         }
         #expect(try threads(served.worker).filter { $0.hasPrefix("NIO") }.count == 1)
         // The commits' threads come and go, and bear the program's name.

@@ -74,15 +74,13 @@ struct ProcessTests {
         let place = try Workplace()
         try place.publish("bids", Samples.bids(200, seed: 9))
         let worker = try WorkerProcess("weir-bids", place: place, data: "data")
-        let deadline = Date().addingTimeInterval(20)
-        while Date() < deadline {
-            usleep(50_000)
+        Wait.until {
             let folded = try? place.integer(
                 "SELECT sum(next_offset) FROM partitions", stream: "bids")
-            if folded == 200 { break }
+            return folded == 200
         }
         kill(worker.process.processIdentifier, signal)
-        try worker.waitForExit(seconds: 20)
+        try worker.waitForExit()
         #expect(worker.process.terminationReason == .exit)
         #expect(worker.process.terminationStatus == 0)
         #expect(try place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 200)
@@ -94,7 +92,7 @@ struct ProcessTests {
         func code(_ arguments: [String]) throws -> Int32 {
             let worker = try WorkerProcess(
                 "weir-bids", place: place, data: "data", arguments: arguments)
-            try worker.waitForExit(seconds: 20)
+            try worker.waitForExit()
             return worker.process.terminationStatus
         }
         #expect(try code(["--until-end"]) == 1)
@@ -111,7 +109,7 @@ struct ProcessTests {
         for arguments in [["--no-such-option"], ["--partitions", "x"]] {
             let worker = try WorkerProcess(
                 "weir-bids", place: place, data: "data", arguments: arguments, log: "usage.log")
-            try worker.waitForExit(seconds: 20)
+            try worker.waitForExit()
             let text = worker.logged
             #expect(text.hasPrefix("weir-bids: "), "\(text)")
             #expect(text.hasSuffix(" (see weir-bids --help)\n"), "\(text)")

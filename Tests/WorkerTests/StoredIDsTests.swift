@@ -20,7 +20,7 @@ struct StoredIDsTests {
         try store.commit { db in
             for id in alike {
                 try db.execute(
-                    sql: "INSERT INTO notification_ids VALUES (0, ?)",
+                    sql: "INSERT INTO notification_ids VALUES (0, ?, 0)",
                     arguments: [
                         withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { Data($0) }
                     ])

@@ -55,11 +55,9 @@ struct WorkerProcess {
     }
 
     /// Fails, and kills the process, when it does not end in time.
-    func waitForExit(seconds: Double) throws {
-        let deadline = Date().addingTimeInterval(seconds)
-        while process.isRunning, Date() < deadline { usleep(20_000) }
-        guard process.isRunning else { return }
+    func waitForExit(seconds: Double = 2 * Wait.seconds) throws {
+        guard !Wait.until(seconds: seconds, { !process.isRunning }) else { return }
         kill()
-        Issue.record("the worker did not end within \(seconds) s")
+        Issue.record("the worker did not end within \(seconds) s: \(logged)")
     }
 }

@@ -63,6 +63,7 @@ final class DeliveryLoop {
     func run() throws(WorkerError) {
         do {
             try reader.subscribe(settings.assignment)
+            try dispatcher.resume()
             while !stop.isRequested, try step() {}
             try finish()
             logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])

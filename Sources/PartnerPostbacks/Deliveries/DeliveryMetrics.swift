@@ -52,7 +52,7 @@ final class DeliveryMetrics {
         partners[partner]?.note(attempt)
     }
 
-    /// A partner counts as away, or no longer.
+    /// A partner gets probes only, or no longer.
     func setBreaker(isOpen: Bool, partner: String) {
         partners[partner]?.breaker.set(isOpen ? 1 : 0)
     }
@@ -142,7 +142,7 @@ extension DeliveryMetrics {
             "weir_delivery_oldest_pending_seconds",
             "Seconds since the oldest of them was taken over; 0 when there is none."),
         MetricDescription(
-            "weir_delivery_breaker_open", "1 while a partner counts as away, else 0."),
+            "weir_delivery_breaker_open", "1 while a partner gets probes only, else 0."),
         MetricDescription(
             "kafka_consumergroup_lag", "Records between the next offset and the end of the log."),
         MetricDescription(

@@ -98,7 +98,8 @@ extension DeliveryStore {
 
     /// What is to be known at the start: the partners that there are, with their addresses. Deliveries that
     /// waited for a partner's file are pending again, those of a file that is gone are held, and a partner
-    /// with another address is enabled.
+    /// with another address is enabled. One that could not be reached is tried again; one that asked for a
+    /// pause has it.
     func begin(partners: [String: String], nowMilliseconds now: Int64) throws(StoreError) {
         try commit { db in
             let names = try String(
@@ -110,7 +111,13 @@ extension DeliveryStore {
                     WHERE state = 'pending' AND partner NOT IN (SELECT value FROM json_each(?))
                     """,
                 arguments: [DeliveryReason.unknownPartner.text("no file partners/"), now, names])
+            try db.execute(
+                sql: "DELETE FROM resting_partners WHERE cause = ?",
+                arguments: [PartnerRest.Cause.away.rawValue])
             for (name, url) in partners {
+                try db.execute(
+                    sql: "DELETE FROM resting_partners WHERE name = ? AND url <> ?",
+                    arguments: [name, url])
                 try db.execute(
                     sql: "DELETE FROM disabled_partners WHERE name = ? AND url <> ?",
                     arguments: [name, url])

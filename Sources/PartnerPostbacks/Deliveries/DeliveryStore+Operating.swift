@@ -2,33 +2,6 @@ import AggregateStore
 import Foundation
 import GRDB
 
-/// Which deliveries an operator means.
-public enum DeliverySelection: Equatable, Sendable {
-    /// All revisions of a document.
-    case id(String)
-    /// Dead and held ones of a partner.
-    case partner(String)
-    /// All dead ones.
-    case allDead
-}
-
-/// What became of an operator's wish.
-public struct RetriedDeliveries: Equatable, Sendable {
-    /// So many are pending again.
-    public var retried = 0
-    /// So many cannot be: a higher revision is there, or the record is no document.
-    public var left = 0
-    /// Partners that are enabled again.
-    public var enabled: [String] = []
-
-    /// Nothing yet.
-    public init(retried: Int = 0, left: Int = 0, enabled: [String] = []) {
-        self.retried = retried
-        self.left = left
-        self.enabled = enabled
-    }
-}
-
 extension DeliveryStore {
     /// Deliveries, those first whose state changed last.
     public func deliveries(
@@ -94,40 +67,16 @@ extension DeliveryStore {
         }
     }
 
-    /// Makes dead or held deliveries pending, from the beginning of the schedule; a partner that is named
-    /// is enabled. A revision below another one is left: the higher one counts.
-    public func retry(
-        _ selection: DeliverySelection, nowMilliseconds now: Int64
-    ) throws(StoreError) -> RetriedDeliveries {
-        let (condition, argument): (String, String?) =
-            switch selection {
-            case .id(let id): ("state IN ('dead', 'held') AND id = ?1", id)
-            case .partner(let name): ("state IN ('dead', 'held') AND partner = ?1", name)
-            case .allDead: ("state = 'dead' AND ?1 IS NULL", nil)
-            }
-        return try commit { db in
-            var retried = RetriedDeliveries()
-            let meant =
-                try Int.fetchOne(
-                    db, sql: "SELECT count(*) FROM deliveries WHERE \(condition)",
-                    arguments: [argument]) ?? 0
-            try db.execute(
+    /// Partners of which anything is known, by name.
+    public func knownPartners() throws(StoreError) -> [String] {
+        try read {
+            try String.fetchAll(
+                $0,
                 sql: """
-                    UPDATE deliveries SET state = 'pending', reason = '', attempts = 0,
-                      next_attempt_ms = ?2, changed_ms = ?2
-                    WHERE \(condition) AND partner <> '' AND NOT EXISTS
-                      (SELECT 1 FROM deliveries AS other
-                       WHERE other.id = deliveries.id AND other.revision > deliveries.revision)
-                    """,
-                arguments: [argument, now])
-            retried.retried = db.changesCount
-            retried.left = meant - retried.retried
-            if case .partner(let name) = selection {
-                try db.execute(
-                    sql: "DELETE FROM disabled_partners WHERE name = ?", arguments: [name])
-                if db.changesCount > 0 { retried.enabled = [name] }
-            }
-            return retried
+                    SELECT partner FROM deliveries WHERE partner <> ''
+                    UNION SELECT name FROM disabled_partners
+                    UNION SELECT name FROM resting_partners ORDER BY 1
+                    """)
         }
     }
 }

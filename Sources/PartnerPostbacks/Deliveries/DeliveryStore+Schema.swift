@@ -5,7 +5,7 @@ extension DeliveryStore {
     /// `PRAGMA application_id` of the file: "WeiD".
     private static let applicationID: Int32 = 0x5765_6944
     /// `PRAGMA user_version`: one more for every migration.
-    private static let version = 1
+    private static let version = 2
 
     private static let schema = """
         CREATE TABLE store (
@@ -26,6 +26,8 @@ extension DeliveryStore {
           disabled_ms INTEGER NOT NULL,
           url TEXT NOT NULL -- the address, as the file had it
         ) STRICT, WITHOUT ROWID;
+
+        \(resting)
 
         CREATE TABLE deliveries (
           -- Every document that was taken over, with what became of it.
@@ -61,7 +63,18 @@ extension DeliveryStore {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Says whether the file has its tables; throws when it is another's.
+    private static let resting = """
+        CREATE TABLE resting_partners (
+          -- Partners to which nothing is sent for a time: they ask for a pause, or cannot be reached.
+          name TEXT PRIMARY KEY,
+          cause TEXT NOT NULL, -- asked, away
+          pause_ms INTEGER NOT NULL, -- how long the pause is
+          until_ms INTEGER NOT NULL, -- then one request is sent
+          url TEXT NOT NULL -- the address, as the file had it
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Says whether the file has its tables, of this version when it returns; throws when it is another's.
     static func isMade(_ db: Database, path: String) throws -> Bool {
         let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
@@ -76,7 +89,18 @@ extension DeliveryStore {
         guard version <= Self.version else {
             throw StoreError.newerVersion(path: path, found: version, known: Self.version)
         }
+        if version < Self.version { try migrate(db) }
         return true
+    }
+
+    /// Adds what version 1 did not have.
+    private static func migrate(_ db: Database) throws {
+        try db.inTransaction(.immediate) {
+            // Another process may have been faster.
+            guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 1 else { return .commit }
+            try db.execute(sql: resting + "PRAGMA user_version = \(version)")
+            return .commit
+        }
     }
 
     /// Makes the tables.

@@ -30,6 +30,15 @@ final class Dispatcher {
         queues = routes.map { PartnerQueue($0, attemptsOnce: attemptsOnce) }
     }
 
+    /// Goes on where an earlier run was: partners that asked for a pause have it.
+    func resume() throws {
+        let resting = try store.restingPartners()
+        for index in queues.indices {
+            queues[index].resume(resting[queues[index].route.name])
+            noteBreaker(of: queues[index])
+        }
+    }
+
     /// How many requests are on their way.
     var inFlightCount: Int { queues.reduce(0) { $0 + $1.inFlight.count } }
 
@@ -52,9 +61,13 @@ final class Dispatcher {
             guard case .attempt(let attempt) = delivery.ending,
                 let index = queues.firstIndex(where: { $0.route.name == delivery.partner })
             else { continue }
+            let before = queues[index].breaker.rest
             queues[index].noteEnded(delivery.number, attempt.result, nowMilliseconds: now)
             metrics?.note(attempt, partner: delivery.partner)
-            metrics?.setBreaker(isOpen: queues[index].breaker.isOpen, partner: delivery.partner)
+            let rest = queues[index].breaker.rest
+            guard rest != before else { continue }
+            try store.set(rest, partner: delivery.partner, url: queues[index].route.url)
+            noteBreaker(of: queues[index])
         }
     }
 
@@ -85,8 +98,16 @@ final class Dispatcher {
         return true
     }
 
+    private func noteBreaker(of queue: PartnerQueue) {
+        metrics?.setBreaker(isOpen: queue.breaker.isOpen, partner: queue.route.name)
+    }
+
     private func send(_ queue: inout PartnerQueue) throws -> Int {
         let now = clock.nowMilliseconds
+        if queue.breaker.isOpen, try !store.isResting(partner: queue.route.name) {
+            queue.resume(nil)
+            noteBreaker(of: queue)
+        }
         let room = queue.room(nowMilliseconds: now)
         guard room > 0, try !store.isDisabled(partner: queue.route.name) else { return 0 }
         let due = try store.due(

@@ -28,11 +28,16 @@ struct PartnerQueue {
 
     /// When the next request may be sent, as far as the rate and the breaker go.
     var opensMilliseconds: Int64 {
-        let byBreaker = breaker.opensAgainMilliseconds ?? 0
+        let byBreaker = breaker.rest?.untilMilliseconds ?? 0
         guard let rate = route.ratePerSecond, sentMilliseconds.count >= rate else {
             return byBreaker
         }
         return max(byBreaker, sentMilliseconds[sentMilliseconds.count - rate] + 1000)
+    }
+
+    /// Goes on with the rest of an earlier run; nil: with none.
+    mutating func resume(_ rest: PartnerRest?) {
+        breaker = Breaker(rest: rest)
     }
 
     /// So many due deliveries have to be looked at to find one that may be sent.
@@ -54,6 +59,10 @@ struct PartnerQueue {
     mutating func noteEnded(_ number: Int64, _ result: AttemptResult, nowMilliseconds: Int64) {
         inFlight[number] = nil
         switch result {
+        case .answered(429, let asked):
+            breaker.note(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
+        case .answered(503, let asked?):
+            breaker.note(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
         case .answered, .addressRefused:
             breaker.note(isReached: true, nowMilliseconds: nowMilliseconds)
         case .failed: breaker.note(isReached: false, nowMilliseconds: nowMilliseconds)

@@ -76,7 +76,9 @@ final class HTTPSender: PartnerSender {
         let reading = AnswerReading()
         let answer: EventLoopFuture<Answer>
         do {
-            let client = clients.client(for: host, at: address)
+            guard let client = clients.client(for: host, at: address) else {
+                return completion(.failed(.connection, detail: "delivering has ended"))
+            }
             answer = try client.execute(
                 request: HTTPClient.Request(request),
                 delegate: reading, eventLoop: .delegateAndChannel(on: group.next()),

@@ -22,7 +22,8 @@ final class PinnedClients: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let connectSeconds: Int64
     private let tls: TLSConfiguration?
-    private let entries = Mutex<[Key: Entry]>([:])
+    /// Nil once it has stopped.
+    private let entries = Mutex<[Key: Entry]?>([:])
 
     init(group: MultiThreadedEventLoopGroup, connectSeconds: Int64, tls: TLSConfiguration?) {
         self.group = group
@@ -30,17 +31,18 @@ final class PinnedClients: Sendable {
         self.tls = tls
     }
 
-    /// The client that connects to this address when it is asked for that name. To be released.
-    func client(for host: String, at address: IPAddress) -> HTTPClient {
+    /// The client that connects to this address when it is asked for that name, to be released; nil after
+    /// `stop`.
+    func client(for host: String, at address: IPAddress) -> HTTPClient? {
         let key = Key(host: host, address: address)
         return entries.withLock { entries in
-            if var entry = entries[key] {
-                entry.requests += 1
-                entries[key] = entry
-                return entry.client
+            guard entries != nil else { return nil }
+            if let client = entries?[key]?.client {
+                entries?[key]?.requests += 1
+                return client
             }
             let client = make(host, address)
-            entries[key] = Entry(client: client, requests: 1)
+            entries?[key] = Entry(client: client, requests: 1)
             return client
         }
     }
@@ -48,11 +50,11 @@ final class PinnedClients: Sendable {
     /// A request has ended.
     func release(_ host: String, at address: IPAddress) {
         let idle: HTTPClient? = entries.withLock { entries in
-            entries[Key(host: host, address: address)]?.requests -= 1
-            guard entries.count > Self.idleCount,
-                let key = entries.first(where: { $0.value.requests == 0 })?.key
+            entries?[Key(host: host, address: address)]?.requests -= 1
+            guard let all = entries, all.count > Self.idleCount,
+                let key = all.first(where: { $0.value.requests == 0 })?.key
             else { return nil }
-            return entries.removeValue(forKey: key)?.client
+            return entries?.removeValue(forKey: key)?.client
         }
         idle?.shutdown { _ in }
     }
@@ -60,8 +62,8 @@ final class PinnedClients: Sendable {
     /// Shuts all; requests that are on their way are cut off.
     func stop() {
         let all = entries.withLock { entries in
-            defer { entries = [:] }
-            return entries.values.map(\.client)
+            defer { entries = nil }
+            return (entries ?? [:]).values.map(\.client)
         }
         for client in all { try? client.syncShutdown() }
     }

@@ -82,6 +82,14 @@ public final class BidsFold: WindowedFold {
         return true
     }
 
+    /// Shows what the batch adds.
+    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+        visitor.visit(bids, symbols: effects.symbols)
+        visitor.visit(bidFaults, symbols: effects.symbols)
+        visitor.visit(bidSignatures, symbols: effects.symbols)
+        visitor.visit(lossReasons, symbols: effects.symbols)
+    }
+
     /// Clears what the batch adds to the tables.
     public func clearTables(keepingRows: Bool) {
         bids.removeAll(keepingRows: keepingRows)

@@ -32,6 +32,11 @@ public final class ConversionUpdatesFold: WindowedFold {
         return true
     }
 
+    /// Shows what the batch adds.
+    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+        visitor.visit(conversionUpdates, symbols: effects.symbols)
+    }
+
     /// Clears what the batch adds to the table.
     public func clearTables(keepingRows: Bool) {
         conversionUpdates.removeAll(keepingRows: keepingRows)

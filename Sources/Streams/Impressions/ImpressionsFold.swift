@@ -44,6 +44,11 @@ public final class ImpressionsFold: WindowedFold {
         return true
     }
 
+    /// Shows what the batch adds.
+    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+        visitor.visit(impressions, symbols: effects.symbols)
+    }
+
     /// Clears what the batch adds to the table.
     public func clearTables(keepingRows: Bool) {
         impressions.removeAll(keepingRows: keepingRows)

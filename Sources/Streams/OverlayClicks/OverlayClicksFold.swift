@@ -32,6 +32,11 @@ public final class OverlayClicksFold: WindowedFold {
         return true
     }
 
+    /// Shows what the batch adds.
+    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+        visitor.visit(overlayClicks, symbols: effects.symbols)
+    }
+
     /// Clears what the batch adds to the table.
     public func clearTables(keepingRows: Bool) {
         overlayClicks.removeAll(keepingRows: keepingRows)

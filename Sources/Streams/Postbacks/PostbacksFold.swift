@@ -48,6 +48,8 @@ public final class PostbacksFold: StreamFold {
     private var prepared: PreparedPostbacks?
     private var results: [AttestationResult] = []
     private var watermarks: [Int32: Int64] = [:]
+    /// Answers in the place of what was accepted before.
+    private var recalled: RecalledMemory?
     private var idBuilder = RecordIDBuilder()
 
     /// What the batch did.
@@ -60,6 +62,8 @@ public final class PostbacksFold: StreamFold {
     public internal(set) var decodedEvents = DeltaTable<DecodedEventsKey>()
     /// The copies that the batch accepted: the best of each postback.
     public private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
+    /// Every copy that the batch decoded, in order; the symbols are those of the effects.
+    public private(set) var copies: [PostbackCopy] = []
     /// What the batch has for partners, in order.
     public internal(set) var outbox: [PartnerPostback] = []
 
@@ -146,25 +150,28 @@ public final class PostbacksFold: StreamFold {
             let event = decoded.inForm(result.form)
             let id = id(of: event, prepared)
             let values = unsignedValues(of: event, prepared)
-            let known =
-                try accepted[place.partition]?[id]
-                ?? memory.known(id, partition: place.partition)
-            if let known, result.verdict.rank <= known.rank {
-                if known.values == values || result.verdict.rank < known.rank {
-                    count(.duplicates, place, item)
-                } else {
-                    refuse(
-                        index, .conflict(detail: "carries other values than offset \(known.offset)")
-                    )
-                    count(.conflicts, place, item)
-                }
-                return
+            let known = try known(id, at: place)
+            let outcome = Self.outcome(of: result.verdict, values, beside: known)
+            if let known {
+                effects.note(known.answers(withPublished: outcome == .accepted), about: place)
             }
-            count(.accepted, place, item)
+            let key = key(of: event, result.verdict, place, prepared)
+            copies.append(
+                PostbackCopy(
+                    id: id, route: PostbackRoute(record) ?? .device, partition: place.partition,
+                    offset: place.offset, timestampMilliseconds: place.timestampMilliseconds,
+                    outcome: outcome, verdict: result.verdict, values: values,
+                    campaign: key.campaign, sequenceIndex: event.sequenceIndex,
+                    hasSourceIdentifier: event.hasSourceIdentifier))
+            count(outcome, place, item)
+            if outcome == .conflicts, let known {
+                refuse(index, .conflict(detail: "carries other values than offset \(known.offset)"))
+            }
+            guard outcome == .accepted else { return }
             var copy = KnownPostback(
                 rank: result.verdict.rank, offset: record.offset, values: values,
                 published: known?.published ?? [:])
-            add(event, result, place, prepared, index, &copy)
+            add(event, result, key, place, prepared, index, &copy)
             accepted[place.partition, default: [:]][id] = copy
         }
     }
@@ -185,7 +192,20 @@ public final class PostbacksFold: StreamFold {
         conversionValues.removeAll(keepingRows: keepsSymbols)
         decodedEvents.removeAll(keepingRows: keepsSymbols)
         accepted.removeAll(keepingCapacity: true)
+        copies.removeAll(keepingCapacity: true)
         outbox.removeAll(keepingCapacity: true)
+    }
+
+    /// Asks for the answers of the first time from now on.
+    public func recall(from memory: RecalledMemory) {
+        recalled = memory
+    }
+
+    /// Shows what the batch adds.
+    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+        visitor.visit(postbacks, symbols: effects.symbols)
+        visitor.visit(conversionValues, symbols: effects.symbols)
+        visitor.visit(decodedEvents, symbols: effects.symbols)
     }
 }
 
@@ -206,8 +226,25 @@ extension PostbacksFold {
         let place = RecordPlace(record, index: index)
         let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
         watermarks[place.partition] = watermark
-        effects.advance(record, watermarkMilliseconds: watermark)
+        effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
         return place
+    }
+
+    /// The best copy accepted before.
+    private func known(_ id: RecordID, at place: RecordPlace) throws -> KnownPostback? {
+        if let recalled {
+            return recalled.answers(partition: place.partition, offset: place.offset)
+                .flatMap { KnownPostback(answers: $0) }
+        }
+        return try accepted[place.partition]?[id] ?? memory.known(id, partition: place.partition)
+    }
+
+    /// What becomes of a copy: one whose verdict ranks above all that was accepted counts as new.
+    private static func outcome(
+        of verdict: Verdict, _ values: UnsignedValues, beside known: KnownPostback?
+    ) -> Outcome {
+        guard let known, verdict.rank <= known.rank else { return .accepted }
+        return known.values == values || verdict.rank < known.rank ? .duplicates : .conflicts
     }
 
     private func count(_ outcome: Outcome, _ place: RecordPlace, _ item: PreparedPostbacks.Item) {
@@ -242,10 +279,10 @@ extension PostbacksFold {
     }
 
     private func add(
-        _ event: PostbackEvent, _ result: AttestationResult, _ place: RecordPlace,
-        _ prepared: PreparedPostbacks, _ index: Int, _ copy: inout KnownPostback
+        _ event: PostbackEvent, _ result: AttestationResult, _ key: PostbacksKey,
+        _ place: RecordPlace, _ prepared: PreparedPostbacks, _ index: Int,
+        _ copy: inout KnownPostback
     ) {
-        let key = key(of: event, result.verdict, place, prepared)
         let row = postbacks.row(key)
         postbacks.add(1, to: 0, row: row)
         if event.didWin, event.fineValue == nil, event.coarseValue == nil {

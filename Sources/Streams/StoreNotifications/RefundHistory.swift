@@ -63,8 +63,8 @@ public struct RefundHistory: Equatable, Sendable {
 
 /// What the store knows of notifications that were accepted: every id, every refund.
 public protocol StoreNotificationMemory: AnyObject {
-    /// Whether an id was accepted and stored.
-    func contains(_ id: RecordID, partition: Int32) throws -> Bool
+    /// Offset of the record by which an id was accepted and stored; nil when none was.
+    func offset(of id: RecordID, partition: Int32) throws -> Int64?
     /// The stored history of a transaction's refunds; an empty one when there is none.
     func refunds(
         ofTransaction transactionID: TransactionID, partition: Int32

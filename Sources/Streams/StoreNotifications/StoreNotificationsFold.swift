@@ -15,6 +15,12 @@ public final class StoreNotificationsFold: StreamFold {
     public let memory: any StoreNotificationMemory
     private var prepared: PreparedNotifications?
     private var watermarks: [Int32: Int64] = [:]
+    /// Answers in the place of what was accepted before.
+    private var recalled: RecalledMemory?
+    /// What memory answered about the record being folded.
+    private var answers = NotificationAnswers()
+    /// The transactions whose refunds that record asked for, in order.
+    private var askedTransactions: [TransactionID] = []
 
     /// What the batch did.
     public internal(set) var effects: FoldEffects
@@ -23,8 +29,8 @@ public final class StoreNotificationsFold: StreamFold {
     /// What reversals take from the sums of `store-notifications`; apart from what the batch adds, since
     /// the two of them only together say how far a sum may have gone in either direction.
     public private(set) var takenBack = DeltaTable<StoreNotificationsKey>()
-    /// The ids that the batch accepted.
-    public private(set) var admitted: [Int32: Set<RecordID>] = [:]
+    /// The ids that the batch accepted, with their offsets.
+    public private(set) var admitted: [Int32: [RecordID: Int64]] = [:]
     /// The refunds of transactions that the batch changed, by transaction id.
     public private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
     /// True once an amount alone does not fit 64 bits.
@@ -77,23 +83,25 @@ public final class StoreNotificationsFold: StreamFold {
     public func fold(_ index: Int) throws {
         guard let prepared else { return }
         let (item, bytes) = prepared.item(index)
-        let hour = advance(prepared.batch[index])
-        let partition = prepared.batch.position(index).partition
+        let place = advance(prepared.batch[index], index)
         func count(_ outcome: Outcome) {
-            effects.count(outcome, partition: partition, hour: hour, type: item.countedType)
+            effects.count(
+                outcome, partition: place.partition, hour: place.hour, type: item.countedType)
         }
         switch item.event {
         case .failure(let refusal):
             refuse(index, refusal.cause)
             count(refusal.outcome)
         case .success(let event):
-            let isKnown =
-                try admitted[partition]?.contains(event.id) == true
-                || memory.contains(event.id, partition: partition)
-            guard !isKnown else { return count(.duplicates) }
-            admitted[partition, default: []].insert(event.id)
-            count(.accepted)
-            try add(event, partition: partition, hour: hour, bytes)
+            try beginAnswers(about: event, at: place)
+            if answers.originalOffset == nil {
+                admitted[place.partition, default: [:]][event.id] = place.offset
+                count(.accepted)
+                try add(event, partition: place.partition, hour: place.hour, bytes)
+            } else {
+                count(.duplicates)
+            }
+            if !answers.isEmpty { effects.note(answers.bytes, about: place) }
         }
     }
 
@@ -101,11 +109,22 @@ public final class StoreNotificationsFold: StreamFold {
     public func rejectOverflow(_ index: Int) {
         guard let prepared else { return }
         clear()
-        let hour = advance(prepared.batch[index])
+        let place = advance(prepared.batch[index], index)
         refuse(index, .rejected(.overflow))
         effects.count(
-            .rejected, partition: prepared.batch.position(index).partition, hour: hour,
+            .rejected, partition: place.partition, hour: place.hour,
             type: prepared.item(index).item.countedType)
+    }
+
+    /// Asks for the answers of the first time from now on.
+    public func recall(from memory: RecalledMemory) {
+        recalled = memory
+    }
+
+    /// Shows what the batch adds.
+    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+        visitor.visit(notifications, symbols: effects.symbols)
+        visitor.visit(takenBack, symbols: effects.symbols)
     }
 
     /// Clears what the batch did.
@@ -118,12 +137,28 @@ public final class StoreNotificationsFold: StreamFold {
         hasAmountOverflowed = false
     }
 
-    private func advance(_ record: RecordView) -> Hour {
-        let timestamp = max(record.timestampMilliseconds, 0)
-        let watermark = max(watermarks[record.partition] ?? 0, timestamp)
-        watermarks[record.partition] = watermark
-        effects.advance(record, watermarkMilliseconds: watermark)
-        return Hour(containing: timestamp)
+    private func advance(_ record: RecordView, _ index: Int) -> RecordPlace {
+        let place = RecordPlace(record, index: index)
+        let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
+        watermarks[place.partition] = watermark
+        effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
+        return place
+    }
+
+    /// Asks whether an event is new; from then on the answers are those about its record.
+    private func beginAnswers(about event: StoreNotificationEvent, at place: RecordPlace) throws {
+        askedTransactions.removeAll(keepingCapacity: true)
+        if let recalled {
+            answers =
+                recalled.answers(partition: place.partition, offset: place.offset)
+                .flatMap { NotificationAnswers($0) } ?? NotificationAnswers()
+            // Records that are folded so are held against nothing else.
+            refunds.removeAll(keepingCapacity: true)
+        } else {
+            answers = NotificationAnswers(
+                originalOffset: try admitted[place.partition]?[event.id]
+                    ?? memory.offset(of: event.id, partition: place.partition))
+        }
     }
 
     private func refuse(_ index: Int, _ cause: RefusedRecord.Cause) {
@@ -218,8 +253,23 @@ extension StoreNotificationsFold {
     private func history(
         of transactionID: TransactionID, _ partition: Int32
     ) throws -> RefundHistory {
-        try refunds[partition]?[transactionID]
-            ?? memory.refunds(ofTransaction: transactionID, partition: partition)
+        if let place = askedTransactions.firstIndex(of: transactionID) {
+            return try refunds[partition]?[transactionID] ?? answer(place, transactionID, partition)
+        }
+        askedTransactions.append(transactionID)
+        let place = askedTransactions.count - 1
+        let history =
+            try refunds[partition]?[transactionID] ?? answer(place, transactionID, partition)
+        if recalled == nil, history != RefundHistory() { answers.histories[place] = history }
+        return history
+    }
+
+    /// What memory knows of the refunds of a transaction; `place` among those that the record asks for.
+    private func answer(
+        _ place: Int, _ transactionID: TransactionID, _ partition: Int32
+    ) throws -> RefundHistory {
+        guard recalled == nil else { return answers.histories[place] ?? RefundHistory() }
+        return try memory.refunds(ofTransaction: transactionID, partition: partition)
     }
 
     /// A price counts in thousandths of the unit, whatever the currency.

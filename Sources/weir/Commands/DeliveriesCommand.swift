@@ -93,54 +93,6 @@ struct DeliveriesShowCommand: ParsableCommand {
     }
 }
 
-/// `weir deliveries retry`
-struct DeliveriesRetryCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "retry",
-        abstract: "Has dead and held deliveries sent again, from the beginning of the schedule.",
-        discussion: """
-            The worker may run meanwhile, and sends them at once. A revision with a higher one beside it \
-            is left as it is. A partner that answered 410 is asked again once it is named.
-
-              weir deliveries retry 2d0136c18b5007e0d205543c5bf2f427
-              weir deliveries retry --partner acme
-              weir deliveries retry --all-dead
-            """)
-
-    @Argument(help: "The document's id.")
-    var id: String?
-    @Option(help: "All dead and held ones of this partner, which is enabled when it answered 410.")
-    var partner: String?
-    @Flag(help: "All dead ones of all partners.")
-    var allDead = false
-    @OptionGroup var data: DataOptions
-
-    func run() throws {
-        let selections =
-            [id.map(DeliverySelection.id), partner.map(DeliverySelection.partner)]
-            .compactMap(\.self) + (allDead ? [.allDead] : [])
-        guard selections.count == 1, let selection = selections.first else {
-            throw CommandError.usage("say which: an id, --partner NAME or --all-dead, one of them")
-        }
-        var total = RetriedDeliveries()
-        for store in try data.deliveryStores() {
-            let retried = try store.retry(
-                selection, nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-            total.retried += retried.retried
-            total.left += retried.left
-            total.enabled += retried.enabled
-        }
-        let output = BufferedOutput()
-        try output.write("\(total.retried) pending again, \(total.left) left as they are\n")
-        for partner in total.enabled { try output.write("\(partner) is enabled again\n") }
-        try output.flush()
-        if case .id(let id) = selection, total.retried == 0 {
-            throw CommandError.failure(
-                "nothing of '\(id)' can be retried: see weir deliveries show \(id)")
-        }
-    }
-}
-
 extension DataOptions {
     /// The stores of deliveries that are there, at least one.
     func deliveryStores() throws -> [DeliveryStore] {

@@ -9,6 +9,7 @@ struct PartnersReport {
         var partner: Partner
         var counts: [DeliveryState: Int]
         var isDisabled: Bool
+        var rest: PartnerRest?
     }
 
     private let lines: [Line]
@@ -16,16 +17,20 @@ struct PartnersReport {
     init(_ partners: [Partner], _ stores: [DeliveryStore]) throws {
         var counts: [String: [DeliveryState: Int]] = [:]
         var disabled: Set<String> = []
+        var resting: [String: PartnerRest] = [:]
         for store in stores {
             for (partner, state, count) in try store.counts() {
                 counts[partner, default: [:]][state, default: 0] += count
             }
             disabled.formUnion(try store.disabledPartners())
+            resting.merge(try store.restingPartners()) {
+                $0.untilMilliseconds > $1.untilMilliseconds ? $0 : $1
+            }
         }
         lines = partners.map { partner in
             Line(
                 partner: partner, counts: counts[partner.name] ?? [:],
-                isDisabled: disabled.contains(partner.name))
+                isDisabled: disabled.contains(partner.name), rest: resting[partner.name])
         }
     }
 
@@ -48,7 +53,7 @@ struct PartnersReport {
                 return [line.partner.name, Self.trust(line.partner), delivery.method.rawValue]
                     + [delivery.url.text]
                     + DeliveryState.allCases.map { "\(line.counts[$0] ?? 0)" }
-                    + [line.isDisabled ? Self.disabled(line.partner) : ""]
+                    + [Self.note(line)]
             })
         return table.lines.joined(separator: "\n") + "\n"
     }
@@ -57,8 +62,17 @@ struct PartnersReport {
         partner.trust.map(\.rawValue).sorted().joined(separator: ",")
     }
 
-    private static func disabled(_ partner: Partner) -> String {
-        "disabled: it answered 410; see weir deliveries retry --partner \(partner.name)"
+    private static func note(_ line: Line) -> String {
+        guard !line.isDisabled else {
+            return
+                "disabled: it answered 410; see weir deliveries retry --partner \(line.partner.name)"
+        }
+        guard let rest = line.rest else { return "" }
+        let time = UTC.text(milliseconds: rest.untilMilliseconds)
+        return switch rest.cause {
+        case .asked: "asked for a pause until \(time)"
+        case .away: "cannot be reached; asked again at \(time)"
+        }
     }
 
     private var json: String {
@@ -84,6 +98,10 @@ struct PartnersReport {
                     }
                     json.name("disabled")
                     json.raw(line.isDisabled)
+                    json.name("rests_because")
+                    json.string(line.rest?.cause.rawValue)
+                    json.name("rests_until")
+                    json.string(line.rest.map { UTC.text(milliseconds: $0.untilMilliseconds) })
                 }
             }
         }

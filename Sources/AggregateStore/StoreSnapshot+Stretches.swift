@@ -1,0 +1,57 @@
+import Foundation
+import GRDB
+import Streams
+
+/// What a stretch of the log is found by, and folded again with.
+extension StoreSnapshot {
+    /// Where the records of each hour of a partition lie, in order of the hours.
+    public func hours(of partition: Int32) throws -> [HourStretch] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT hour, first_offset, last_offset, records FROM hours WHERE partition = ?
+                ORDER BY hour
+                """,
+            arguments: [partition]
+        ).compactMap { row in
+            UTC.milliseconds(text: row["hour"]).map { milliseconds in
+                HourStretch(
+                    partition: partition, hour: Hour(containing: milliseconds),
+                    firstOffset: row["first_offset"], lastOffset: row["last_offset"],
+                    records: row["records"])
+            }
+        }
+    }
+
+    /// What memory answered about the records of a stretch, in order of their offsets.
+    public func recollections(
+        partition: Int32, offsets: Range<Int64>
+    ) throws -> [Recollection] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT offset, answers FROM recollections
+                WHERE partition = ? AND offset >= ? AND offset < ? ORDER BY offset
+                """,
+            arguments: [partition, offsets.lowerBound, offsets.upperBound]
+        ).map { row in
+            Recollection(
+                partition: partition, offset: row["offset"],
+                answers: [UInt8](row["answers"] as Data))
+        }
+    }
+
+    /// The offsets of a stretch whose records were rejected because a sum would have overflowed.
+    public func overflows(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
+        try Int64.fetchSet(
+            db,
+            sql: """
+                SELECT offset FROM refused
+                WHERE partition = ? AND offset >= ? AND offset < ? AND reason = ?
+                """,
+            arguments: [
+                partition, offsets.lowerBound, offsets.upperBound,
+                RejectionReason.overflow.name,
+            ])
+    }
+}
