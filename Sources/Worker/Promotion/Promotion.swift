@@ -94,6 +94,7 @@ public final class Promotion {
         stop: StopSignal, tell: (String) -> Void = { _ in },
         onStep: (PromotionStep) throws -> Void = { _ in }
     ) throws -> [PromotedStream] {
+        try catchUpBefore(stop: stop)
         let request = try PromotionRequest(directory: order.data)
         defer { withExtendedLifetime(request) {} }
         // Whoever promoted just before may have changed what is in force.
@@ -131,6 +132,19 @@ public final class Promotion {
         try sets.append(promotion)
         try onStep(.switched)
         return promoted
+    }
+
+    /// Folds what is left while workers go on, so that they wait for the last of it only. A replay that
+    /// follows does so by itself.
+    private func catchUpBefore(stop: StopSignal) throws {
+        for (_, promotion) in promotions {
+            do {
+                _ = try promotion.check()
+                try promotion.catchUp(stop: stop)
+            } catch let error as StoreError {
+                guard case .locked = error else { throw error }
+            }
+        }
     }
 
     private var promotions: [(key: String, value: any StreamPromoting)] {

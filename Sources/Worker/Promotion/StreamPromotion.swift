@@ -101,7 +101,8 @@ struct StreamPromotion<Program: WorkerProgram> {
             source.archivePath = try source.archivePath ?? manifest?.archive
             return ReplayOrder(
                 source: source, dataDirectories: [order.data], directory: to,
-                mode: try manifest?.mode ?? .recorded, threadCount: order.threadCount)
+                mode: try manifest?.mode ?? .recorded, threadCount: order.threadCount,
+                showsProgress: true)
         }
     }
 
