@@ -28,7 +28,8 @@ struct WeirCommand: ParsableCommand {
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
             DigestCommand.self, ExplainCommand.self, ExportCommand.self, VerifyCommand.self, DecodeCommand.self,
             CheckCommand.self, LagCommand.self, ArchiveCommand.self, PartnersCommand.self,
-            DeliveriesCommand.self, TokenCommand.self, UpCommand.self, DemoCommand.self,
+            DeliveriesCommand.self, ReplayCommand.self, PromoteCommand.self, TokenCommand.self,
+            UpCommand.self, DemoCommand.self,
         ])
 
     static func main() {
