@@ -39,6 +39,11 @@ final class EvidenceFileWriter {
     }
 }
 
+extension Data {
+    /// SHA-256 of the bytes, as lower-case hex digits.
+    var sha256: String { SHA256.hash(data: self).hexDigits }
+}
+
 extension Sequence<UInt8> {
     /// The bytes as lower-case hex digits.
     var hexDigits: String {

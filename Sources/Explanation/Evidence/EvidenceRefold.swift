@@ -103,7 +103,9 @@ struct EvidenceRefold {
         if record.masked == true {
             maskedCount += 1
             // A wrong password is masked as a right one is: what became of it is taken as it was noted.
-            if record.outcome == "\(Outcome.untrusted.name)" { return }
+            if record.outcome == "\(Outcome.untrusted.name)" {
+                return takeUntrusted(folded, record)
+            }
         }
         guard "\(folded.outcome.name)" == record.outcome else {
             let why = folded.refusal.map { " (\($0.reason): \($0.detail))" } ?? ""
@@ -112,18 +114,26 @@ struct EvidenceRefold {
             return
         }
         if folded.refusal != nil, record.leftOut == nil { refusals += 1 }
-        for addition in folded.additions {
-            let table = addition.row.table
-            tables[table.name] = table
-            let key = RowKey(
-                stream: record.stream, partition: record.partition, aggregate: table.name,
-                columns: addition.row.columns)
-            var amounts = sums[key] ?? table.measures.map { _ in 0 }
-            for (place, amount) in addition.measures.enumerated() {
-                amounts[place] += Int128(amount)
-            }
-            sums[key] = amounts
+        for addition in folded.additions { add(addition.measures, to: addition.row, record) }
+    }
+
+    /// Takes a record that nobody trusted, and that adds to `outcomes` only.
+    private mutating func takeUntrusted(_ folded: FoldedRecord, _ record: EvidenceRecord) {
+        if record.leftOut == nil { refusals += 1 }
+        let untrusted = Outcome.allCases.map { Int64($0 == .untrusted ? 1 : 0) }
+        for addition in folded.additions where addition.row.table.name == OutcomeKey.table.name {
+            add(untrusted, to: addition.row, record)
         }
+    }
+
+    private mutating func add(_ measures: [Int64], to row: AdditionRow, _ record: EvidenceRecord) {
+        tables[row.table.name] = row.table
+        let key = RowKey(
+            stream: record.stream, partition: record.partition, aggregate: row.table.name,
+            columns: row.columns)
+        var amounts = sums[key] ?? row.table.measures.map { _ in 0 }
+        for (place, amount) in measures.enumerated() { amounts[place] += Int128(amount) }
+        sums[key] = amounts
     }
 
     /// What was found out.

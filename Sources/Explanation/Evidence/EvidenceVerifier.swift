@@ -1,6 +1,5 @@
 import AggregateStore
 import Attestation
-import Crypto
 import EventLog
 import Foundation
 import Streams
@@ -52,7 +51,7 @@ public struct EvidenceVerifier {
                 detail: "its form is \(manifest.format), written by Weir \(manifest.weir)")
         }
         self.manifest = manifest
-        manifestDigest = SHA256.hash(data: bytes).hexDigits
+        manifestDigest = bytes.sha256
     }
 
     /// What the evidence says: dump, conditions and number.
@@ -76,7 +75,7 @@ public struct EvidenceVerifier {
             let models = lines(EvidenceModel.self, .models), let keys = keys()
         else { return checks }
         check(configurations, models)
-        let roots = check(keys)
+        let roots = check(keys, configurations)
         var refold = EvidenceRefold(rows, notes, configurations, roots)
         refold.fold(records)
         checks += refold.checks
@@ -96,7 +95,7 @@ public struct EvidenceVerifier {
                 faults.append("\(file.name) is missing")
                 continue
             }
-            if bytes.count != file.bytes || SHA256.hash(data: bytes).hexDigits != file.sha256 {
+            if bytes.count != file.bytes || bytes.sha256 != file.sha256 {
                 faults.append("\(file.name) is not what the manifest says")
             }
         }
@@ -159,7 +158,30 @@ public struct EvidenceVerifier {
                 : faults.joined(separator: "; "))
     }
 
-    private mutating func check(_ keys: EvidenceKeys) -> [AppStoreRoot] {
+    /// The keys that configurations trust beside those that are built in: whoever has one of them can
+    /// sign what is taken for Apple's.
+    private static func otherKeys(_ configurations: [EvidenceConfiguration]) -> Set<String> {
+        var keys: Set<String> = []
+        for configuration in configurations {
+            let texts = try? RecordedConfiguration.read(configuration.text) {
+                configuration throws(RecordedConfigurationFault) in
+                var texts: [String] = []
+                guard let trusted = configuration.optional("trusted_keys") else { return texts }
+                for (_, list) in try trusted.members() {
+                    texts += try list.elements {
+                        text throws(RecordedConfigurationFault) in try text.text()
+                    }
+                }
+                return texts
+            }
+            keys.formUnion(texts ?? [])
+        }
+        return keys
+    }
+
+    private mutating func check(
+        _ keys: EvidenceKeys, _ configurations: [EvidenceConfiguration]
+    ) -> [AppStoreRoot] {
         var faults: [String] = []
         var roots: [AppStoreRoot] = []
         for (fingerprint, pem) in keys.roots.sorted(by: { $0.key < $1.key }) {
@@ -173,10 +195,17 @@ public struct EvidenceVerifier {
         where TrustedKeys.builtInKeys[name] != key {
             faults.append("\(name) is not the key that is built into this program")
         }
+        let others =
+            Self.otherKeys(configurations).count
+            + roots.count { $0.fingerprint != AppStoreRoot.appleRootCAG3.fingerprint }
+        let trusted =
+            others == 0
+            ? "nobody else's are trusted"
+            : "the configuration also trusts \(others) keys and certificates that are not Apple's"
         note(
             "keys", faults.isEmpty,
             faults.isEmpty
-                ? "\(keys.builtIn.count) built-in keys are this program's, \(roots.count) root certificates have their fingerprints"
+                ? "Apple's keys are those built into this program; \(trusted)"
                 : faults.joined(separator: "; "))
         return roots
     }
