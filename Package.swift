@@ -232,8 +232,9 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Simulation",
-                "AggregateStore", "AppStoreSigning", "EventLog", "KafkaLog", "MockKafka",
-                "Monitoring", "Pipelines", "Worker", "weir-bids", "weir-impressions",
+                "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
+                "KafkaLog", "MockKafka", "Monitoring", "Pipelines", "Streams", "Worker",
+                "weir-bids", "weir-impressions",
                 "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb, logging,
             ],

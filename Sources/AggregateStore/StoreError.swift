@@ -14,6 +14,10 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case locked(path: String, owner: String)
     /// Another worker has moved the partition on meanwhile.
     case fenced(path: String, partition: Int32, expected: Int64)
+    /// The journal of promotions is not understood.
+    case badSets(path: String, detail: String)
+    /// Another process is promoting a set of stores.
+    case promotionUnderWay(path: String)
     /// The disk refused: full, read-only, or failed.
     case disk(operation: String, path: String, detail: String)
     /// Anything else that SQLite reported.
@@ -38,6 +42,10 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(path) is in use by another worker\(owner): stop it, or give --data another directory"
         case .fenced(let path, let partition, let expected):
             "\(path): partition \(partition) is no longer at offset \(expected), another worker has folded it; nothing of this batch was stored"
+        case .badSets(let path, let detail):
+            "\(path) is not understood (\(detail)): put a copy of it back, or delete it when the stores beside it are the ones to use"
+        case .promotionUnderWay(let path):
+            "\(path) is held by another promotion: wait until it is done"
         case .disk(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail); make room or mend the disk, then start again: nothing is lost"
         case .backend(let operation, let path, let detail):

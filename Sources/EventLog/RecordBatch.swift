@@ -78,6 +78,15 @@ public final class RecordBatch {
         byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
     }
 
+    /// Forgets the records that lie where `isUnwanted` says; those behind them move up.
+    public func removeAll(where isUnwanted: (_ partition: Int32, _ offset: Int64) -> Bool) {
+        entries.removeAll { entry in
+            guard isUnwanted(entry.partition, entry.offset) else { return false }
+            byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
+            return true
+        }
+    }
+
     /// Copies a record into the batch. `headers` are in the form of `RecordHeaders`.
     public func append(
         partition: Int32,

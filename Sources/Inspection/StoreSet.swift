@@ -22,15 +22,33 @@ public final class StoreSet {
         self.directories = directories
         try Self.check(directories)
         var opened: [(stream: String, readers: [StoreReader])] = []
+        // Read once, so that all streams are of the same sets.
+        let sets = try Self.sets(of: directories)
         for stream in Self.streams {
-            opened.append((stream, try Self.open(stream, in: directories)))
+            opened.append((stream, try Self.open(sets.map { $0.path(of: stream) }, of: stream)))
         }
         readers = opened
     }
 
-    /// Path of a stream's store in a data directory.
-    public static func path(of stream: String, in directory: String) -> String {
-        directory.hasSuffix("/") ? "\(directory)\(stream).sqlite" : "\(directory)/\(stream).sqlite"
+    private static func sets(
+        of directories: [String]
+    ) throws(InspectionError) -> [StoreSets] {
+        var sets: [StoreSets] = []
+        for directory in directories {
+            do throws(StoreError) {
+                sets.append(try StoreSets(directory: directory))
+            } catch {
+                throw .store(error)
+            }
+        }
+        return sets
+    }
+
+    /// Path of a stream's store that is in force in a data directory.
+    public static func path(
+        of stream: String, in directory: String
+    ) throws(StoreError) -> String {
+        try StoreSets(directory: directory).path(of: stream)
     }
 
     /// One of several directories that cannot be read would silently take its partitions along.
@@ -46,12 +64,10 @@ public final class StoreSet {
     }
 
     private static func open(
-        _ stream: String, in directories: [String]
+        _ paths: [String], of stream: String
     ) throws(InspectionError) -> [StoreReader] {
         var readers: [StoreReader] = []
-        for directory in directories {
-            let path = path(of: stream, in: directory)
-            guard FileManager.default.fileExists(atPath: path) else { continue }
+        for path in paths where FileManager.default.fileExists(atPath: path) {
             do throws(StoreError) {
                 let reader = try StoreReader(path: path)
                 guard reader.stream == stream else {

@@ -1,6 +1,6 @@
 import AggregateStore
 import ArgumentParser
-import Foundation
+import Attestation
 import Pipelines
 import Streams
 
@@ -36,24 +36,23 @@ public struct BidsWorker: WindowedWorker {
         try pipelines.bids()
     }
 
-    /// Has the ads of the networks verified whose keys are in the catalog.
-    public static func complete(
-        _ fold: BidsFold, pipelines: PipelineDirectory, configuration: inout JSONText
-    ) throws {
+    /// Reads the keys in the catalog. Throws at the line of a key that is none.
+    public static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
         let catalog = try pipelines.catalog()
-        let keys = try AdSigningKeys.keys(of: catalog)
-        guard !keys.isEmpty else { return }
-        let threads = ProcessInfo.processInfo.activeProcessorCount
-        fold.verifyAds(of: keys, parsers: try (0..<threads).map { _ in try makeParser() })
-        configuration.name("ad_signing_keys")
-        configuration.object { json in
-            for network in keys.keys.sorted() {
-                json.name(network)
-                json.array { json in
-                    let texts = catalog.networks[network]?.adSigningKeys.map(\.text) ?? []
-                    for text in texts.sorted() { json.string(text) }
-                }
-            }
+        return try AdSigningKeys.keys(of: catalog).reduce(into: [:]) { keys, network in
+            keys[network.key] = catalog.networks[network.key]?.adSigningKeys.map(\.text)
         }
+    }
+
+    /// Has the ads of the networks verified that have keys.
+    public static func complete(
+        _ fold: BidsFold, _ rules: WindowedRules, threadCount: Int
+    ) throws {
+        guard !rules.adSigningKeys.isEmpty else { return }
+        let keys = rules.adSigningKeys.mapValues { texts in
+            texts.compactMap { VerificationKey(base64: $0) }
+        }
+        fold.verifyAds(
+            of: keys, parsers: try (0..<max(1, threadCount)).map { _ in try makeParser() })
     }
 }

@@ -1,8 +1,6 @@
 import AggregateStore
 import ArgumentParser
 import Attestation
-import ConversionModels
-import Foundation
 import Pipelines
 import Streams
 
@@ -37,26 +35,39 @@ public struct PostbacksWorker: WorkerProgram {
         try pipelines.postbacks().stream
     }
 
-    /// Makes the fold that `postbacks.yaml`, the conversion models and the partners' files describe.
-    public static func makeFold(
-        pipelines: PipelineDirectory, settings: StreamSettings, store: AggregateStore
-    ) throws -> (fold: PostbacksFold, configuration: FoldConfiguration) {
+    /// Reads `postbacks.yaml`, the conversion models and the partners' files. Throws at the line of a
+    /// key that is none.
+    public static func rules(of pipelines: PipelineDirectory) throws -> PostbackRules {
         let pipeline = try pipelines.postbacks()
-        let models = try pipelines.conversionModels()
-        let partners = try pipelines.partners().map(PartnerRule.init)
-        let keys = try TrustedKeys(configured: pipeline.trustedKeys)
-        let fold = PostbacksFold(
-            topic: settings.topic,
+        _ = try TrustedKeys(configured: pipeline.trustedKeys)
+        return PostbackRules(
+            pipeline: pipeline, models: try pipelines.conversionModels(),
+            partners: try pipelines.partners().map(PartnerRule.init))
+    }
+
+    /// Makes the fold over the postbacks that the store remembers.
+    public static func makeFold(
+        _ rules: PostbackRules, topic: String, store: AggregateStore, threadCount: Int
+    ) throws -> PostbacksFold {
+        try makeFold(
+            rules, topic: topic, memory: PostbackIDs(store: store), threadCount: threadCount)
+    }
+
+    /// Makes the fold over any memory.
+    public static func makeFold(
+        _ rules: PostbackRules, topic: String, memory: any PostbackMemory, threadCount: Int
+    ) throws -> PostbacksFold {
+        PostbacksFold(
+            topic: topic,
             configuration: PostbacksFold.Configuration(
-                maxRecordBytes: settings.maxRecordBytes,
-                trustsDevelopment: pipeline.trustDevelopment, models: models, partners: partners),
+                maxRecordBytes: rules.maxRecordBytes, trustsDevelopment: rules.trustsDevelopment,
+                models: rules.models, partners: rules.partners),
             attestor: Attestor(
-                keys: keys, threadCount: ProcessInfo.processInfo.activeProcessorCount),
-            parser: try makeParser(), jwsParser: try makeParser(),
-            memory: try PostbackIDs(store: store))
-        let text = PostbacksConfigurationText(
-            pipeline: pipeline, models: models, partners: partners)
-        return (fold, FoldConfiguration(text: text.text, dedupeWindowMilliseconds: nil))
+                keys: try TrustedKeys(
+                    production: rules.productionKeys, development: rules.developmentKeys,
+                    adAttributionKit: rules.adAttributionKitKeys),
+                threadCount: max(1, threadCount)),
+            parser: try makeParser(), jwsParser: try makeParser(), memory: memory)
     }
 }
 
@@ -78,92 +89,10 @@ extension TrustedKeys {
             try self.init(
                 production: configured.production.map(\.text),
                 development: configured.development.map(\.text),
-                adAttributionKit: configured.adAttributionKit.map { key in
-                    AdAttributionKitKey(
-                        kid: key.kid.text, key: key.key.text,
-                        verdict: key.verdict == .valid ? .valid : .development)
-                })
+                adAttributionKit: configured.adAttributionKit.map(AdAttributionKitKey.init))
         } catch {
             throw ConfigurationError(
                 kind: .badValue, file: "postbacks.yaml", keyPath: "trusted_keys", words: "\(error)")
         }
-    }
-}
-
-extension PartnerRule {
-    init(_ partner: Partner) {
-        self.init(
-            name: partner.name,
-            trust: Set(
-                Verdict.allCases.filter { verdict in
-                    partner.trust.contains { $0.rawValue == verdict.name }
-                }),
-            networks: partner.filter.networks, apps: partner.filter.apps,
-            windows: partner.filter.windows)
-    }
-}
-
-/// All that folding postbacks depends on, as one deterministic text.
-struct PostbacksConfigurationText {
-    private(set) var text = ""
-
-    init(pipeline: PostbacksPipeline, models: [ConversionModel], partners: [PartnerRule]) {
-        var json = JSONText()
-        json.object { json in
-            json.name("stream")
-            json.string(PostbacksFold.streamName)
-            json.name("rules")
-            json.raw(1)
-            json.name("max_record_bytes")
-            json.raw(pipeline.stream.maxRecordBytes)
-            json.name("trust_development")
-            json.raw(pipeline.trustDevelopment)
-            json.name("trusted_keys")
-            Self.write(pipeline.trustedKeys, to: &json)
-            json.name("models")
-            json.array { json in for model in models { json.raw(model.canonicalText) } }
-            json.name("partners")
-            json.array { json in for partner in partners { Self.write(partner, to: &json) } }
-        }
-        text = json.text
-    }
-
-    private static func write(_ keys: ConfiguredKeys, to json: inout JSONText) {
-        json.object { json in
-            json.name("production")
-            write(keys.production.map(\.text).sorted(), to: &json)
-            json.name("development")
-            write(keys.development.map(\.text).sorted(), to: &json)
-            json.name("adattributionkit")
-            write(
-                keys.adAttributionKit.map { "\($0.kid.text) \($0.key.text) \($0.verdict.rawValue)" }
-                    .sorted(), to: &json)
-        }
-    }
-
-    private static func write(_ partner: PartnerRule, to json: inout JSONText) {
-        json.object { json in
-            json.name("name")
-            json.string(partner.name)
-            json.name("trust")
-            write(partner.trust.map(\.name).sorted(), to: &json)
-            if let networks = partner.networks {
-                json.name("networks")
-                write(networks.sorted(), to: &json)
-            }
-            if let apps = partner.apps {
-                json.name("apps")
-                json.array { json in for app in apps.sorted() { json.raw(app) } }
-            }
-            // A key that came later is written only where it is given: the text of the others is as it was.
-            if let windows = partner.windows {
-                json.name("windows")
-                json.array { json in for window in windows.sorted() { json.raw(window) } }
-            }
-        }
-    }
-
-    private static func write(_ texts: [String], to json: inout JSONText) {
-        json.array { json in for text in texts { json.string(text) } }
     }
 }

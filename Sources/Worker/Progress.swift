@@ -20,8 +20,17 @@ struct Progress {
         lastShown = .now
         let seconds = max(Self.seconds(start.duration(to: .now)), 0.001)
         let rate = Int64(Double(records) / seconds)
-        let left = behind.map { ", \($0) left" } ?? ""
+        let left = behind.map { ", \($0) left\(Self.time(left: $0, rate: rate))" } ?? ""
         write("\r\u{1B}[K\(label): \(records) records, \(rate) a second\(left)")
+    }
+
+    /// About how long the rest takes, once that can be told.
+    private static func time(left: Int64, rate: Int64) -> String {
+        guard rate > 0, left > 0 else { return "" }
+        let seconds = left / rate
+        if seconds < 120 { return ", about \(seconds) s" }
+        if seconds < 7200 { return ", about \(seconds / 60) min" }
+        return ", about \(seconds / 3600) h"
     }
 
     func end() {

@@ -3,52 +3,62 @@ import Pipelines
 import Streams
 
 /// A worker whose ids are remembered for a window of event time: its fold depends on its own file only.
-public protocol WindowedWorker: WorkerProgram where Fold: WindowedStoredFold {
+public protocol WindowedWorker: WorkerProgram
+where Fold: WindowedStoredFold, Rules == WindowedRules {
     /// What the worker's file says.
     associatedtype Pipeline: WindowedPipeline
 
     /// Reads the worker's file.
     static func pipeline(of pipelines: PipelineDirectory) throws -> Pipeline
-    /// Gives the fold what else it depends on, and writes that into the configuration's text; nothing by
+    /// Reads the keys that networks sign their ads with, by the networks' ids in lower case; none by
     /// default.
-    static func complete(
-        _ fold: Fold, pipelines: PipelineDirectory, configuration: inout JSONText
-    ) throws
+    static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]]
+    /// Gives the fold what else it depends on; nothing by default.
+    static func complete(_ fold: Fold, _ rules: WindowedRules, threadCount: Int) throws
 }
 
 extension WindowedWorker {
+    /// The fold verifies no ads.
+    public static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
+        [:]
+    }
+
     /// The fold depends on the worker's file only.
-    public static func complete(
-        _ fold: Fold, pipelines: PipelineDirectory, configuration: inout JSONText
-    ) throws {}
+    public static func complete(_ fold: Fold, _ rules: WindowedRules, threadCount: Int) throws {}
 
     /// Reads the settings that every worker has.
     public static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
         try pipeline(of: pipelines).stream
     }
 
-    /// Makes the fold that the worker's file describes.
+    /// Reads the worker's file, and what else the fold depends on.
+    public static func rules(of pipelines: PipelineDirectory) throws -> WindowedRules {
+        let pipeline = try pipeline(of: pipelines)
+        return WindowedRules(
+            stream: Fold.streamName,
+            dedupeWindowMilliseconds: Int64(pipeline.dedupeWindowSeconds) * 1000,
+            maxRecordBytes: pipeline.stream.maxRecordBytes,
+            adSigningKeys: try adSigningKeys(of: pipelines))
+    }
+
+    /// Makes the fold; what it remembers is read partition by partition.
     public static func makeFold(
-        pipelines: PipelineDirectory, settings: StreamSettings, store: AggregateStore
-    ) throws -> (fold: Fold, configuration: FoldConfiguration) {
-        let window = Int64(try pipeline(of: pipelines).dedupeWindowSeconds) * 1000
+        _ rules: WindowedRules, topic: String, store: AggregateStore, threadCount: Int
+    ) throws -> Fold {
+        try makeFold(rules, topic: topic, threadCount: threadCount)
+    }
+
+    /// Makes the fold without any memory.
+    public static func makeFold(
+        _ rules: WindowedRules, topic: String, threadCount: Int
+    ) throws -> Fold {
         let fold = Fold(
-            topic: settings.topic,
+            topic: topic,
             configuration: WindowedState.Configuration(
-                dedupeWindowMilliseconds: window, maxRecordBytes: settings.maxRecordBytes),
+                dedupeWindowMilliseconds: rules.dedupeWindowMilliseconds,
+                maxRecordBytes: rules.maxRecordBytes),
             parser: try makeParser())
-        var text = JSONText()
-        try text.object { text in
-            text.name("stream")
-            text.string(Fold.streamName)
-            text.name("rules")
-            text.raw(1)
-            text.name("dedupe_window_ms")
-            text.raw(window)
-            text.name("max_record_bytes")
-            text.raw(settings.maxRecordBytes)
-            try complete(fold, pipelines: pipelines, configuration: &text)
-        }
-        return (fold, FoldConfiguration(text: text.text, dedupeWindowMilliseconds: window))
+        try complete(fold, rules, threadCount: threadCount)
+        return fold
     }
 }

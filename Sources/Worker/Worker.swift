@@ -20,6 +20,7 @@ public final class Worker<Fold: StoredFold> {
     private let logger: Logger
     private let metrics: WorkerMetrics?
     private var progress: Progress
+    private var interruption: Interruption
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
     /// What the group has committed: a store that is being rebuilt never takes that back.
@@ -45,7 +46,8 @@ public final class Worker<Fold: StoredFold> {
     init(
         fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter?,
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
-        logger: Logger, metrics: WorkerMetrics? = nil
+        logger: Logger, metrics: WorkerMetrics? = nil,
+        interruption: @escaping () -> Bool = { false }
     ) {
         self.fold = fold
         self.store = store
@@ -57,6 +59,7 @@ public final class Worker<Fold: StoredFold> {
         self.stop = stop
         self.logger = logger
         self.metrics = metrics
+        self.interruption = Interruption(interruption)
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
     }
 
@@ -66,21 +69,28 @@ public final class Worker<Fold: StoredFold> {
     private static var offsetsKept: Duration { .seconds(3600) }
 
     /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
-    /// start is folded and published. What was folded is committed when it returns or throws.
-    public func run() throws(WorkerError) {
+    /// start is folded and published; or until something else wants the store. What was folded is committed
+    /// when it returns or throws.
+    @discardableResult
+    func run() throws(WorkerError) -> WorkerEnd {
         // Whatever ends it: what was stored is waited for.
         defer { _ = try? store.awaitCommit() }
         do {
             try reader.subscribe(settings.assignment)
-            while !stop.isRequested, try step() {}
+            var isOver = false
+            while !isOver, !stop.isRequested, !interruption.look() { isOver = try !step() }
             try foldPending()
             try commitOffsets()
             // A group that has members may not take them, and a later rebuild would publish again.
-            if settings.untilEnd, !stop.isRequested {
+            if settings.untilEnd, isOver {
                 try reader.settleCommits(Self.commitPatience)
             }
             progress.end()
             logger.info("stopped", metadata: summary)
+            if isOver { return .reachedEnd }
+            guard interruption.isMade else { return .stopped }
+            for partition in nextOffsets.keys.sorted() { drop(partition) }
+            return .interrupted
         } catch let error as StoreError {
             throw .store(error)
         } catch let error as LogError {
@@ -219,7 +229,7 @@ public final class Worker<Fold: StoredFold> {
     private func rest(since start: ContinuousClock.Instant) {
         guard !settings.untilEnd else { return }
         let end = start + .milliseconds(settings.commitIntervalMilliseconds)
-        while !stop.isRequested, ContinuousClock.now < end { usleep(5000) }
+        while !stop.isRequested, !interruption.look(), ContinuousClock.now < end { usleep(5000) }
     }
 
     private var isAtEnd: Bool {
@@ -231,7 +241,9 @@ public final class Worker<Fold: StoredFold> {
 
     private var behind: Int64? {
         guard settings.untilEnd else { return nil }
-        return ends.reduce(0) { $0 + max(0, $1.value - (nextOffsets[$1.key] ?? 0)) }
+        return ends.reduce(settings.recordsLater) {
+            $0 + max(0, $1.value - (nextOffsets[$1.key] ?? 0))
+        }
     }
 
     private var summary: Logger.Metadata {

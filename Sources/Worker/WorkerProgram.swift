@@ -12,18 +12,39 @@ import Streams
 public protocol WorkerProgram: CommandLineProgram {
     /// The fold of the worker's stream.
     associatedtype Fold: StoredFold
+    /// All that it depends on besides the log.
+    associatedtype Rules: FoldRules
     /// The options that were given.
     var options: WorkerOptions { get }
 
     /// Reads the settings that every worker has.
     static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings
-    /// Reads all that the fold depends on, and makes it.
+    /// Reads all that the fold depends on, as configuration says it now.
+    static func rules(of pipelines: PipelineDirectory) throws -> Rules
+    /// Makes the fold.
+    ///
+    /// - Parameters:
+    ///   - rules: what it depends on.
+    ///   - topic: name of the topic.
+    ///   - store: where its memory is.
+    ///   - threadCount: on how many threads signatures are verified; nothing else depends on it.
     static func makeFold(
-        pipelines: PipelineDirectory, settings: StreamSettings, store: AggregateStore
-    ) throws -> (fold: Fold, configuration: FoldConfiguration)
+        _ rules: Rules, topic: String, store: AggregateStore, threadCount: Int
+    ) throws -> Fold
 }
 
 extension WorkerProgram {
+    /// Makes the fold that a store has recorded, as it was: for folding a stretch of the log again.
+    /// Throws `RecordedConfigurationFault` when that cannot be done.
+    public static func makeFold(
+        recorded: FoldConfiguration, topic: String, pipelines: PipelineDirectory,
+        store: AggregateStore, threadCount: Int = ProcessInfo.processInfo.activeProcessorCount
+    ) throws -> Fold {
+        try makeFold(
+            Rules(recorded: recorded, pipelines: pipelines), topic: topic, store: store,
+            threadCount: threadCount)
+    }
+
     /// Runs the worker until it is done or asked to stop.
     public func run() throws {
         try Self.work(options, stop: .ofProcess)
@@ -59,8 +80,10 @@ extension WorkerProgram {
         try checkOrigin(
             of: store, reader: reader, partitionCount: partitionCount,
             accepting: try options.acceptedPartitionCount)
-        let (fold, configuration) = try makeFold(
-            pipelines: pipelines, settings: stream, store: store)
+        let rules = try rules(of: pipelines)
+        let fold = try makeFold(
+            rules, topic: stream.topic, store: store,
+            threadCount: ProcessInfo.processInfo.activeProcessorCount)
         let settings = WorkerSettings(
             name: programName, assignment: try options.assignment,
             partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
@@ -80,7 +103,8 @@ extension WorkerProgram {
         let worker = Worker(
             fold: fold, store: store, reader: reader, emitter: isArchive ? nil : emitter,
             settings: settings,
-            configuration: configuration, stop: stop, logger: logger, metrics: monitor?.metrics)
+            configuration: rules.configuration, stop: stop, logger: logger,
+            metrics: monitor?.metrics)
         try worker.run()
     }
 

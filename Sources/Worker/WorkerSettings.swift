@@ -18,6 +18,8 @@ struct WorkerSettings {
     var commitIntervalMilliseconds: Int
     /// Most ids that may be remembered; nil for no bound.
     var dedupeMaxIDs: Int?
+    /// How many records are left for later, when these are folded: for the time that is left.
+    var recordsLater: Int64 = 0
     /// Whether a person at the terminal is told how far it is.
     var showsProgress = true
 }

@@ -25,7 +25,7 @@ final class FunnelStores {
 
     /// A store of bids with these rows: columns that are not given are empty.
     func bids(_ rows: [String: Any]...) throws {
-        if !FileManager.default.fileExists(atPath: path("bids")) { try sample.foldBids([]) }
+        if !FileManager.default.fileExists(atPath: try path("bids")) { try sample.foldBids([]) }
         for row in rows { try insert(row, into: BidsFold.tables[0], of: "bids") }
     }
 
@@ -54,7 +54,7 @@ final class FunnelStores {
 
     /// A store of a stream whose aggregate has these columns and rows.
     func store(_ stream: String, _ rows: [String: Any]...) throws {
-        if !FileManager.default.fileExists(atPath: path("bids")) { try sample.foldBids([]) }
+        if !FileManager.default.fileExists(atPath: try path("bids")) { try sample.foldBids([]) }
         try sample.copy("bids", to: stream)
         try sample.change("UPDATE store SET stream = '\(stream)'", stream: stream)
         try sample.change(
@@ -89,12 +89,12 @@ final class FunnelStores {
                 trustsDevelopment: trustsDevelopment, appsByBundle: apps))
     }
 
-    private func path(_ stream: String) -> String {
-        StoreSet.path(of: stream, in: sample.directory("data"))
+    private func path(_ stream: String) throws -> String {
+        try StoreSet.path(of: stream, in: sample.directory("data"))
     }
 
     private func begin(_ watermark: Int64?) throws {
-        if !FileManager.default.fileExists(atPath: path("postbacks")) {
+        if !FileManager.default.fileExists(atPath: try path("postbacks")) {
             try sample.foldPostbacks([.losingPostback(0)])
         }
         if let watermark {

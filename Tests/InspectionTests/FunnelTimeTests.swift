@@ -149,8 +149,8 @@ struct FunnelTimeTests {
             try FileManager.default.createDirectory(
                 atPath: stores.sample.directory(name), withIntermediateDirectories: true)
             try FileManager.default.copyItem(
-                atPath: StoreSet.path(of: "postbacks", in: stores.sample.directory("data")),
-                toPath: StoreSet.path(of: "postbacks", in: stores.sample.directory(name)))
+                atPath: try StoreSet.path(of: "postbacks", in: stores.sample.directory("data")),
+                toPath: try StoreSet.path(of: "postbacks", in: stores.sample.directory(name)))
             try stores.sample.change(
                 "DELETE FROM partitions WHERE partition <> \(partition)", stream: "postbacks",
                 in: name)

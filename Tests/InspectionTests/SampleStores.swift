@@ -54,7 +54,7 @@ final class SampleStores {
         configuration: String = "{}"
     ) throws {
         let store = try AggregateStore(
-            path: StoreSet.path(of: Fold.streamName, in: directory(name)), fold: Fold.self,
+            path: try StoreSet.path(of: Fold.streamName, in: directory(name)), fold: Fold.self,
             topic: Fold.streamName, logIdentity: "log", partitionCount: 4)
         guard let parser = JSONParser() else { throw CocoaError(.featureUnsupported) }
         let fold = Fold(
@@ -70,7 +70,7 @@ final class SampleStores {
         partners: [PartnerRule] = []
     ) throws {
         let store = try AggregateStore(
-            path: StoreSet.path(of: "postbacks", in: directory(name)), fold: PostbacksFold.self,
+            path: try StoreSet.path(of: "postbacks", in: directory(name)), fold: PostbacksFold.self,
             topic: "postbacks", logIdentity: "log", partitionCount: 4)
         guard let parser = JSONParser(), let jwsParser = JSONParser() else {
             throw CocoaError(.featureUnsupported)
@@ -87,8 +87,8 @@ final class SampleStores {
 
     /// Writes the file of a stream's store once more, as that of another stream.
     func copy(_ stream: String, to other: String, in name: String = "data") throws {
-        let queue = try DatabaseQueue(path: StoreSet.path(of: stream, in: directory(name)))
-        try queue.vacuum(into: StoreSet.path(of: other, in: directory(name)))
+        let queue = try DatabaseQueue(path: try StoreSet.path(of: stream, in: directory(name)))
+        try queue.vacuum(into: try StoreSet.path(of: other, in: directory(name)))
     }
 
     /// Folds records into `store-notifications.sqlite`; trusts `com.example.puzzle` with "secret".
@@ -96,7 +96,7 @@ final class SampleStores {
         _ records: [Record], into name: String = "data", atOnce: Int = 100
     ) throws {
         let store = try AggregateStore(
-            path: StoreSet.path(of: "store-notifications", in: directory(name)),
+            path: try StoreSet.path(of: "store-notifications", in: directory(name)),
             fold: StoreNotificationsFold.self, topic: "store-notifications", logIdentity: "log",
             partitionCount: 4)
         let trust = StoreNotificationTrust(
@@ -116,7 +116,7 @@ final class SampleStores {
 
     /// Changes a store behind its back.
     func change(_ sql: String, stream: String, in name: String = "data") throws {
-        let queue = try DatabaseQueue(path: StoreSet.path(of: stream, in: directory(name)))
+        let queue = try DatabaseQueue(path: try StoreSet.path(of: stream, in: directory(name)))
         try queue.write { try $0.execute(sql: sql) }
     }
 

@@ -25,7 +25,7 @@ struct CheckTests {
 
     private func check(_ place: TemporaryPlace, _ log: EmbeddedLog) throws -> CheckReport {
         var report = CheckReport()
-        try #require(StoreCheck("bids", in: place.path)).run(log, topic: "bids", into: &report)
+        try #require(try StoreCheck("bids", in: place.path)).run(log, topic: "bids", into: &report)
         return report
     }
 
@@ -133,7 +133,7 @@ struct CheckTests {
         let place = try TemporaryPlace()
         try place.write("not a database, but a text of some length", to: "bids.sqlite")
         #expect(try check(place, place.log("bids")).wrongCount == 1)
-        #expect(StoreCheck("postbacks", in: place.path) == nil)
+        #expect(try StoreCheck("postbacks", in: place.path) == nil)
     }
 
     @Test("topics that are missing in the log are named, and nothing is wrong")

@@ -10,9 +10,9 @@ struct StoreCheck {
     let path: String
 
     /// The store of a stream; nil when there is none in the directory.
-    init?(_ stream: String, in directory: String) {
+    init?(_ stream: String, in directory: String) throws(StoreError) {
         self.stream = stream
-        path = StoreSet.path(of: stream, in: directory)
+        path = try StoreSet.path(of: stream, in: directory)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 

@@ -22,8 +22,8 @@ struct CheckCommand: ParsableCommand {
         var report = CheckReport()
         let directory = pipelines.directory
         report.check(directory)
-        let stores = data.directories.flatMap { data in
-            StoreSet.streams.compactMap { StoreCheck($0, in: data) }
+        let stores = try data.directories.flatMap { data in
+            try StoreSet.streams.compactMap { try StoreCheck($0, in: data) }
         }
         let deliveries = data.directories.compactMap { DeliveryCheck(in: $0) }
         let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)

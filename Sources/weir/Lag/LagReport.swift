@@ -37,7 +37,7 @@ struct LagReport {
     ) throws(StoreError) -> [StreamLag.Store] {
         var stores: [StreamLag.Store] = []
         for directory in directories {
-            let path = StoreSet.path(of: stream, in: directory)
+            let path = try StoreSet.path(of: stream, in: directory)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             let store = try StoreReader(path: path).snapshot { snapshot in
                 StreamLag.Store(

@@ -1,0 +1,134 @@
+import Foundation
+
+/// Which stores of a data directory are in force.
+///
+/// A stream's store lies at `<data>/<stream>.sqlite` until a promotion says otherwise. Promotions stand in
+/// `<data>/sets.json`, one behind the other; the last one that names a stream says where its store is. The
+/// file is replaced as a whole, so that whoever reads it sees a promotion, or does not.
+public struct StoreSets: Sendable {
+    /// The data directory, as it was given.
+    public let directory: String
+    /// What was promoted, the oldest first.
+    public private(set) var promotions: [StorePromotion]
+
+    /// Name of the file in the data directory.
+    public static let fileName = "sets.json"
+    /// What the journal calls the data directory itself.
+    static let ownSet = "."
+
+    private struct Journal: Codable {
+        var promotions: [StorePromotion]
+    }
+
+    /// Reads which stores are in force. A directory without promotions, or none at all, has its own.
+    public init(directory: String) throws(StoreError) {
+        self.directory = directory
+        let path = Self.join(directory, Self.fileName)
+        guard FileManager.default.fileExists(atPath: path) else {
+            promotions = []
+            return
+        }
+        do {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            promotions = try JSONDecoder().decode(Journal.self, from: bytes).promotions
+        } catch let error as DecodingError {
+            throw .badSets(path: path, detail: Self.words(error))
+        } catch {
+            throw .disk(operation: "read", path: path, detail: error.localizedDescription)
+        }
+    }
+
+    /// The directory that holds the store of a stream.
+    public func directory(of stream: String) -> String {
+        resolve(set(of: stream))
+    }
+
+    /// The store of a stream, there or not.
+    public func path(of stream: String) -> String {
+        Self.join(directory(of: stream), "\(stream).sqlite")
+    }
+
+    /// The store of a stream that was in force at an instant (milliseconds since 1970).
+    public func path(of stream: String, atMilliseconds instant: Int64) -> String {
+        let moves = moves(of: stream)
+        let set =
+            moves.last { $0.promotion.atMilliseconds <= instant }?.move.to ?? moves.first?.move.from
+            ?? Self.ownSet
+        return Self.join(resolve(set), "\(stream).sqlite")
+    }
+
+    /// The promotions of a stream after an instant and up to another (milliseconds since 1970), each with
+    /// the store that was in force before and the one that was from then on.
+    public func promotions(
+        of stream: String, afterMilliseconds start: Int64, throughMilliseconds end: Int64
+    ) -> [(promotion: StorePromotion, from: String, to: String)] {
+        let instants = start + 1..<max(end, start) + 1
+        return moves(of: stream).filter { instants.contains($0.promotion.atMilliseconds) }.map {
+            promotion, move in
+            (
+                promotion, Self.join(resolve(move.from), "\(stream).sqlite"),
+                Self.join(resolve(move.to), "\(stream).sqlite")
+            )
+        }
+    }
+
+    /// Where the store of a stream is, as the journal writes it.
+    public func set(of stream: String) -> String {
+        moves(of: stream).last?.move.to ?? Self.ownSet
+    }
+
+    /// A directory as the journal writes it: relative to the data directory when it lies below.
+    public func set(at path: String) -> String {
+        let own = Self.absolute(directory)
+        let other = Self.absolute(path)
+        if other == own { return Self.ownSet }
+        let below = own == "/" ? own : own + "/"
+        return other.hasPrefix(below) ? String(other.dropFirst(below.count)) : other
+    }
+
+    /// The directory that the journal means.
+    public func resolve(_ set: String) -> String {
+        if set == Self.ownSet { return directory }
+        return set.hasPrefix("/") ? set : Self.join(directory, set)
+    }
+
+    /// Puts a promotion in force. It is durable when this returns; before, nothing has changed.
+    public mutating func append(_ promotion: StorePromotion) throws(StoreError) {
+        let path = Self.join(directory, Self.fileName)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let bytes: Data
+        do {
+            bytes = try encoder.encode(Journal(promotions: promotions + [promotion]))
+        } catch {
+            throw .badSets(path: path, detail: "\(error)")
+        }
+        try DurableFile.replace(path, with: bytes + Data("\n".utf8))
+        promotions.append(promotion)
+    }
+
+    /// Every promotion that names a stream, with what it says of it.
+    private func moves(
+        of stream: String
+    ) -> [(promotion: StorePromotion, move: StorePromotion.Move)] {
+        promotions.compactMap { promotion in promotion.streams[stream].map { (promotion, $0) } }
+    }
+
+    static func join(_ directory: String, _ name: String) -> String {
+        directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+    }
+
+    private static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+    }
+
+    private static func words(_ error: DecodingError) -> String {
+        switch error {
+        case .keyNotFound(let key, _): "no '\(key.stringValue)' in it"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context),
+            .dataCorrupted(let context):
+            context.debugDescription
+        @unknown default: "not understood"
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import EventLog
+
+/// Reads a stretch of each partition and nothing else, as a member of no group: nothing is committed.
+///
+/// The ends may move on while it reads.
+final class BoundedLogReader: LogReader {
+    private static let refreshInterval = Duration.milliseconds(200)
+
+    private let reader: any LogReader
+    private let starts: [Int32: Int64]
+    private var ends: [Int32: Int64]
+    private let refresh: (() -> [Int32: Int64])?
+    private var lastRefresh = ContinuousClock.now
+    /// Partitions that stand at their end, with where they go on.
+    private var paused: [Int32: Int64] = [:]
+    private var assigned: Set<Int32> = []
+
+    /// Bounds a reader that was not subscribed yet.
+    ///
+    /// - Parameters:
+    ///   - stretches: for each partition its first offset and the one behind its last.
+    ///   - refresh: asked a few times a second where the partitions end now; nil when that stands.
+    init(
+        _ reader: any LogReader, stretches: [Int32: Range<Int64>],
+        refresh: (() -> [Int32: Int64])? = nil
+    ) {
+        self.reader = reader
+        starts = stretches.mapValues(\.lowerBound)
+        ends = stretches.mapValues(\.upperBound)
+        self.refresh = refresh
+    }
+
+    var topic: String { reader.topic }
+    func identity() throws(LogError) -> String { try reader.identity() }
+    func partitionCount() throws(LogError) -> Int32 { try reader.partitionCount() }
+
+    /// The stretches, as far as the log has them.
+    func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
+        try reader.bounds(of: partitions).map { bounds in
+            var bounds = bounds
+            bounds.endOffset = min(bounds.endOffset, ends[bounds.partition] ?? .max)
+            let start = starts[bounds.partition] ?? 0
+            bounds.earliestOffset = max(bounds.earliestOffset, min(start, bounds.endOffset))
+            return bounds
+        }
+    }
+
+    func subscribe(_ assignment: LogAssignment) throws(LogError) {
+        try reader.subscribe(assignment)
+    }
+
+    func seek(partition: Int32, to offset: Int64) throws(LogError) {
+        try reader.seek(partition: partition, to: offset)
+        if offset >= end(of: partition), paused[partition] == nil {
+            try reader.pause(partition: partition)
+            paused[partition] = offset
+        }
+    }
+
+    func read(
+        into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
+    ) throws(LogError) -> LogReading {
+        try goOn()
+        let reading = try reader.read(
+            into: batch, maxRecords: maxRecords, maxBytes: maxBytes,
+            waitMilliseconds: refresh == nil && isAtEnd ? 0 : waitMilliseconds)
+        switch reading {
+        case .assigned(let partitions): assigned.formUnion(partitions)
+        case .revoked(let partitions): assigned.subtract(partitions)
+        case .idle: break
+        case .records:
+            try cut(batch)
+            if batch.isEmpty { return .idle }
+        }
+        return reading
+    }
+
+    var isCaughtUp: Bool { reader.isCaughtUp || isAtEnd }
+
+    func position(partition: Int32) -> Int64? {
+        paused[partition] ?? reader.position(partition: partition)
+    }
+
+    func pause(partition: Int32) throws(LogError) { try reader.pause(partition: partition) }
+    func resume(partition: Int32) throws(LogError) { try reader.resume(partition: partition) }
+
+    func offset(
+        partition: Int32, atOrAfter timestampMilliseconds: Int64
+    ) throws(LogError) -> Int64? {
+        try reader.offset(partition: partition, atOrAfter: timestampMilliseconds)
+    }
+
+    /// Nothing was published for anybody.
+    func committedOffsets() throws(LogError) -> [Int32: Int64] { [:] }
+    func commit(_: [Int32: Int64]) throws(LogError) {}
+    func close() { reader.close() }
+
+    private var isAtEnd: Bool { !assigned.isEmpty && assigned.allSatisfy { paused[$0] != nil } }
+
+    private func end(of partition: Int32) -> Int64 { ends[partition] ?? .max }
+
+    /// Takes what lies beyond the ends out of the batch, and reads no further there.
+    private func cut(_ batch: RecordBatch) throws(LogError) {
+        var beyond: [Int32: Int64] = [:]
+        batch.removeAll { partition, offset in
+            guard offset >= end(of: partition) else { return false }
+            beyond[partition] = min(beyond[partition] ?? offset, offset)
+            return true
+        }
+        for partition in assigned.sorted() where paused[partition] == nil {
+            let position = beyond[partition] ?? reader.position(partition: partition)
+            guard let position, position >= end(of: partition) else { continue }
+            try reader.pause(partition: partition)
+            paused[partition] = position
+        }
+    }
+
+    /// Reads on in partitions whose end has moved.
+    private func goOn() throws(LogError) {
+        guard let refresh, lastRefresh.duration(to: .now) >= Self.refreshInterval else { return }
+        lastRefresh = .now
+        for (partition, end) in refresh() { ends[partition] = max(end, self.end(of: partition)) }
+        for (partition, position) in paused.sorted(by: { $0.key < $1.key })
+        where position < end(of: partition) {
+            paused[partition] = nil
+            try reader.seek(partition: partition, to: position)
+            try reader.resume(partition: partition)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// Why nothing can be replayed or promoted: what, where, and what to do.
+public enum ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// A live store was folded from another log, or from another topic.
+    case otherLog(store: String, topic: String)
+    /// The directory holds something that no replay has put there.
+    case notEmpty(directory: String, file: String)
+    /// The directory holds the live stores.
+    case isLive(directory: String)
+    /// The directory was begun with other settings.
+    case otherSettings(directory: String, setting: String, was: String, now: String)
+    /// What stands in the directory was folded under another configuration.
+    case otherConfiguration(store: String)
+    /// The file that says what is replayed cannot be used.
+    case badManifest(path: String, detail: String)
+    /// There is nothing that could be replayed.
+    case nothing(detail: String)
+    /// No worker folds such a topic.
+    case unknownTopic(String, known: [String])
+    /// It went no further, which should not happen.
+    case stuck(store: String)
+
+    /// One line.
+    public var description: String {
+        switch self {
+        case .otherLog(let store, let topic):
+            "\(store) was folded from another log than the one to be replayed, or from another topic than '\(topic)': give --log and --data that belong together, or --configuration present with a --data that holds no store of it"
+        case .notEmpty(let directory, let file):
+            "\(directory) holds \(file), which no replay has put there: give --into an empty or new directory"
+        case .isLive(let directory):
+            "\(directory) holds the stores that are in force: give --into a directory of its own"
+        case .otherSettings(let directory, let setting, let was, let now):
+            "\(directory) was begun with \(setting) \(was), not \(now): give what it was begun with, or --into a new directory"
+        case .otherConfiguration(let store):
+            "\(store) was begun under another configuration than the present one: put that back, or give --into a new directory"
+        case .badManifest(let path, let detail):
+            "\(path) is not understood (\(detail)): give --into a new directory"
+        case .nothing(let detail): detail
+        case .unknownTopic(let topic, let known):
+            "no worker folds a topic '\(topic)': there are \(known.joined(separator: ", "))"
+        case .stuck(let store): "\(store) went no further, although records are left: report this"
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// What a replay of a stream would read, and what of it is still there.
+public struct ReplayPlan: Sendable {
+    /// A partition.
+    public struct Partition: Sendable {
+        /// Its number.
+        public var partition: Int32
+        /// The offset at which the replay would go on: that of the first record, or where an earlier run
+        /// has stopped.
+        public var fromOffset: Int64
+        /// The offset behind the last record.
+        public var toOffset: Int64
+        /// What the log holds.
+        public var log: Range<Int64>
+        /// What the archive holds; nil when that is nothing, or there is none.
+        public var archive: Range<Int64>?
+        /// What was asked for, or is in the live store, and lies neither in the log nor in the archive.
+        public var gone: Range<Int64>?
+
+        /// Records to be folded; where the log has gaps there are fewer.
+        public var records: Int64 { toOffset - fromOffset }
+    }
+
+    /// Name of the stream.
+    public var stream: String
+    /// Name of the topic.
+    public var topic: String
+    /// Under which configuration it would be folded.
+    public var mode: ReplayMode
+    /// Whether there was no store to take recorded configurations from.
+    public var lacksStore: Bool
+    /// In order of their numbers.
+    public var partitions: [Partition]
+    /// How fast a sample was folded; nil when there was nothing to be folded.
+    public var recordsPerSecond: Double?
+
+    /// Records to be folded.
+    public var records: Int64 { partitions.reduce(0) { $0 + $1.records } }
+
+    /// About how long it would take, in seconds; nil when that is not known.
+    public var seconds: Double? {
+        if records == 0 { return 0 }
+        return recordsPerSecond.map { Double(records) / $0 }
+    }
+}

@@ -1,0 +1,74 @@
+import AggregateStore
+import Pipelines
+import Streams
+
+/// What the fold of a stream depends on whose ids are remembered for a window of event time.
+public struct WindowedRules: FoldRules {
+    /// Name of the stream.
+    public var stream: String
+    /// How long an id is remembered, in milliseconds of event time.
+    public var dedupeWindowMilliseconds: Int64
+    /// A longer value is refused.
+    public var maxRecordBytes: Int
+    /// The keys that networks sign their ads with, in base64, by the networks' ids in lower case; bids
+    /// alone have any.
+    public var adSigningKeys: [String: [String]]
+
+    /// Takes what configuration says.
+    public init(
+        stream: String, dedupeWindowMilliseconds: Int64, maxRecordBytes: Int,
+        adSigningKeys: [String: [String]] = [:]
+    ) {
+        self.stream = stream
+        self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
+        self.maxRecordBytes = maxRecordBytes
+        self.adSigningKeys = adSigningKeys
+    }
+
+    /// Reads what `configuration` wrote; nothing of it is secret.
+    public init(recorded text: String, pipelines: PipelineDirectory) throws {
+        self = try RecordedConfiguration.read(text) {
+            configuration throws(RecordedConfigurationFault) in
+            var keys: [String: [String]] = [:]
+            if let networks = configuration.optional("ad_signing_keys") {
+                for (network, texts) in try networks.members() {
+                    keys[network] = try texts.elements {
+                        key throws(RecordedConfigurationFault) in try key.text()
+                    }
+                }
+            }
+            return WindowedRules(
+                stream: try configuration.member("stream").text(),
+                dedupeWindowMilliseconds: try configuration.member("dedupe_window_ms").integer(),
+                maxRecordBytes: Int(try configuration.member("max_record_bytes").integer()),
+                adSigningKeys: keys)
+        }
+    }
+
+    /// The rules as a store records them.
+    public var configuration: FoldConfiguration {
+        var text = JSONText()
+        text.object { text in
+            text.name("stream")
+            text.string(stream)
+            text.name("rules")
+            text.raw(1)
+            text.name("dedupe_window_ms")
+            text.raw(dedupeWindowMilliseconds)
+            text.name("max_record_bytes")
+            text.raw(maxRecordBytes)
+            guard !adSigningKeys.isEmpty else { return }
+            text.name("ad_signing_keys")
+            text.object { text in
+                for network in adSigningKeys.keys.sorted() {
+                    text.name(network)
+                    text.array { text in
+                        for key in (adSigningKeys[network] ?? []).sorted() { text.string(key) }
+                    }
+                }
+            }
+        }
+        return FoldConfiguration(
+            text: text.text, dedupeWindowMilliseconds: dedupeWindowMilliseconds)
+    }
+}

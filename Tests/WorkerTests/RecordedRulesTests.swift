@@ -1,0 +1,129 @@
+import AggregateStore
+import Attestation
+import ConversionModels
+import Foundation
+import Pipelines
+import Streams
+import Testing
+
+@testable import Worker
+
+@Suite("Recorded configurations")
+struct RecordedRulesTests {
+    private static let model = """
+        app: 525463029
+        versions:
+          - id: 'fir"st\\'
+            effective_from: 2026-01-01T00:00:00Z
+            currency: USD
+            fine:
+              fields:
+                - {bits: [0, 1], kind: revenue, event: purchase, buckets: [0, 1.5, 5], max: 100}
+                - {bits: [2, 2], kind: flags, flags: {"2": opened}}
+                - {bits: [3, 3], kind: days}
+                - {bits: [4, 4], kind: events, values: {"1": {event: level, count_min: 2, count_max: 3}}}
+                - {bits: [5, 5], kind: table, values: {"0": [], "1": [{event: a, revenue_min: 1}, {event: b}]}}
+            coarse: {"0": {low: [{event: small}], high: [{event: large, revenue_min: 5, revenue_max: 9}]}, "2": {}}
+          - id: second
+            effective_from: 2026-02-01T00:00:00Z
+            currency: EUR
+            fine: {fields: []}
+
+        """
+
+    @Test("Rules of postbacks that are read back are the same, models and partners among them")
+    func postbacks() throws {
+        let place = try Workplace()
+        try place.write(
+            "postbacks.yaml",
+            Samples.trustedKeys + "trust_development: true\nmax_record_bytes: 9000\n")
+        try place.write("conversion-models/525463029.yaml", Self.model)
+        try place.write("partners/acme.yaml", Samples.partner)
+        try place.write(
+            "partners/other.yaml",
+            """
+            name: other
+            trust: [valid, invalid]
+            filter: {networks: [b.skadnetwork, a.skadnetwork], apps: [7, 3], windows: [2, 0]}
+            delivery: {url: "https://partner.example/postbacks"}
+
+            """)
+        let pipelines = PipelineDirectory(place.pipelines)
+        let rules = try PostbacksWorker.rules(of: pipelines)
+        let configuration = rules.configuration
+        let read = try PostbackRules(recorded: configuration, pipelines: PipelineDirectory("none"))
+        #expect(read.configuration == configuration)
+        #expect(read.models == rules.models)
+        #expect(read.partners == rules.partners)
+        #expect(read.maxRecordBytes == 9000)
+        #expect(read.trustsDevelopment)
+        #expect(try [ConversionModel](recordedIn: configuration.text) == rules.models)
+        let model = try #require(rules.models.first)
+        #expect(try ConversionModel(canonicalText: model.canonicalText) == model)
+    }
+
+    @Test("Keys of AdAttributionKit and of networks' ads are recorded, whatever their ids hold")
+    func keys() throws {
+        let key = AdAttributionKitKey(kid: "apple dev/1 x", key: "QUJD", verdict: .development)
+        let place = try Workplace()
+        var rules = try PostbacksWorker.rules(of: PipelineDirectory(place.pipelines))
+        rules.adAttributionKitKeys = [key]
+        rules.productionKeys = ["b", "a"]
+        let read = try PostbackRules(
+            recorded: rules.configuration, pipelines: PipelineDirectory(place.pipelines))
+        #expect(read.adAttributionKitKeys == [key])
+        #expect(read.productionKeys == ["a", "b"])
+        let bids = WindowedRules(
+            stream: "bids", dedupeWindowMilliseconds: 3_600_000, maxRecordBytes: 5,
+            adSigningKeys: ["n.skadnetwork": ["y", "x"]])
+        let readBids = try WindowedRules(
+            recorded: bids.configuration, pipelines: PipelineDirectory(place.pipelines))
+        #expect(readBids.configuration == bids.configuration)
+        #expect(readBids.adSigningKeys == ["n.skadnetwork": ["x", "y"]])
+    }
+
+    @Test("Roots and secrets are found by their digests; a secret that is gone is named by its app")
+    func secrets() throws {
+        let place = try Workplace()
+        func write(_ secrets: String) throws {
+            try place.write(
+                "store-notifications.yaml",
+                """
+                environments: [Sandbox]
+                apps:
+                  - {bundle_id: com.example.puzzle, app_apple_id: 12, shared_secrets: [\(secrets)]}
+                  - {bundle_id: com.example.other}
+
+                """)
+        }
+        try write("one, two")
+        let pipelines = PipelineDirectory(place.pipelines)
+        let configuration = try StoreNotificationsWorker.rules(of: pipelines).configuration
+        #expect(!configuration.text.contains("two"))
+        try write("two, three, one")
+        let read = try StoreNotificationRules(recorded: configuration, pipelines: pipelines)
+        #expect(read.configuration == configuration)
+        #expect(
+            read.apps.map { $0.secrets.values.sorted() } == [[], ["one", "two"]])
+        try write("three")
+        #expect(throws: RecordedConfigurationFault.secretMissing(bundleID: "com.example.puzzle")) {
+            try StoreNotificationRules(recorded: configuration, pipelines: pipelines)
+        }
+    }
+
+    @Test("A text of another version is an error in words, and never folds something else")
+    func otherVersions() throws {
+        let place = try Workplace()
+        let pipelines = PipelineDirectory(place.pipelines)
+        var recorded = try PostbacksWorker.rules(of: pipelines).configuration
+        #expect(throws: RecordedConfigurationFault.otherMeaning) {
+            let text = recorded.text.replacingOccurrences(of: "\"rules\":1", with: "\"rules\":2")
+            _ = try PostbackRules(
+                recorded: .init(text: text, dedupeWindowMilliseconds: nil), pipelines: pipelines)
+        }
+        recorded.text = recorded.text.replacingOccurrences(of: "trust_dev", with: "trusts_dev")
+        #expect(throws: RecordedConfigurationFault.unreadable(place: "trust_development")) {
+            try PostbackRules(recorded: recorded, pipelines: pipelines)
+        }
+    }
+}
