@@ -43,7 +43,7 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "JSONReader", "KafkaLog", "MockKafka",
+                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog", "MockKafka",
                 "Monitoring", "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
@@ -130,6 +130,13 @@ let package = Package(
             name: "Inspection",
             dependencies: [
                 "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Explanation",
+            dependencies: [
+                "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader",
+                "Monitoring", "Pipelines", "Streams", "Worker", crypto,
             ],
             swiftSettings: strict),
         .target(

@@ -124,7 +124,7 @@ extension StoreView {
 
 extension StoredRefusal {
     /// The values of the columns of a dump of refused records.
-    fileprivate func columns(topic: String) -> [StoredValue] {
+    func columns(topic: String) -> [StoredValue] {
         let hour = Hour(containing: timestampMilliseconds).text
         return [
             .text(topic), .integer(Int64(partition)), .integer(offset),

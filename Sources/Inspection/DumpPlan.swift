@@ -48,4 +48,17 @@ struct DumpPlan {
     func includes(_ values: [StoredValue], timeMilliseconds: Int64) -> Bool {
         selection.includes(values, timeMilliseconds: timeMilliseconds)
     }
+
+    /// Whether a time is asked for.
+    func includes(timeMilliseconds: Int64) -> Bool {
+        selection.includes(timeMilliseconds: timeMilliseconds)
+    }
+
+    /// Whether the conditions on a column hold for a value of it.
+    func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
+        guard let place = description.columns.firstIndex(where: { $0.name == name }) else {
+            return true
+        }
+        return selection.includes(value, at: place)
+    }
 }

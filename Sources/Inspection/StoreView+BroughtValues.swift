@@ -19,15 +19,36 @@ extension StoreView {
                 columns[6] == .integer(1), Self.verified.contains(columns[7])
             else { return }
             let hour = hours.hour(hourText)
-            let model = Self.model(plan.models[app], hourMilliseconds: hour.milliseconds)
-            // The columns of `conversion-updates` with the day behind the hour.
-            let values: [StoredValue] = [
-                columns[0], .text(hour.day), columns[1], columns[2], columns[3], .text(model),
-                columns[4], columns[5],
-            ]
+            let values = Self.broughtValue(columns, hour, of: app, plan)
             guard plan.includes(values, timeMilliseconds: hour.milliseconds) else { return }
             body(values, noted + measures)
         }
+    }
+
+    /// Whether a row of `conversion-values`, given by the names of its columns, is asked for.
+    static func includesBroughtValue(
+        _ column: (String) -> StoredValue, _ plan: DumpPlan
+    ) -> Bool {
+        let columns = values.columns.map { column($0.name) }
+        guard case .text(let hourText) = columns[0], case .integer(let app) = columns[1],
+            columns[6] == .integer(1), verified.contains(columns[7])
+        else { return false }
+        var hours = HourColumn()
+        let hour = hours.hour(hourText)
+        return plan.includes(
+            broughtValue(columns, hour, of: app, plan), timeMilliseconds: hour.milliseconds)
+    }
+
+    /// The columns of `conversion-updates` with the day behind the hour.
+    private static func broughtValue(
+        _ columns: [StoredValue], _ hour: (milliseconds: Int64, day: String), of app: Int64,
+        _ plan: DumpPlan
+    ) -> [StoredValue] {
+        let model = model(plan.models[app], hourMilliseconds: hour.milliseconds)
+        return [
+            columns[0], .text(hour.day), columns[1], columns[2], columns[3], .text(model),
+            columns[4], columns[5],
+        ]
     }
 
     /// Versions begin at whole hours, so that all of an hour's postbacks have one.

@@ -262,7 +262,11 @@ struct GroupTests {
         try await onThread {
             let place = try Place(.mock)
             let batch = RecordBatch()
-            let reader = try place.reader(place.hasty())
+            // It stays a member though nobody hears of it while the brokers are away.
+            var settings = place.hasty()
+            settings["session.timeout.ms"] = "30000"
+            settings["max.poll.interval.ms"] = "31000"
+            let reader = try place.reader(settings)
             #expect(try reader.readOn(into: batch) == .assigned([0, 1, 2, 3]))
             try reader.commit([0: 1])
             try place.mock.fail(

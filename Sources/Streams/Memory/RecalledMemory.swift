@@ -2,6 +2,8 @@
 /// record what the memory answered the first time, and that nothing is known where it holds no answer.
 public final class RecalledMemory: PostbackMemory, StoreNotificationMemory {
     private var answers: [Int32: [Int64: [UInt8]]] = [:]
+    /// While true, it answers that nothing is known.
+    public var isSilent = false
 
     /// Makes a memory of nothing.
     public init() {}
@@ -16,7 +18,7 @@ public final class RecalledMemory: PostbackMemory, StoreNotificationMemory {
 
     /// What was noted of a record; nil when nothing was.
     public func answers(partition: Int32, offset: Int64) -> [UInt8]? {
-        answers[partition]?[offset]
+        isSilent ? nil : answers[partition]?[offset]
     }
 
     /// No postback is known: folds that recall ask for the answers of a record instead.

@@ -1,0 +1,89 @@
+import AggregateStore
+import EventLog
+import Inspection
+import Streams
+
+/// Finds the records behind a number, and adds them up.
+public struct Explainer {
+    /// Opens a reader of a topic, of the log or of an archive before it.
+    public typealias OpenReader = (_ topic: String) throws -> any LogReader
+
+    private let stores: StoreSet
+    private let openReader: OpenReader
+    private let address: String
+    private let rules: FoldRuleSource
+
+    /// Explains what these stores hold.
+    ///
+    /// - Parameters:
+    ///   - openReader: opens a reader of the log that they were folded from.
+    ///   - address: of the log, for messages.
+    ///   - rules: what completes the configurations that the stores have recorded.
+    public init(
+        stores: StoreSet, openReader: @escaping OpenReader, address: String, rules: FoldRuleSource
+    ) {
+        self.stores = stores
+        self.openReader = openReader
+        self.address = address
+        self.rules = rules
+    }
+
+    /// Explains a cell: calls `body` with each record that adds to it or was left out of it, partition by
+    /// partition in order of the offsets, and says whether they add up.
+    ///
+    /// - Parameter measures: those that are asked for, given the cell once the stores were looked at; nil
+    ///   for all that are not 0.
+    /// - Throws: `InspectionError` when there is no store, `ExplanationError`, `LogError`,
+    ///   `RecordedConfigurationFault`; what `body` throws.
+    public func explain(
+        _ cell: any Cell, measures: (any Cell) throws -> [String]? = { _ in nil },
+        _ body: (ExplainedRecord) throws -> Void
+    ) throws -> Explanation {
+        try stores.withCopies(of: cell.streams) { copies in
+            let scan = try CellScan(cell, copies)
+            let wanted = try measures(cell).map { names in
+                names.compactMap { cell.measures.firstIndex(of: $0) }
+            }
+            var run = ExplainerRun(cell, wanted)
+            let stretches = try CellStretches(cell, scan, copies)
+            for copy in copies {
+                try explain(copy, stretches, &run, body)
+            }
+            return run.explanation(scan.sums)
+        }
+    }
+
+    private func explain(
+        _ copy: StreamCopy, _ stretches: CellStretches, _ run: inout ExplainerRun,
+        _ body: (ExplainedRecord) throws -> Void
+    ) throws {
+        let parts = copy.partitions.compactMap { state in
+            stretches.parts[.init(stream: copy.stream, partition: state.partition)].map {
+                (state.partition, $0)
+            }
+        }
+        guard !parts.isEmpty else { return }
+        let folding = try StretchFolding(
+            stream: copy.stream, snapshot: copy.snapshot,
+            reader: openReader(copy.snapshot.topic), address: address, rules: rules)
+        for (partition, part) in parts {
+            var seen: Int64 = 0
+            var gone: [Range<Int64>] = []
+            for offsets in part.offsets {
+                let reading = try folding.fold(
+                    partition: partition, offsets: offsets, looksAtLeftOut: true,
+                    where: { record in
+                        let hour = Hour(containing: max(record.timestampMilliseconds, 0))
+                        guard part.hours.contains(hour) else { return false }
+                        seen += 1
+                        return true
+                    },
+                    { try run.take($0, copy.stream, copy.snapshot.topic, body) })
+                if let range = reading.gone { gone.append(range) }
+            }
+            run.note(
+                missing: part.records - seen, gone, topic: copy.snapshot.topic,
+                partition: partition)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import AggregateStore
+import Inspection
+import Streams
+
+/// What is found out about a cell, record by record.
+struct ExplainerRun {
+    private let cell: any Cell
+    /// Places of the measures that are asked for; nil for all.
+    private let wanted: [Int]?
+    private let testPlace: Int?
+    private var found = CellAmounts()
+    private var counted: Int64 = 0
+    private var leftOut: Int64 = 0
+    private var read: Int64 = 0
+    private var untold: [String: [String: Int64]] = [:]
+    private var missing: [Explanation.Missing] = []
+
+    init(_ cell: any Cell, _ wanted: [Int]?) {
+        self.cell = cell
+        self.wanted = wanted
+        testPlace = cell.measures.firstIndex(of: "test")
+    }
+
+    /// Takes a record, and hands it on when it has to do with the cell.
+    mutating func take(
+        _ folded: FoldedRecord, _ stream: String, _ topic: String,
+        _ body: (ExplainedRecord) throws -> Void
+    ) throws {
+        read += 1
+        let amounts = amounts(of: folded, topic: topic)
+        found.add(amounts)
+        let role: ExplainedRecord.Role
+        if isWanted(amounts) {
+            counted += 1
+            role = .counted
+        } else if let reason = reasonLeftOut(folded, amounts, stream) {
+            leftOut += 1
+            role = .leftOut(reason)
+        } else if let reason = Self.reasonUntold(folded) {
+            untold[topic, default: [:]][reason, default: 0] += 1
+            role = .untold(reason)
+        } else {
+            return
+        }
+        try body(
+            ExplainedRecord(
+                stream: stream, topic: topic, folded: folded, role: role, amounts: amounts))
+    }
+
+    /// Notes what the log no longer has of a partition.
+    mutating func note(
+        missing records: Int64, _ gone: [Range<Int64>], topic: String, partition: Int32
+    ) {
+        guard records > 0 else { return }
+        let ranges: [Range<Int64>?] = gone.isEmpty ? [nil] : gone
+        for range in ranges {
+            missing.append(
+                Explanation.Missing(
+                    topic: topic, partition: partition, offsets: range, records: records))
+        }
+    }
+
+    /// What was found, beside what the stores have.
+    func explanation(_ stored: CellAmounts) -> Explanation {
+        let names = cell.measures
+        let places =
+            wanted ?? names.indices.filter { stored[$0] != 0 || found[$0] != 0 }
+        return Explanation(
+            dump: cell.name,
+            measures: places.map {
+                Explanation.Measure(
+                    name: names[$0], place: $0, stored: stored[$0], found: found[$0])
+            },
+            counted: counted, leftOut: leftOut,
+            untold: untold.sorted { $0.key < $1.key }.flatMap { topic, reasons in
+                reasons.sorted { $0.key < $1.key }.map {
+                    Explanation.Untold(topic: topic, reason: $0.key, records: $0.value)
+                }
+            },
+            missing: missing, read: read)
+    }
+
+    private func amounts(of folded: FoldedRecord, topic: String) -> CellAmounts {
+        var amounts = CellAmounts()
+        for addition in folded.additions {
+            guard let terms = addition.row.standing(in: cell).terms else { continue }
+            amounts.add(addition.measures, terms)
+        }
+        if let refusal = folded.refusal,
+            cell.counts(StoredRefusal(refusal, of: folded.record), topic: topic)
+        {
+            amounts.add(1, to: 0)
+        }
+        return amounts
+    }
+
+    private func isWanted(_ amounts: CellAmounts) -> Bool {
+        guard let wanted else { return amounts.amounts.contains { $0 != 0 } }
+        return wanted.contains { amounts[$0] != 0 }
+    }
+
+    /// Why a record is left out that concerns the cell.
+    private func reasonLeftOut(
+        _ folded: FoldedRecord, _ amounts: CellAmounts, _ stream: String
+    ) -> String? {
+        switch folded.outcome {
+        case .accepted:
+            if let testPlace, amounts[testPlace] != 0 { return "test" }
+            guard amounts.amounts.allSatisfy({ $0 == 0 }) else { return nil }
+            return reasonNotTrusted(folded)
+        case .duplicates, .conflicts, .rejected:
+            guard folded.leftOut.contains(where: concerns) else { return nil }
+            return Self.reason(folded, stream)
+        case .untrusted: return nil
+        }
+    }
+
+    private func concerns(_ addition: Addition) -> Bool {
+        let standing = addition.row.standing(in: cell)
+        guard let terms = standing.terms else { return standing.concerns }
+        guard let wanted else { return true }
+        return terms.contains { wanted.contains($0.cellMeasure) }
+    }
+
+    /// Accepted postbacks that nobody trusts, or that did not win, stand in rows of their own.
+    private func reasonNotTrusted(_ folded: FoldedRecord) -> String? {
+        guard
+            let row = folded.additions.first(where: { $0.row.standing(in: cell).concerns })?.row
+        else { return nil }
+        func column(_ name: String) -> StoredValue? {
+            row.table.columns.firstIndex { $0.name == name }.map { row.columns[$0] }
+        }
+        if case .text(let verdict)? = column("verdict"), verdict != "valid" {
+            return "verdict \(verdict)"
+        }
+        return column("did_win") == .integer(0) ? "did not win" : nil
+    }
+
+    private static func reason(_ folded: FoldedRecord, _ stream: String) -> String {
+        switch folded.outcome {
+        case .duplicates:
+            folded.originalOffset(in: stream).map { "duplicate of offset \($0)" } ?? "duplicate"
+        case .conflicts:
+            folded.originalOffset(in: stream).map { "conflict with offset \($0)" } ?? "conflict"
+        default: folded.refusal?.reason ?? "rejected"
+        }
+    }
+
+    /// Why a record is left out that does not say what it is about.
+    private static func reasonUntold(_ folded: FoldedRecord) -> String? {
+        switch folded.outcome {
+        case .accepted, .duplicates, .conflicts: nil
+        case .untrusted: "untrusted"
+        case .rejected:
+            folded.leftOut.isEmpty ? "rejected: \(folded.refusal?.reason ?? "")" : nil
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// Why numbers cannot be explained as asked.
+public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The store says of no configuration that it was in force at an offset.
+    case unknownEpoch(topic: String, partition: Int32, offset: Int64)
+    /// The log gave nothing before the end of a stretch.
+    case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
+    /// The log, or the topic in it, is not the one that the store was folded from.
+    case otherLog(topic: String, address: String)
+    /// The dump has no such measure.
+    case unknownMeasure(String, dump: String, known: [String])
+    /// The measure is not a sum of what records add.
+    case noSum(String, dump: String, words: String)
+    /// A file cannot be read or written.
+    case file(operation: String, path: String, detail: String)
+    /// A file is no evidence as this version writes it.
+    case noEvidence(path: String, detail: String)
+
+    /// True when the question is at fault, and not what it is asked of.
+    public var isUsage: Bool {
+        switch self {
+        case .unknownMeasure, .noSum: true
+        case .unknownEpoch, .silentLog, .otherLog, .file, .noEvidence: false
+        }
+    }
+
+    /// One line: what, where, and what to do.
+    public var description: String {
+        switch self {
+        case .unknownEpoch(let topic, let partition, let offset):
+            "the store has no configuration for offset \(offset) of \(topic)/\(partition): it is damaged; move it away and fold again"
+        case .silentLog(let topic, let partition, let offset, let end, let seconds):
+            "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
+        case .otherLog(let topic, let address):
+            "\(topic) of \(address) is not the topic that the stores were folded from: give --log that one"
+        case .unknownMeasure(let measure, let dump, let known):
+            "no measure '\(measure)' in \(dump): there are \(known.joined(separator: ", "))"
+        case .noSum(let measure, let dump, let words):
+            "\(measure) of \(dump) \(words)"
+        case .file(let operation, let path, let detail):
+            "cannot \(operation) \(path): \(detail)"
+        case .noEvidence(let path, let detail):
+            "\(path) is no evidence that this version of Weir reads: \(detail)"
+        }
+    }
+}

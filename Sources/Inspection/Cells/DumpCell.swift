@@ -1,0 +1,122 @@
+import AggregateStore
+import ConversionModels
+import Streams
+
+/// The rows of one dump that a question selects.
+public final class DumpCell: Cell {
+    private let plan: DumpPlan
+    private let query: DumpQuery
+    private var hours = HourColumn()
+
+    /// Asks for rows of a dump; how they are put together is not looked at.
+    public init(_ query: DumpQuery) throws(InspectionError) {
+        var query = query
+        query.grouping = .total
+        self.query = query
+        plan = try DumpPlan(query)
+    }
+
+    /// Name of the dump.
+    public var name: String { plan.description.name }
+
+    /// The measures of the dump.
+    public var measures: [String] { plan.description.measures }
+
+    /// Whether only some hours are asked for.
+    public var isLimitedInTime: Bool {
+        query.sinceMilliseconds != nil || query.untilMilliseconds != nil
+            || query.conditions.contains { ["hour", "day", "timestamp"].contains($0.column) }
+    }
+
+    /// The aggregates that the rows come from.
+    public var sources: [(stream: String, tables: [AggregateTable])] {
+        plan.description.streams.map { stream in
+            switch plan.description.source {
+            case .aggregate(let table): (stream, [table])
+            case .toldAndBrought(let table):
+                (stream, stream == PostbacksFold.streamName ? [ConversionValuesKey.table] : [table])
+            case .refusals: (stream, [])
+            }
+        }
+    }
+
+    /// What a stored row gives.
+    public func terms(of table: AggregateTable, columns: [StoredValue]) -> [CellTerm]? {
+        switch plan.description.source {
+        case .aggregate(let own), .toldAndBrought(let own):
+            if own.name == table.name {
+                let (values, time) = valuesWithDay(of: table, columns)
+                guard plan.includes(values, timeMilliseconds: time) else { return nil }
+                return table.measures.indices.map { CellTerm(rowMeasure: $0, cellMeasure: $0) }
+            }
+            guard case .toldAndBrought = plan.description.source,
+                table.name == ConversionValuesKey.table.name,
+                StoreView.includesBroughtValue(named(table, columns), plan)
+            else { return nil }
+            return [CellTerm(rowMeasure: 0, cellMeasure: measures.count - 1)]
+        case .refusals: return nil
+        }
+    }
+
+    /// Whether a row of postbacks would be asked for if it were trusted and winning: events are decoded
+    /// only of those, and their rows of `postbacks` stand for them.
+    public func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
+        let isDecoded = name == DecodedEventsKey.table.name && table.name == PostbacksKey.table.name
+        guard isDecoded || (name == table.name && table.columns.contains { $0.name == "verdict" })
+        else { return false }
+        let (values, time) = valuesWithDay(of: table, columns)
+        let names = table.columns.flatMap { $0.kind == .hour ? [$0.name, "day"] : [$0.name] }
+        guard plan.includes(timeMilliseconds: time) else { return false }
+        return query.conditions.allSatisfy { condition in
+            guard !["verdict", "did_win"].contains(condition.column),
+                let place = names.firstIndex(of: condition.column)
+            else { return true }
+            return plan.includes(values[place], ofColumn: condition.column)
+        }
+    }
+
+    /// Whether records of an hour may count.
+    public func mayCount(in hour: Hour) -> Bool {
+        let start = hour.hoursSince1970 * Hour.milliseconds
+        let text = hour.text
+        let isRefusal = sources.allSatisfy(\.tables.isEmpty)
+        // Of refused records the timestamp counts, of rows the hour's beginning.
+        let last = isRefusal ? start + Hour.milliseconds - 1 : start
+        if let since = query.sinceMilliseconds, last < since { return false }
+        if let until = query.untilMilliseconds, start >= until { return false }
+        return plan.includes(.text(text), ofColumn: "hour")
+            && plan.includes(.text(String(text.prefix { $0 != "T" })), ofColumn: "day")
+    }
+
+    /// Whether a refused record counts.
+    public func counts(_ refusal: StoredRefusal, topic: String) -> Bool {
+        guard case .refusals(let kind) = plan.description.source,
+            kind.includes(reason: refusal.reason)
+        else { return false }
+        return plan.includes(
+            refusal.columns(topic: topic), timeMilliseconds: refusal.timestampMilliseconds)
+    }
+
+    private func valuesWithDay(
+        of table: AggregateTable, _ columns: [StoredValue]
+    ) -> (values: [StoredValue], timeMilliseconds: Int64) {
+        var values: [StoredValue] = []
+        var time: Int64 = 0
+        for (column, value) in zip(table.columns, columns) {
+            values.append(value)
+            guard column.kind == .hour, case .text(let text) = value else { continue }
+            let hour = hours.hour(text)
+            time = hour.milliseconds
+            values.append(.text(hour.day))
+        }
+        return (values, time)
+    }
+
+    private func named(
+        _ table: AggregateTable, _ columns: [StoredValue]
+    ) -> (String) -> StoredValue {
+        { name in
+            table.columns.firstIndex { $0.name == name }.map { columns[$0] } ?? .integer(0)
+        }
+    }
+}
