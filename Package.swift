@@ -43,7 +43,8 @@ let package = Package(
             name: "WeirLibraries",
             targets: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog", "MockKafka",
+                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog",
+                "MockKafka",
                 "Monitoring", "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
             ]),
     ],
@@ -167,8 +168,8 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Inspection", "JSONReader", "KafkaLog",
-                "Monitoring",
+                "ConversionValues", "EventLog", "Explanation", "Inspection", "JSONReader",
+                "KafkaLog", "Monitoring",
                 "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, logging,
                 yams,
             ],
@@ -240,8 +241,8 @@ let package = Package(
             dependencies: [
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "KafkaLog", "MockKafka", "Monitoring", "Pipelines", "Streams", "Worker",
-                "weir-bids", "weir-impressions",
+                "Explanation", "Inspection", "KafkaLog", "MockKafka", "Monitoring", "Pipelines",
+                "Streams", "Worker", "weir-bids", "weir-impressions",
                 "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb, logging,
             ],
