@@ -230,7 +230,6 @@ let package = Package(
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
-                "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
                 "Pipelines", "Simulation", "Streams", "Worker", "weir", grdb, logging,

@@ -21,10 +21,11 @@ extension AdditionRow {
 }
 
 /// Exact amounts by the measures of a cell, which become known one by one.
-struct CellAmounts {
+public struct CellAmounts: Sendable {
     private(set) var amounts: [Int128] = []
 
-    subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
+    /// The amount of a measure, by its place in the cell.
+    public subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
 
     mutating func add(_ measures: [Int64], _ terms: [CellTerm]) {
         for term in terms where measures[term.rowMeasure] != 0 {

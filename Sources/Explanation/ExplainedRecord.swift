@@ -21,8 +21,5 @@ public struct ExplainedRecord {
     /// How it has to do with the number.
     public let role: Role
     /// What it adds to each of the cell's measures.
-    let amounts: CellAmounts
-
-    /// What it adds to a measure, by its place in the cell.
-    public func amount(_ measure: Int) -> Int128 { amounts[measure] }
+    public let amounts: CellAmounts
 }

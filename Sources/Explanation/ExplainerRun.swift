@@ -9,9 +9,13 @@ struct ExplainerRun {
     private let wanted: [Int]?
     private let testPlace: Int?
     private var found = CellAmounts()
+    /// How many records add to each measure.
+    private var adding = CellAmounts()
     private var counted: Int64 = 0
     private var leftOut: Int64 = 0
     private var read: Int64 = 0
+    /// The topics of records that count or were left out.
+    private var concerned: Set<String> = []
     private var untold: [String: [String: Int64]] = [:]
     private var missing: [Explanation.Missing] = []
 
@@ -32,6 +36,9 @@ struct ExplainerRun {
         let role: ExplainedRecord.Role
         if isWanted(amounts) {
             counted += 1
+            for (measure, amount) in amounts.amounts.enumerated() where amount != 0 {
+                adding.add(1, to: measure)
+            }
             role = .counted
         } else if let reason = reasonLeftOut(folded, amounts, stream) {
             leftOut += 1
@@ -42,6 +49,7 @@ struct ExplainerRun {
         } else {
             return
         }
+        if case .untold = role {} else { concerned.insert(topic) }
         try body(
             ExplainedRecord(
                 stream: stream, topic: topic, folded: folded, role: role, amounts: amounts))
@@ -63,21 +71,30 @@ struct ExplainerRun {
     /// What was found, beside what the stores have.
     func explanation(_ stored: CellAmounts) -> Explanation {
         let names = cell.measures
+        let isAnything = { (place: Int) in stored[place] != 0 || found[place] != 0 }
         let places =
-            wanted ?? names.indices.filter { stored[$0] != 0 || found[$0] != 0 }
+            wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
+            ?? names.indices.filter(isAnything)
         return Explanation(
             dump: cell.name,
             measures: places.map {
                 Explanation.Measure(
-                    name: names[$0], place: $0, stored: stored[$0], found: found[$0])
+                    name: names[$0], place: $0, stored: stored[$0], found: found[$0],
+                    records: Int64(adding[$0]))
             },
             counted: counted, leftOut: leftOut,
-            untold: untold.sorted { $0.key < $1.key }.flatMap { topic, reasons in
+            untold: untoldOfConcern, missing: missing, read: read)
+    }
+
+    /// Topics that have nothing to do with the number are not told of, unless none has.
+    private var untoldOfConcern: [Explanation.Untold] {
+        untold.filter { concerned.isEmpty || concerned.contains($0.key) }
+            .sorted { $0.key < $1.key }
+            .flatMap { topic, reasons in
                 reasons.sorted { $0.key < $1.key }.map {
                     Explanation.Untold(topic: topic, reason: $0.key, records: $0.value)
                 }
-            },
-            missing: missing, read: read)
+            }
     }
 
     private func amounts(of folded: FoldedRecord, topic: String) -> CellAmounts {
@@ -118,8 +135,9 @@ struct ExplainerRun {
     private func concerns(_ addition: Addition) -> Bool {
         let standing = addition.row.standing(in: cell)
         guard let terms = standing.terms else { return standing.concerns }
-        guard let wanted else { return true }
-        return terms.contains { wanted.contains($0.cellMeasure) }
+        var amounts = CellAmounts()
+        amounts.add(addition.measures, terms)
+        return isWanted(amounts)
     }
 
     /// Accepted postbacks that nobody trusts, or that did not win, stand in rows of their own.

@@ -10,6 +10,8 @@ public struct Explanation: Sendable {
         public let stored: Int128
         /// What the records add up to.
         public let found: Int128
+        /// How many of them there are.
+        public let records: Int64
     }
 
     /// Records that were folded and are no longer in the log.
@@ -55,11 +57,12 @@ public struct Explanation: Sendable {
 
     /// A line for each measure: whether it adds up and, where it does not, why.
     public var words: [String] {
-        let records = counted == 1 ? "1 record adds" : "\(counted) records add"
         guard !measures.isEmpty else {
             return ["adds up: no record adds anything, the store says 0"]
         }
         return measures.map { measure in
+            let records =
+                measure.records == 1 ? "1 record adds" : "\(measure.records) records add"
             guard measure.stored != measure.found else {
                 return
                     "adds up: \(records) \(measure.found) to \(measure.name), the store says \(measure.stored)"

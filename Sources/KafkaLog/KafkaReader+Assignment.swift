@@ -115,18 +115,28 @@ extension KafkaReader {
         rd_kafka_rebalance_protocol(handle).map { String(cString: $0) } == "COOPERATIVE"
     }
 
+    /// How long librdkafka may take to begin elsewhere: nothing but its own threads has to answer.
+    private static var seekPatience: Duration { .seconds(60) }
+
     private func moveFetching(_ partition: Int32, to offset: Int64) throws(LogError) {
         let consumer = try openConsumer()
         let list = KafkaPartitions(topic, [(partition, offset)])
-        let deadline = ContinuousClock.now + KafkaClient.patience
-        repeat {
-            try consumer.check(
-                rd_kafka_seek_partitions(
-                    consumer.handle, list.list, KafkaClient.patienceMilliseconds), "seek in")
-            // A partition that was just taken may not have begun yet.
-            guard list.elements[0].err == RD_KAFKA_RESP_ERR__STATE else { break }
-            usleep(2_000)
-        } while ContinuousClock.now < deadline
+        let deadline = ContinuousClock.now + Self.seekPatience
+        while true {
+            let error = rd_kafka_seek_partitions(
+                consumer.handle, list.list, KafkaClient.patienceMilliseconds)
+            // A partition that was just taken may not have begun yet, and librdkafka's own thread that
+            // begins it may have to wait for a busy machine: to seek twice does no harm.
+            let isLate = error.map(rd_kafka_error_code) == RD_KAFKA_RESP_ERR__TIMED_OUT
+            let isEarly = error == nil && list.elements[0].err == RD_KAFKA_RESP_ERR__STATE
+            if isLate || isEarly, ContinuousClock.now < deadline {
+                error.map(rd_kafka_error_destroy)
+                usleep(2_000)
+                continue
+            }
+            try consumer.check(error, "seek in")
+            break
+        }
         try consumer.check(list.elements[0].err, "seek in")
     }
 

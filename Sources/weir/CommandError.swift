@@ -1,7 +1,9 @@
 import AggregateStore
 import EventLog
+import Explanation
 import Inspection
 import Pipelines
+import Streams
 import Worker
 
 /// Why a command ends early.
@@ -29,6 +31,9 @@ enum CommandError: Error, Equatable {
             }
         case let error as StoreError: self = .failure(error.description)
         case let error as ConfigurationError: self = .failure(error.description)
+        case let error as ExplanationError:
+            self = error.isUsage ? .usage(error.description) : .failure(error.description)
+        case let error as RecordedConfigurationFault: self = .failure(error.description)
         case let error as WorkerError: self = .failure(error.description)
         default: return nil
         }

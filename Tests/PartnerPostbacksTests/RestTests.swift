@@ -112,7 +112,7 @@ struct RestTests {
     func away() throws {
         let place = try DeliveryPlace([
             "acme":
-                "url: http://127.0.0.1:\(try ScriptedPartner.closedPort())/\nallow_private: true"
+                "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
         try place.accept(documents(10))
         try place.sendDue()
@@ -150,7 +150,7 @@ struct RestTests {
     func breaker() throws {
         let place = try DeliveryPlace([
             "acme":
-                "url: http://127.0.0.1:\(try ScriptedPartner.closedPort())/\nallow_private: true"
+                "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
         try place.accept(documents(10))
         try place.sendDue()

@@ -29,11 +29,19 @@ public final class FunnelCell: Cell {
         names = CampaignNames(query.catalog)
     }
 
+    /// The columns that are worked out of several measures.
+    public static let workedOut = [
+        "null_rate", "revenue_min_micros", "revenue_max_micros", "cost_micros", "win_rate", "ctr",
+        "install_rate", "cpi", "roas_min", "roas_max", "app_refund_rate",
+    ]
+
     /// What a column of the funnel is worked out of; itself when it is a sum. Nil for one that no records
     /// add to.
     public func parts(of measure: String) -> [String]? {
-        let money = measures.filter { $0.contains(" ") }
-        func amounts(_ name: String) -> [String] { money.filter { $0.hasPrefix(name + " ") } }
+        func amounts(_ name: String) -> [String] {
+            let known = measures.filter { $0 == name || $0.hasPrefix(name + " ") }
+            return known.isEmpty ? [name] : known
+        }
         return switch measure {
         case "null_rate": ["null_values", "postbacks"]
         case "win_rate": ["wins", "bids"]
@@ -130,7 +138,7 @@ extension FunnelCell {
         terms(
             columns, kind,
             ["bids", "overlay_requested", "overlay_eligible", "wins"].map { ($0, $0) }
-                + [("billed_price_micros", "billed_price_micros \(columns["currency"].text)")])
+                + [money("billed_price_micros", columns)])
     }
 
     private func kind(ofPostbacks columns: Columns) -> CampaignIDKind {
@@ -153,12 +161,17 @@ extension FunnelCell {
     }
 
     private func revenue(_ columns: Columns) -> [CellTerm]? {
-        let currency = columns["currency"].text
-        return terms(
+        terms(
             columns,
             CampaignIDKind(
                 hasSourceIdentifier: columns["has_source_identifier"].integer != 0),
-            ["revenue_min_micros", "revenue_max_micros"].map { ($0, "\($0) \(currency)") })
+            [money("revenue_min_micros", columns), money("revenue_max_micros", columns)])
+    }
+
+    /// Amounts of different currencies are never added.
+    private func money(_ name: String, _ columns: Columns) -> (String, String) {
+        let currency = columns["currency"].text
+        return (name, currency.isEmpty ? name : "\(name) \(currency)")
     }
 
     private func sales(_ columns: Columns) -> [CellTerm]? {

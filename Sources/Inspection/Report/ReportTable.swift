@@ -7,7 +7,8 @@ public struct ReportTable: Sendable {
         /// Whether tables align it to the right.
         public let isNumber: Bool
 
-        init(_ name: String, isNumber: Bool = false) {
+        /// Names a column.
+        public init(_ name: String, isNumber: Bool = false) {
             self.name = name
             self.isNumber = isNumber
         }
@@ -17,6 +18,12 @@ public struct ReportTable: Sendable {
     public let columns: [Column]
     /// The rows, with a value for each column.
     public let rows: [[ReportValue]]
+
+    /// Makes a table; each row has a value for each column.
+    public init(columns: [Column], rows: [[ReportValue]]) {
+        self.columns = columns
+        self.rows = rows
+    }
 
     /// Some of the columns as a table, in the order of `names`.
     public func table(of names: [String]) -> TextTable {

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Explanation
+import Inspection
+import Streams
+
+/// Which number is meant.
+struct CellOptions: ParsableArguments {
+    @Argument(help: "Name of the dump that has the number.")
+    var name: String
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp(
+            "Only rows with this value in this column; may be given several times.",
+            valueName: "column=value"))
+    var conditions: [String] = []
+    @Option(help: "Only from this time on: RFC 3339, a date, or milliseconds since 1970.")
+    var since: String?
+    @Option(help: "Only before this time.")
+    var until: String?
+
+    /// The question, with the conditions in the order in which they were given.
+    func query() throws -> DumpQuery {
+        DumpQuery(
+            name: name, grouping: .total,
+            sinceMilliseconds: try since.map { try LogTime.milliseconds($0, option: "--since") },
+            untilMilliseconds: try until.map { try LogTime.milliseconds($0, option: "--until") },
+            conditions: try conditions.map { text in
+                guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
+                    throw CommandError.usage(
+                        "--where '\(text)' is no condition: write column=value")
+                }
+                return DumpQuery.Condition(
+                    column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
+            })
+    }
+
+    /// The rows that are meant.
+    func cell(_ pipelines: PipelinesOptions) throws -> any Cell {
+        var query = try query()
+        guard name != Funnel.name else {
+            return try FunnelCell(
+                FunnelQuery(
+                    query: query, catalog: try pipelines.catalog(),
+                    trustsDevelopment: try pipelines.trustsDevelopment(),
+                    appsByBundle: try pipelines.appsByBundle()))
+        }
+        if name == ConversionUpdatesFold.streamName {
+            query.conversionModels = try pipelines.conversionModels()
+        }
+        return try DumpCell(query)
+    }
+
+    /// The measures of a cell that a name stands for; nil for all.
+    static func measures(_ name: String?, of cell: any Cell) throws -> [String]? {
+        guard let name else { return nil }
+        guard let funnel = cell as? FunnelCell else {
+            guard cell.measures.contains(name) else {
+                throw ExplanationError.unknownMeasure(name, dump: cell.name, known: cell.measures)
+            }
+            return [name]
+        }
+        guard let parts = funnel.parts(of: name) else {
+            throw ExplanationError.unknownMeasure(
+                name, dump: cell.name,
+                known: funnel.measures + FunnelCell.workedOut)
+        }
+        return parts
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import EventLog
+import Explanation
+import Inspection
+
+/// Where records, stores and configuration are.
+struct SourceOptions: ParsableArguments {
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @Option(
+        help: ArgumentHelp(
+            "An archive to read first: sqlite:PATH, or off (WEIR_ARCHIVE; default: off).",
+            valueName: "sqlite:PATH"))
+    var archive: String?
+    @OptionGroup var pipelines: PipelinesOptions
+
+    /// What explains the numbers of the stores.
+    func explainer() throws -> Explainer {
+        let log = try log.open(.existing, dataDirectories: data.directories)
+        let path = try archivePath
+        return Explainer(
+            stores: try StoreSet(directories: data.directories),
+            openReader: { topic in
+                let reader = try log.reader(topic: topic)
+                guard let path else { return reader }
+                return try ArchivedLogReader(path: path, before: reader)
+            }, address: log.address, rules: .pipelines(pipelines.directory))
+    }
+
+    private var archivePath: String? {
+        get throws {
+            guard let text = archive ?? Environment()["WEIR_ARCHIVE"], text != "off" else {
+                return nil
+            }
+            guard case .sqlite(let path)? = try? LogAddress(text) else {
+                throw CommandError.usage(
+                    "--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
+            }
+            return path
+        }
+    }
+}
