@@ -21,13 +21,27 @@ public final class StoreSet {
     public init(directories: [String]) throws(InspectionError) {
         self.directories = directories
         try Self.check(directories)
-        var opened: [(stream: String, readers: [StoreReader])] = []
         // Read once, so that all streams are of the same sets.
         let sets = try Self.sets(of: directories)
+        var opened: [(stream: String, readers: [StoreReader])] = []
         for stream in Self.streams {
-            opened.append((stream, try Self.open(sets.map { $0.path(of: stream) }, of: stream)))
+            opened.append((stream, try Self.open(Self.paths(of: stream, in: sets), of: stream)))
         }
         readers = opened
+    }
+
+    private static func paths(
+        of stream: String, in sets: [StoreSets]
+    ) throws(InspectionError) -> [String] {
+        var paths: [String] = []
+        for sets in sets {
+            do throws(StoreError) {
+                paths.append(try sets.presentPath(of: stream))
+            } catch {
+                throw .store(error)
+            }
+        }
+        return paths
     }
 
     private static func sets(
@@ -48,7 +62,7 @@ public final class StoreSet {
     public static func path(
         of stream: String, in directory: String
     ) throws(StoreError) -> String {
-        try StoreSets(directory: directory).path(of: stream)
+        try StoreSets(directory: directory).presentPath(of: stream)
     }
 
     /// One of several directories that cannot be read would silently take its partitions along.

@@ -283,6 +283,23 @@ struct PromotionTests {
         #expect(try place.records("partner-postbacks").count == 70)
     }
 
+    @Test("A promoted store that is gone stops its worker, which does not begin anew")
+    func goneStore() throws {
+        let place = try makePlace(postbacks(10))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        try FileManager.default.moveItem(
+            atPath: place.path + "/set", toPath: place.path + "/unmounted")
+        let error = #expect(throws: StoreError.self) { try place.foldPostbacks() }
+        guard case .promotedStoreGone? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
     @Test("A set that holds less is refused, unless that is accepted")
     func lostHistory() throws {
         let place = try makePlace(postbacks(40))
