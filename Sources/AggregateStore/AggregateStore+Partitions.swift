@@ -146,4 +146,10 @@ public struct Epoch: Equatable, Sendable {
     public var fromOffset: Int64
     /// The configuration.
     public var configuration: FoldConfiguration
+
+    /// Describes an epoch.
+    public init(fromOffset: Int64, configuration: FoldConfiguration) {
+        self.fromOffset = fromOffset
+        self.configuration = configuration
+    }
 }

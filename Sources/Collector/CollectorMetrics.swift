@@ -61,7 +61,7 @@ final class CollectorMetrics: Sendable {
     func count(turn: [PendingAppend], took duration: Duration, fault: LogError?) {
         appendDuration.recordNanoseconds(duration.nanoseconds)
         guard fault == nil else { return appendFailures.increment(by: 1) }
-        let count = Int64(turn.reduce(0) { $0 + $1.records.count })
+        let count = Int64(turn.reduce(0) { $0 + $1.content.records.count })
         appendRecords.record(count)
         records.increment(by: count)
     }

@@ -75,7 +75,8 @@ public final class ConversionService: Sendable {
         _ request: ConversionRequest, nowMilliseconds: Int64
     ) async throws(ConversionServiceError) -> ConversionAnswer {
         let pending = PendingAnswer(
-            request, nowMilliseconds: nowMilliseconds, deadline: .now + .seconds(deadlineSeconds))
+            AnswerContent(request: request, nowMilliseconds: nowMilliseconds),
+            deadline: .now + .seconds(deadlineSeconds))
         try enqueue(pending)
         return try await pending.wait().get()
     }
@@ -199,7 +200,8 @@ public final class ConversionService: Sendable {
     private func answer(_ turn: [PendingAnswer], _ ledger: InstallLedger) {
         let result: Result<[ConversionAnswer], ConversionServiceError>
         do throws(ConversionServiceError) {
-            result = .success(try ledger.answer(turn.map { ($0.request, $0.nowMilliseconds) }))
+            result = .success(
+                try ledger.answer(turn.map { ($0.content.request, $0.content.nowMilliseconds) }))
         } catch {
             result = .failure(error)
         }

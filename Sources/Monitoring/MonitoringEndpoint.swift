@@ -1,10 +1,8 @@
-import Dispatch
 import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
-import NIOPosix
 
 /// Serves `/metrics`, `/livez` and `/readyz` over HTTP/1.1, on one thread of its own.
 public final class MonitoringEndpoint {
@@ -13,74 +11,32 @@ public final class MonitoringEndpoint {
     private static let idleSeconds: Int64 = 30
 
     /// Where it listens, with the port that was picked.
-    public let address: ListenAddress
-    private let group: MultiThreadedEventLoopGroup
-    private let task: Task<Void, Never>
-    private let ended: DispatchSemaphore
+    public var address: ListenAddress { listener.address }
+    private let listener: HTTPListener
 
     /// Listens when it returns; `update` is called before metrics are printed.
     public init(
         at address: ListenAddress, registry: MetricRegistry, health: Health, logger: Logger,
         update: @escaping @Sendable () -> Void
     ) throws(MonitoringError) {
-        var logger = logger
-        // What a worker logs is about its work; that a connection is cut at the end is no error.
-        logger.logLevel = .critical
-        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let loop = group.next()
-        let bound = loop.makePromise(of: SocketAddress?.self)
-        let ended = DispatchSemaphore(value: 0)
-        // The bare server: an application would keep timers on threads of the language's own.
-        let server = HTTP1Channel(
+        let channel = HTTP1Channel(
             responder: { request, writer, _ in
                 let response = Self.respond(to: request, registry, health, update)
                 try await writer.write(response: response.head, body: response.body)
             },
-            configuration: .init(idleTimeout: .seconds(Self.idleSeconds))
-        ).server(
-            configuration: ServerConfiguration(
-                address: .hostname(address.host, port: Int(address.port)),
-                availableConnectionsDelegate: MaximumAvailableConnections(
-                    Self.maxConnections, logger: logger)),
-            onServerRunning: { bound.succeed($0.localAddress) },
-            eventLoopGroup: group, logger: logger)
-        task = Task(executorPreference: EventLoopExecutor(loop)) {
-            do {
-                try await server.run()
-                bound.fail(CancellationError())
-            } catch {
-                bound.fail(error)
-            }
-            ended.signal()
-        }
-        self.ended = ended
-        do {
-            let local = try bound.futureResult.wait()
-            self.address = ListenAddress(
-                host: local?.ipAddress ?? address.host,
-                port: local?.port.flatMap(UInt16.init(exactly:)) ?? address.port)
+            configuration: .init(idleTimeout: .seconds(Self.idleSeconds)))
+        do throws(HTTPListeningError) {
+            listener = try HTTPListener(
+                at: address, threads: 1, maxConnections: Self.maxConnections, channel: channel,
+                logger: logger)
         } catch {
-            Self.shut(group, after: ended)
-            throw .cannotListen(address, detail: Self.words(for: error))
+            throw .cannotListen(address, detail: error.detail)
         }
     }
 
     /// Closes all connections, and returns when they are.
     public func stop() {
-        task.cancel()
-        Self.shut(group, after: ended)
-    }
-
-    /// Nothing may run on the thread once it has ended.
-    private static func shut(_ group: MultiThreadedEventLoopGroup, after ended: DispatchSemaphore) {
-        ended.wait()
-        try? group.syncShutdownGracefully()
-    }
-
-    private static func words(for error: any Error) -> String {
-        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
-        if error is SocketAddressError.UnknownHost { return "the host is not known" }
-        return "\(error)".split(separator: "\n").joined(separator: " ")
+        listener.stop()
     }
 }
 

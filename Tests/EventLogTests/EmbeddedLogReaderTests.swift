@@ -114,6 +114,40 @@ struct EmbeddedLogReaderTests {
         #expect(batch[0].partition == 3)
     }
 
+    @Test("after looks that found nothing, whatever makes more to read is noticed")
+    func noticesAfterQuiet() throws {
+        let temporary = try TemporaryLog()
+        let log = try temporary.open(topic: "bids", partitionCount: 2)
+        try log.createTopic("other", partitionCount: 1)
+        let reader = try log.reader(topic: "bids")
+        try reader.subscribe(.all)
+        _ = try next(reader)
+        func expect(_ texts: [String]) throws {
+            if !texts.isEmpty {
+                #expect(try next(reader) == .records)
+                #expect((0..<batch.count).map { ReadRecord(batch[$0]).text } == texts)
+            }
+            for _ in 0..<3 { #expect(try next(reader) == .idle) }
+            #expect(reader.isCaughtUp)
+        }
+        try expect([])
+        try log.writer().append([record("a", partition: 0)])
+        try expect(["a"])
+        try temporary.open().writer().append([record("x", topic: "other")])
+        try expect([])
+        try reader.pause(partition: 1)
+        try temporary.open().writer().append([record("b", partition: 1)])
+        try expect([])
+        try reader.resume(partition: 1)
+        try expect(["b"])
+        try reader.seek(partition: 0, to: 0)
+        try expect(["a"])
+        try reader.commit([0: 1, 1: 1])
+        try expect([])
+        try log.writer().append([record("c", partition: 1), record("d", partition: 1)])
+        try expect(["c", "d"])
+    }
+
     @Test("an offset by time is exact although timestamps are out of order")
     func findsOffsetsByTime() throws {
         let temporary = try TemporaryLog()

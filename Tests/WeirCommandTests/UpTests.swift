@@ -75,6 +75,25 @@ struct UpTests {
         #expect(again.stop() == 0, "\(again.said)")
     }
 
+    @Test("what the log has when SIGTERM comes is folded before the end, much as it is")
+    func backlog() throws {
+        let place = try UpPlace()
+        try place.files.write(
+            "commit_interval_ms: 20\nbatch_records: 50\n", to: "pipelines/impressions.yaml")
+        let up = try place.start()
+        let log = try EmbeddedLog(path: place.log, mode: .existing)
+        let count = 3000
+        try log.writer().append(
+            (0..<count).map { number in
+                OutgoingRecord(
+                    topic: "impressions", key: Array("i-\(number)".utf8),
+                    headers: [OutgoingRecord.Header("ce_type", "skoverlay.presented")],
+                    value: Array(#"{"impression_id":"i-\#(number)"}"#.utf8))
+            })
+        #expect(up.stop() == 0, "\(up.said)")
+        #expect(place.outcome("accepted", of: "impressions") == count)
+    }
+
     @Test("an address that is taken, or a bad file, ends it in one line within seconds")
     func refusals() throws {
         let place = try UpPlace()

@@ -175,6 +175,28 @@ struct PromotionTests {
         #expect(again.supersedes?.hasSuffix(":2") == true)
     }
 
+    @Test(
+        "What the old store had not published yet is published by the new one, and is no correction"
+    )
+    func unpublished() throws {
+        let records = try ["t1", "t2"].map {
+            Samples.record("postbacks", try Samples.postback($0), partition: 0)
+        }
+        let place = try makePlace(records)
+        // As after a crash between the append and its mark.
+        try place.execute(
+            "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
+        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks").commit([0: 1])
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        #expect(try place.corrections().map(\.postback.originOffset) == [0])
+        try place.foldPostbacks()
+        try place.sendCorrections()
+        let ids = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
+        #expect(ids.filter { $0.hasSuffix(":1") }.count == 3)
+        #expect(ids.filter { $0.hasSuffix(":2") }.count == 1)
+    }
+
     @Test("Stopped behind any step, the old set is in force or the new one, and everybody goes on")
     func crashes() throws {
         for step in PromotionStep.allCases {

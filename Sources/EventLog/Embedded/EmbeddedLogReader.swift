@@ -15,6 +15,14 @@ final class EmbeddedLogReader: LogReader {
         var isPaused = false
     }
 
+    /// The state of the file in which a look has found nothing.
+    private struct Quiet {
+        /// `PRAGMA data_version`: another one once somebody else has written.
+        var version: Int64
+        /// Whether the ends that the log has in it are reached.
+        var hasEnds = false
+    }
+
     let topic: String
     let group: String?
     let log: EmbeddedLog
@@ -29,6 +37,7 @@ final class EmbeddedLogReader: LogReader {
     private var assignmentIsNew = false
     /// The assigned partition that the next read begins with.
     private var turn = 0
+    private var quiet: Quiet?
     private(set) var isCaughtUp = false
 
     /// So many records, or bytes, of one partition are read before it is the next one's turn.
@@ -72,6 +81,7 @@ final class EmbeddedLogReader: LogReader {
         assigned = chosen.map { Assigned(ref: $0.ref, partition: $0.partition) }
         assignmentIsNew = true
         turn = 0
+        quiet = nil
     }
 
     func seek(partition number: Int32, to offset: Int64) throws(LogError) {
@@ -80,6 +90,7 @@ final class EmbeddedLogReader: LogReader {
             throw notAssigned(number)
         }
         assigned[index].nextOffset = max(offset, 0)
+        quiet = nil
     }
 
     func position(partition number: Int32) -> Int64? {
@@ -104,6 +115,7 @@ final class EmbeddedLogReader: LogReader {
             throw notAssigned(number)
         }
         assigned[index].isPaused = isPaused
+        quiet = nil
     }
 
     func read(
@@ -121,7 +133,7 @@ final class EmbeddedLogReader: LogReader {
         var pauseMilliseconds = Self.pauseMilliseconds.lowerBound
         while true {
             let isLastLook = ContinuousClock.now >= deadline
-            try fill(batch, maxRecords: max(maxRecords, 1), maxBytes: max(maxBytes, 1))
+            try look(batch, maxRecords: max(maxRecords, 1), maxBytes: max(maxBytes, 1))
             if !batch.isEmpty { return .records }
             if isLastLook { return try endsReached(batch, maxRecords, maxBytes) }
             let left = ContinuousClock.now.duration(to: deadline)
@@ -136,13 +148,18 @@ final class EmbeddedLogReader: LogReader {
     private func endsReached(
         _ batch: RecordBatch, _ maxRecords: Int, _ maxBytes: Int
     ) throws(LogError) -> LogReading {
+        guard quiet?.hasEnds != true else { return .idle }
         let ends = try bounds()
         try fill(batch, maxRecords: max(maxRecords, 1), maxBytes: max(maxBytes, 1))
-        guard batch.isEmpty else { return .records }
+        guard batch.isEmpty else {
+            quiet = nil
+            return .records
+        }
         for index in assigned.indices where !assigned[index].isPaused {
             let end = ends[Int(assigned[index].partition)].endOffset
             assigned[index].nextOffset = max(assigned[index].nextOffset, end)
         }
+        quiet?.hasEnds = true
         return .idle
     }
 
@@ -180,6 +197,18 @@ final class EmbeddedLogReader: LogReader {
     private static func identity(_ db: Database, _ topic: String) throws -> String? {
         let statement = try db.cachedStatement(sql: "SELECT identity FROM topics WHERE name = ?")
         return try String.fetchOne(statement, arguments: [topic])
+    }
+
+    /// Fills the batch, unless nobody has written since a look that found nothing: an idle log is looked at
+    /// many times a second by each of its readers.
+    private func look(_ batch: RecordBatch, maxRecords: Int, maxBytes: Int) throws(LogError) {
+        let version = try connection.reading("read", log.address) { db in
+            try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
+        }
+        if let version, version == quiet?.version { return }
+        quiet = nil
+        try fill(batch, maxRecords: maxRecords, maxBytes: maxBytes)
+        if batch.isEmpty { quiet = version.map { Quiet(version: $0) } }
     }
 
     /// Gives each partition its turns until the batch is full or nothing more is there. On an error

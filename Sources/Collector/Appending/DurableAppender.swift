@@ -62,8 +62,7 @@ public final class DurableAppender: Sendable {
     ) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
         let pending = PendingAppend(
-            records, byteCount: records.reduce(0) { $0 + $1.byteCount },
-            deadline: .now + .seconds(limits.deadlineSeconds))
+            AppendContent(records), deadline: .now + .seconds(limits.deadlineSeconds))
         try enqueue(pending)
         return try await pending.wait().get()
     }
@@ -73,12 +72,12 @@ public final class DurableAppender: Sendable {
             guard !state.isStopped else { return (.stopped, false) }
             // A request of its own is always taken when nothing waits.
             let isFull =
-                state.queuedRecords + pending.records.count > limits.maxQueuedRecords
-                || state.queuedBytes + pending.byteCount > limits.maxQueuedBytes
+                state.queuedRecords + pending.content.records.count > limits.maxQueuedRecords
+                || state.queuedBytes + pending.content.byteCount > limits.maxQueuedBytes
             guard state.queue.isEmpty || !isFull else { return (.full, false) }
             state.queue.append(pending)
-            state.queuedRecords += pending.records.count
-            state.queuedBytes += pending.byteCount
+            state.queuedRecords += pending.content.records.count
+            state.queuedBytes += pending.content.byteCount
             defer { state.isThreadWaiting = false }
             return (nil, state.isThreadWaiting)
         }
@@ -115,7 +114,7 @@ public final class DurableAppender: Sendable {
     /// How many records wait, those included that the log is being asked to take.
     var depth: Int {
         state.withLock { state in
-            state.queuedRecords + state.turn.reduce(0) { $0 + $1.records.count }
+            state.queuedRecords + state.turn.reduce(0) { $0 + $1.content.records.count }
         }
     }
 }
@@ -164,12 +163,12 @@ extension DurableAppender {
         var count = 0
         var records = 0
         while count < state.queue.count, count == 0 || records < limits.maxTurnRecords {
-            records += state.queue[count].records.count
+            records += state.queue[count].content.records.count
             count += 1
         }
         let taken = state.queue[..<count]
         state.queuedRecords -= records
-        state.queuedBytes -= taken.reduce(0) { $0 + $1.byteCount }
+        state.queuedBytes -= taken.reduce(0) { $0 + $1.content.byteCount }
         // Those who were told that it is too late send it again themselves.
         state.turn = taken.filter { !$0.isAnswered }
         state.queue.removeFirst(count)
@@ -208,14 +207,5 @@ extension DurableAppender {
             return state.turn + state.queue
         }
         for pending in left { pending.answer(.failure(refusal)) }
-    }
-}
-
-extension OutgoingRecord {
-    /// The bytes that it holds.
-    var byteCount: Int {
-        headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { sum, header in
-            sum + header.name.utf8.count + (header.value?.count ?? 0)
-        }
     }
 }

@@ -1,9 +1,9 @@
-import EventLog
 import Synchronization
 
-/// Records that wait to be durable, and whoever waits with them.
-final class PendingAppend: Sendable {
-    typealias Answer = Result<[RecordPosition], AppendRefusal>
+/// What a request asks of a thread that writes to the log for many of them at once, and the task that waits
+/// for the answer.
+package final class PendingRequest<Content: Sendable, Success: Sendable, Failure: Error>: Sendable {
+    package typealias Answer = Result<Success, Failure>
 
     private enum State {
         case waiting
@@ -11,40 +11,34 @@ final class PendingAppend: Sendable {
         case answered(Answer)
     }
 
-    let records: [OutgoingRecord]
-    let byteCount: Int
-    let deadline: ContinuousClock.Instant
+    /// What it asks.
+    package let content: Content
+    /// Nobody waits for longer.
+    package let deadline: ContinuousClock.Instant
     private let state = Mutex<State>(.waiting)
 
-    init(_ records: [OutgoingRecord], byteCount: Int, deadline: ContinuousClock.Instant) {
-        self.records = records
-        self.byteCount = byteCount
+    package init(_ content: Content, deadline: ContinuousClock.Instant) {
+        self.content = content
         self.deadline = deadline
     }
 
     /// True once the answer is given, be it the deadline's.
-    var isAnswered: Bool {
+    package var isAnswered: Bool {
         state.withLock { if case .answered = $0 { true } else { false } }
     }
 
     /// Gives the answer; only the first one counts.
-    func answer(_ answer: Answer) {
+    package func answer(_ answer: Answer) {
         let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-            switch state {
-            case .waiting:
-                state = .answered(answer)
-                return nil
-            case .awaited(let waiter):
-                state = .answered(answer)
-                return waiter
-            case .answered: return nil
-            }
+            defer { if case .answered = state {} else { state = .answered(answer) } }
+            if case .awaited(let waiter) = state { return waiter }
+            return nil
         }
         waiter?.resume(returning: answer)
     }
 
     /// Waits for the answer; to be called once.
-    func wait() async -> Answer {
+    package func wait() async -> Answer {
         await withCheckedContinuation { waiter in
             let known = state.withLock { state -> Answer? in
                 if case .answered(let answer) = state { return answer }

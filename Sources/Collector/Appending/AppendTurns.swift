@@ -21,7 +21,7 @@ final class AppendTurns: @unchecked Sendable {
         _ turn: [PendingAppend], noting: (LogError?) -> Void
     ) -> LogError? {
         do throws(LogError) {
-            let positions = try append(turn.flatMap(\.records))
+            let positions = try append(turn.flatMap(\.content.records))
             noting(nil)
             answer(turn, positions: positions)
             return nil
@@ -58,7 +58,7 @@ final class AppendTurns: @unchecked Sendable {
     private func answer(_ turn: [PendingAppend], positions: [RecordPosition]) {
         var start = 0
         for pending in turn {
-            let end = start + pending.records.count
+            let end = start + pending.content.records.count
             pending.answer(.success(Array(positions[start..<end])))
             start = end
         }
