@@ -11,7 +11,7 @@ public struct Explainer {
     private let stores: StoreSet
     private let openReader: OpenReader
     private let address: String
-    private let rules: FoldRuleSource
+    let rules: FoldRuleSource
 
     /// Explains what these stores hold.
     ///
@@ -39,8 +39,18 @@ public struct Explainer {
         _ cell: any Cell, measures: (any Cell) throws -> [String]? = { _ in nil },
         _ body: (ExplainedRecord) throws -> Void
     ) throws -> Explanation {
+        try explain(cell, measures: measures, eachRow: { _, _, _, _ in }, atEnd: { _ in }, body)
+    }
+
+    /// The same, in one state of the stores with a look at the rows that count before, and at the stores
+    /// after.
+    func explain(
+        _ cell: any Cell, measures: (any Cell) throws -> [String]?,
+        eachRow: (CellScan.Place, AggregateTable, [StoredValue], [Int64]) throws -> Void,
+        atEnd: ([StreamCopy]) throws -> Void, _ body: (ExplainedRecord) throws -> Void
+    ) throws -> Explanation {
         try stores.withCopies(of: cell.streams) { copies in
-            let scan = try CellScan(cell, copies)
+            let scan = try CellScan(cell, copies, eachRow)
             let wanted = try measures(cell).map { names in
                 names.compactMap { cell.measures.firstIndex(of: $0) }
             }
@@ -49,6 +59,7 @@ public struct Explainer {
             for copy in copies {
                 try explain(copy, stretches, &run, body)
             }
+            try atEnd(copies)
             return run.explanation(scan.sums)
         }
     }

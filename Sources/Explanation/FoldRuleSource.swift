@@ -36,6 +36,12 @@ public enum FoldRuleSource: Sendable {
         }
     }
 
+    /// The root certificates of which a recorded configuration has fingerprints.
+    func roots(of configuration: FoldConfiguration, stream: String) throws -> [AppStoreRoot] {
+        guard stream == StoreNotificationsFold.streamName else { return [] }
+        return try notificationRules(configuration).roots
+    }
+
     private func windowed<Program: WindowedWorker>(
         _ program: Program.Type, _ topic: String, _ configuration: FoldConfiguration
     ) throws -> any RecordFold {

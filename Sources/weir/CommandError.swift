@@ -35,6 +35,9 @@ enum CommandError: Error, Equatable {
             self = error.isUsage ? .usage(error.description) : .failure(error.description)
         case let error as RecordedConfigurationFault: self = .failure(error.description)
         case let error as WorkerError: self = .failure(error.description)
+        case let error as ReplayError: self = .failure(error.description)
+        case let error as PromotionError: self = .failure(error.description)
+        case let error as RecordedConfigurationFault: self = .failure(error.description)
         default: return nil
         }
     }

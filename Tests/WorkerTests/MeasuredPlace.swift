@@ -2,6 +2,7 @@ import AggregateStore
 import EventLog
 import Explanation
 import Foundation
+import Inspection
 import Pipelines
 import Simulation
 import Streams
@@ -123,6 +124,17 @@ final class MeasuredPlace {
             }
             return state
         }
+    }
+
+    func stores() throws -> StoreSet {
+        try StoreSet(directories: [place.path + "/data"])
+    }
+
+    func explainer(_ stores: StoreSet) throws -> Explainer {
+        let log = try place.openLog()
+        return Explainer(
+            stores: stores, openReader: { try log.reader(topic: $0) }, address: place.path,
+            rules: .pipelines(PipelineDirectory(place.pipelines)))
     }
 
     /// Lends what folds the store's log again.

@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import X509
 
 /// A root certificate that chains of the App Store may end at.
@@ -25,6 +26,16 @@ public struct AppStoreRoot: Sendable {
 
     init(der: [UInt8]) {
         self.der = der
+    }
+
+    /// The certificate in PEM.
+    public var pem: String {
+        let text = Array(Data(der).base64EncodedString())
+        let lines = stride(from: 0, to: text.count, by: 64).map {
+            String(text[$0..<min($0 + 64, text.count)])
+        }
+        return (["-----BEGIN CERTIFICATE-----"] + lines + ["-----END CERTIFICATE-----", ""])
+            .joined(separator: "\n")
     }
 
     /// SHA-256 of the certificate in DER, in lower-case hexadecimal digits.

@@ -1,0 +1,101 @@
+/// The header of a file in a tar archive: ustar, as POSIX.1-1988 has it.
+struct TarHeader {
+    static let blockBytes = 512
+
+    /// Name of the file.
+    var name: String
+    /// Its size in bytes.
+    var size: Int
+
+    /// Where the fields lie.
+    private enum Field {
+        static let name = 0..<100
+        static let mode = 100..<108
+        static let owner = 108..<116
+        static let group = 116..<124
+        static let size = 124..<136
+        static let time = 136..<148
+        static let checksum = 148..<156
+        static let type = 156
+        static let magic = 257..<263
+        static let version = 263..<265
+    }
+
+    /// The most that eleven octal digits hold.
+    static let maxSize = 1 << 33 - 1
+
+    /// The block that stands before the file's bytes; no owner and no time, so that equal files give equal
+    /// archives.
+    var block: [UInt8] {
+        var block = [UInt8](repeating: 0, count: Self.blockBytes)
+        func put(_ text: String, in field: Range<Int>) {
+            for (place, byte) in zip(field, text.utf8) { block[place] = byte }
+        }
+        put(name, in: Field.name)
+        put("0000644", in: Field.mode)
+        put("0000000", in: Field.owner)
+        put("0000000", in: Field.group)
+        put(Self.octal(size, digits: 11), in: Field.size)
+        put(Self.octal(0, digits: 11), in: Field.time)
+        block[Field.type] = UInt8(ascii: "0")
+        put("ustar", in: Field.magic)
+        put("00", in: Field.version)
+        put(Self.octal(Self.checksum(of: block[...]), digits: 6) + "\0 ", in: Field.checksum)
+        return block
+    }
+
+    init(name: String, size: Int) {
+        self.name = name
+        self.size = size
+    }
+
+    /// Reads a block.
+    init(_ block: ArraySlice<UInt8>) throws(TarFault) {
+        func field(_ range: Range<Int>) -> ArraySlice<UInt8> {
+            block[(block.startIndex + range.lowerBound)..<(block.startIndex + range.upperBound)]
+        }
+        guard field(Field.magic).starts(with: "ustar".utf8) else { throw .noTar }
+        guard Self.number(field(Field.checksum)) == Self.checksum(of: block) else {
+            throw .badChecksum
+        }
+        let type = block[block.startIndex + Field.type]
+        guard type == UInt8(ascii: "0") || type == 0 else { throw .noPlainFile }
+        guard let size = Self.number(field(Field.size)) else { throw .badChecksum }
+        name = String(decoding: field(Field.name).prefix { $0 != 0 }, as: UTF8.self)
+        self.size = size
+    }
+
+    /// The sum of the block's bytes, with spaces for the checksum.
+    private static func checksum(of block: ArraySlice<UInt8>) -> Int {
+        var sum = 0
+        for (place, byte) in block.enumerated() {
+            sum += Field.checksum.contains(place) ? 0x20 : Int(byte)
+        }
+        return sum
+    }
+
+    private static func octal(_ number: Int, digits: Int) -> String {
+        let text = String(number, radix: 8)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
+    private static func number(_ field: ArraySlice<UInt8>) -> Int? {
+        let digits = field.drop { $0 == 0x20 }.prefix { $0 != 0 && $0 != 0x20 }
+        return Int(String(decoding: digits, as: UTF8.self), radix: 8)
+    }
+}
+
+/// Why bytes are no archive that is read here.
+enum TarFault: Error, Equatable {
+    case noTar, badChecksum, noPlainFile, cutOff, twice(String)
+
+    var words: String {
+        switch self {
+        case .noTar: "it is no tar archive of the form ustar"
+        case .badChecksum: "the header of a file in it does not have its checksum"
+        case .noPlainFile: "it holds something else than plain files"
+        case .cutOff: "it ends within a file"
+        case .twice(let name): "it holds \(name) twice"
+        }
+    }
+}
