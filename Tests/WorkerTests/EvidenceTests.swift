@@ -156,7 +156,7 @@ struct EvidenceTests {
         #expect(bytes.range(of: Data(SampleNotifications.secret.utf8)) == nil)
         var verifier = try EvidenceVerifier(path: path)
         let checks = try verifier.verify()
-        #expect(checks.allSatisfy(\.holds), "\(checks)")
+        #expect(checks.allSatisfy { $0.holds }, "\(checks)")
         #expect(checks.contains { $0.name == "masked" })
     }
 
