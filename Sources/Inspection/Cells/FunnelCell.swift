@@ -63,6 +63,16 @@ public final class FunnelCell: Cell {
             || query.query.conditions.contains { $0.column == "day" }
     }
 
+    /// The conditions on a postback's own columns; a campaign may be another one's name.
+    public var postbackValues: [String: StoredValue] {
+        var values: [String: StoredValue] = [:]
+        for (place, column) in Funnel.columns.enumerated()
+        where ["ad_network_id", "app_id"].contains(column.name) {
+            values[column.name] = selection.value(at: place)
+        }
+        return values
+    }
+
     /// The aggregates that the funnel reads; those of notifications last, since theirs count for the apps
     /// of the others.
     public var sources: [(stream: String, tables: [AggregateTable])] {
