@@ -241,7 +241,7 @@ let package = Package(
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "Explanation", "Inspection", "KafkaLog", "MockKafka", "Monitoring", "Pipelines",
-                "Streams", "Worker", "weir-bids", "weir-impressions",
+                "Streams", "Worker", "weir", "weir-bids", "weir-impressions",
                 "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
                 "weir-store-notifications", crypto, grdb, logging,
             ],

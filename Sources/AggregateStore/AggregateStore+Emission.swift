@@ -15,16 +15,7 @@ extension AggregateStore {
                     ORDER BY sequence LIMIT ?
                     """,
                 arguments: [partition, sequence, limit]
-            ).map { row in
-                let postback = PartnerPostback(
-                    partner: row["partner"], id: row["id"], revision: row["revision"],
-                    partition: row["partition"], originOffset: row["origin_offset"],
-                    adNetworkID: StoreSnapshot.text(row["network"]), campaign: row["campaign"],
-                    hasSourceIdentifier: row["has_source_identifier"],
-                    appID: row["app_id"], sourceAppID: row["source_app_id"],
-                    document: row["document"])
-                return (row["sequence"], postback)
-            }
+            ).map { row in (row["sequence"], PartnerPostback(outbox: row)) }
         }
     }
 

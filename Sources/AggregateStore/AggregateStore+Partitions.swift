@@ -1,5 +1,6 @@
 import Crypto
 import GRDB
+import Streams
 
 extension AggregateStore {
     /// The partitions that the store knows, in order of their numbers.
@@ -31,6 +32,35 @@ extension AggregateStore {
                     WHERE partition = ?2
                     """,
                 arguments: [offset, partition])
+        }
+    }
+
+    /// Takes over from another store of the same records: what comes of those below an offset was published
+    /// by that one.
+    ///
+    /// - Parameters:
+    ///   - offset: of what is for partners.
+    ///   - deadLetters: of records that were rejected.
+    public func takeOverEmission(
+        partition: Int32, from offset: Int64, deadLetters: Int64
+    ) throws(StoreError) {
+        try commit { db in
+            try db.execute(
+                sql: """
+                    UPDATE partitions SET emit_from = max(emit_from, ?1),
+                      dead_letters_next = max(dead_letters_next, ?2)
+                    WHERE partition = ?3
+                    """,
+                arguments: [offset, deadLetters, partition])
+            guard stream == PostbacksFold.streamName else { return }
+            try db.execute(
+                sql: """
+                    UPDATE partitions SET outbox_emitted = max(outbox_emitted, coalesce(
+                      (SELECT min(sequence) FROM outbox
+                       WHERE outbox.partition = ?1 AND origin_offset >= ?2), outbox_next))
+                    WHERE partition = ?1
+                    """,
+                arguments: [partition, offset])
         }
     }
 

@@ -73,8 +73,10 @@ extension PostbacksFold: StoredFold {
     private func writeCopies(to transaction: StoreTransaction) throws {
         let row = StatementRow(
             try transaction.db.cachedStatement(
-                sql:
-                    "INSERT INTO postback_copies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                sql: """
+                    INSERT INTO postback_copies
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
             ))
         for copy in copies {
             row.begin()
@@ -94,6 +96,7 @@ extension PostbacksFold: StoredFold {
             row.bind(copy.campaign.sourceAppID)
             row.bind(Int64(copy.sequenceIndex))
             row.bind(copy.hasSourceIdentifier ? 1 : 0)
+            row.bind(copy.didWin ? 1 : 0)
             try row.step()
         }
     }

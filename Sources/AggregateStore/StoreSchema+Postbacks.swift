@@ -126,6 +126,7 @@ extension StoreSchema {
               source_app_id INTEGER NOT NULL, -- publisher's app, 0 when absent
               sequence_index INTEGER NOT NULL, -- 0, 1 or 2; 0 below 4.0
               has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
+              did_win INTEGER NOT NULL, -- 1 or 0: developers get no copy of those that did not
               PRIMARY KEY (partition, offset)
             ) STRICT, WITHOUT ROWID;
 

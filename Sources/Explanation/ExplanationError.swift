@@ -4,6 +4,8 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     case unknownEpoch(topic: String, partition: Int32, offset: Int64)
     /// The log gave nothing before the end of a stretch.
     case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
+    /// The log no longer has records that would have to be folded again.
+    case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
     /// The log, or the topic in it, is not the one that the store was folded from.
     case otherLog(topic: String, address: String)
     /// The dump has no such measure.
@@ -19,7 +21,7 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     public var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum: true
-        case .unknownEpoch, .silentLog, .otherLog, .file, .noEvidence: false
+        case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .file, .noEvidence: false
         }
     }
 
@@ -30,6 +32,8 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
             "the store has no configuration for offset \(offset) of \(topic)/\(partition): it is damaged; move it away and fold again"
         case .silentLog(let topic, let partition, let offset, let end, let seconds):
             "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
+        case .recordsGone(let topic, let partition, let offsets):
+            "the log no longer has offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): name an archive that has them with --archive"
         case .otherLog(let topic, let address):
             "\(topic) of \(address) is not the topic that the stores were folded from: give --log that one"
         case .unknownMeasure(let measure, let dump, let known):

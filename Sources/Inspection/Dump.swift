@@ -12,6 +12,8 @@ public struct Dump: Sendable {
         public let measures: [Int128]
         /// Which ids the campaigns of the rows are that were put together.
         let campaignIDKinds: CampaignIDKinds
+        /// Which kinds of postbacks it counts, by day, where that was asked for.
+        var windows: [String: PostbackKinds] = [:]
     }
 
     /// The columns, in the order in which rows are sorted.
@@ -20,6 +22,9 @@ public struct Dump: Sendable {
     public let measures: [String]
     /// The rows; those of zeros are left out.
     public let rows: [Row]
+    /// How far the postbacks are folded, where their windows were asked for: the largest timestamp, in
+    /// milliseconds since 1970.
+    var watermarkMilliseconds: Int64?
 }
 
 extension StoreSet {
@@ -36,32 +41,25 @@ extension StoreSet {
 extension StoreView {
     /// Reads an aggregate: sums over the partitions.
     func dump(_ plan: DumpPlan) throws -> Dump {
-        let rule = CampaignIDRule(plan.description.columns)
-        var places: [RowKeyBytes: Int] = [:]
-        var groups: [Group] = []
-        try forEachRow(plan) { values, measures in
-            var key = RowKeyBytes()
-            for place in plan.places { key.append(values[place]) }
-            let place = places[key] ?? groups.count
-            if place == groups.count {
-                places[key] = place
-                groups.append(Group(key: key, columns: plan.places.map { values[$0] }))
-            }
-            groups[place].add(measures, rule.kind(values))
-        }
-        let isCounted = !plan.measures.isEmpty
-        let rows = groups.filter { !isCounted || $0.sums.contains { $0 != 0 } }
-            .sorted { $0.key < $1.key }
-            .map { group in
-                Dump.Row(
-                    columns: group.columns, measures: isCounted ? group.sums : [],
-                    campaignIDKinds: group.kinds)
-            }
-        return Dump(columns: plan.columns, measures: plan.measures, rows: rows)
+        var groups = RowGroups(plan)
+        try forEachRow(plan) { values, measures in groups.add(values, measures) }
+        var dump = groups.dump
+        if plan.notesMaturity { dump.watermarkMilliseconds = postbacksWatermark }
+        return dump
+    }
+
+    /// The largest timestamp of a record of postbacks that counts, in milliseconds since 1970.
+    var postbacksWatermark: Int64? {
+        copies.filter { $0.stream == PostbacksFold.streamName }
+            .flatMap { copy in
+                copy.partitions.map {
+                    min($0.watermarkMilliseconds, copy.asOfMilliseconds ?? .max)
+                }
+            }.max()
     }
 
     /// Calls `body` with each row that is asked for, of every copy, with the values of all columns.
-    private func forEachRow(
+    func forEachRow(
         _ plan: DumpPlan, _ body: ([StoredValue], [Int64]) -> Void
     ) throws {
         for copy in copies where plan.description.streams.contains(copy.stream) {
@@ -83,7 +81,7 @@ extension StoreView {
         _ body: ([StoredValue], [Int64]) -> Void
     ) throws {
         var hours = HourColumn()
-        try copy.snapshot.forEachRow(of: table, partitions: copy.numbers) { _, columns, measures in
+        try copy.forEachRow(of: table) { _, columns, measures in
             var values: [StoredValue] = []
             values.reserveCapacity(columns.count + 1)
             var timeMilliseconds: Int64 = 0
@@ -110,6 +108,7 @@ extension StoreView {
                 for refusal in refusals where kind.includes(reason: refusal.reason) {
                     let values = refusal.columns(topic: copy.snapshot.topic)
                     let time = refusal.timestampMilliseconds
+                    guard copy.counts(timestampMilliseconds: time) else { continue }
                     if plan.includes(values, timeMilliseconds: time) { body(values, [1]) }
                 }
                 guard let last = refusals.last else { break }
@@ -131,25 +130,5 @@ extension StoredRefusal {
             .integer(timestampMilliseconds), .text(hour),
             .text(String(hour.prefix { $0 != "T" })), .text(type), .text(reason), .text(detail),
         ]
-    }
-}
-
-/// Rows that are put together.
-private struct Group {
-    let key: RowKeyBytes
-    let columns: [StoredValue]
-    private(set) var sums: [Int128] = []
-    private(set) var kinds: CampaignIDKinds = []
-
-    init(key: RowKeyBytes, columns: [StoredValue]) {
-        self.key = key
-        self.columns = columns
-    }
-
-    /// Adds sums of 64 bits: no store holds so many of them that 128 would overflow.
-    mutating func add(_ measures: [Int64], _ kind: CampaignIDKind) {
-        kinds.insert(CampaignIDKinds(kind))
-        if sums.isEmpty { sums = Array(repeating: 0, count: measures.count) }
-        for index in sums.indices { sums[index] += Int128(measures[index]) }
     }
 }

@@ -38,6 +38,9 @@ public struct DumpDescription: Sendable {
     let streams: [String]
     let source: Source
 
+    /// Whether its rows count postbacks, which come in windows.
+    var hasWindows: Bool { PostbacksFold.tables.contains { $0.name == name } }
+
     /// Every dump, by name in bytewise order.
     public static let all: [DumpDescription] = stored.map(\.withPostbacks)
 

@@ -7,12 +7,19 @@ struct DumpPlan {
     let measures: [String]
     /// By app, the models that say what version a value belongs to.
     let models: [Int64: ConversionModel]
+    /// Whether rows note which windows they are of.
+    let notesMaturity: Bool
     private let selection: RowSelection
 
     init(_ query: DumpQuery) throws(InspectionError) {
         let description = try DumpDescription.named(query.name)
         self.description = description
         selection = try RowSelection(query, of: description.columns)
+        notesMaturity = query.notesMaturity
+        guard !notesMaturity || description.hasWindows else {
+            throw .noMaturity(
+                description.name, known: DumpDescription.all.filter(\.hasWindows).map(\.name))
+        }
         models = Dictionary(
             query.conversionModels.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
         if case .refusals = description.source, query.grouping == .all {
@@ -22,11 +29,23 @@ struct DumpPlan {
         }
     }
 
+    /// The same, with refused records counted whatever columns are shown.
+    init(counting query: DumpQuery) throws(InspectionError) {
+        let description = try DumpDescription.named(query.name)
+        var query = query
+        if case .refusals = description.source, query.grouping == .all {
+            query.grouping = .columns(
+                description.columns.filter(\.isDefault).map(\.name))
+        }
+        try self.init(query)
+    }
+
     /// All rows of what the description's own stores hold.
     init(stored description: DumpDescription) throws(InspectionError) {
         self.description = description
         selection = try RowSelection(DumpQuery(name: description.name), of: description.columns)
         models = [:]
+        notesMaturity = false
         if case .refusals = description.source {
             measures = []
         } else {

@@ -53,6 +53,8 @@ public struct DumpQuery: Sendable {
     public var conditions: [Condition]
     /// Of `conversion-updates`: the models by which postbacks are given the version of their value.
     public var conversionModels: [ConversionModel] = []
+    /// Whether the rows of postbacks note which windows they are of: `Dump.withMaturity` shows it.
+    public var notesMaturity = false
 
     /// Asks for a dump.
     public init(

@@ -8,6 +8,8 @@ import Streams
 public final class StoreSet {
     /// The directories, as they were given.
     public let directories: [String]
+    /// Up to which instant records count; nil for all of them.
+    private let asOf: AsOf?
     /// The opened stores of each stream, in the order of the directories.
     private let readers: [(stream: String, readers: [StoreReader])]
 
@@ -18,16 +20,51 @@ public final class StoreSet {
     ]
 
     /// Opens what stores there are; there may be none.
-    public init(directories: [String]) throws(InspectionError) {
+    public convenience init(directories: [String]) throws(InspectionError) {
+        try self.init(directories: directories, asOf: nil, inForceAtMilliseconds: nil)
+    }
+
+    /// Opens the stores that were in force at an instant, and reads of them what was there by then.
+    ///
+    /// - Throws: `storeGone` when one of them is no longer there.
+    public convenience init(
+        directories: [String], asOf: AsOf
+    ) throws(InspectionError) {
+        try self.init(
+            directories: directories, asOf: asOf, inForceAtMilliseconds: asOf.milliseconds)
+    }
+
+    /// - Parameters:
+    ///   - asOf: up to which instant records count; nil for all of them.
+    ///   - instant: when the stores were in force, in milliseconds since 1970; nil for now.
+    init(
+        directories: [String], asOf: AsOf?, inForceAtMilliseconds instant: Int64?
+    ) throws(InspectionError) {
         self.directories = directories
+        self.asOf = asOf
         try Self.check(directories)
         var opened: [(stream: String, readers: [StoreReader])] = []
         // Read once, so that all streams are of the same sets.
         let sets = try Self.sets(of: directories)
         for stream in Self.streams {
-            opened.append((stream, try Self.open(sets.map { $0.path(of: stream) }, of: stream)))
+            var paths: [String] = []
+            for set in sets { paths.append(try Self.path(of: stream, in: set, at: instant)) }
+            opened.append((stream, try Self.open(paths, of: stream)))
         }
         readers = opened
+    }
+
+    /// The store of a stream, there or not; one that was in force has to be there.
+    private static func path(
+        of stream: String, in sets: StoreSets, at instant: Int64?
+    ) throws(InspectionError) -> String {
+        guard let instant else { return sets.path(of: stream) }
+        let path = sets.path(of: stream, atMilliseconds: instant)
+        let exists = FileManager.default.fileExists(atPath: path)
+        guard exists || path == sets.path(of: stream) else {
+            throw .storeGone(path: path, instant: UTC.text(milliseconds: instant))
+        }
+        return path
     }
 
     private static func sets(
@@ -97,7 +134,7 @@ public final class StoreSet {
             try Self.nest(flat[...], []) { snapshots in
                 do {
                     try self.checkLogs(of: snapshots)
-                    answer = .success(try body(StoreView(snapshots)))
+                    answer = .success(try body(StoreView(snapshots).limited(by: self.asOf)))
                 } catch let error as InspectionError {
                     // The readers would take it for an error of SQLite.
                     answer = .failure(error)

@@ -13,7 +13,7 @@ extension StoreView {
     ) throws {
         let noted = plan.description.measures.map { _ in Int64(0) }.dropLast()
         var hours = HourColumn()
-        try copy.snapshot.forEachRow(of: Self.values, partitions: copy.numbers) {
+        try copy.forEachRow(of: Self.values) {
             _, columns, measures in
             guard case .text(let hourText) = columns[0], case .integer(let app) = columns[1],
                 columns[6] == .integer(1), Self.verified.contains(columns[7])

@@ -9,12 +9,20 @@ struct StoreView {
         let snapshot: StoreSnapshot
         /// The partitions to read here, in order of their numbers.
         let partitions: [PartitionState]
+        /// Only records with a timestamp below it count, in milliseconds since 1970; nil for all.
+        var asOfMilliseconds: Int64?
+        /// What those of its hour added, unless it is a whole one.
+        var partialHour: PartialHour?
 
         var numbers: Set<Int32> { Set(partitions.map(\.partition)) }
     }
 
     /// The copies to read, streams in bytewise order.
     let copies: [Copy]
+
+    init(copies: [Copy]) {
+        self.copies = copies
+    }
 
     init(_ snapshots: [(stream: String, snapshot: StoreSnapshot)]) throws {
         let states = try snapshots.map { try $0.snapshot.partitionStates() }

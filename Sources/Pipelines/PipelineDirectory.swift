@@ -63,6 +63,25 @@ public struct PipelineDirectory: Sendable {
         return models.sorted { $0.app < $1.app }
     }
 
+    /// The conversion models of a directory that is named for them alone: the files of its folder
+    /// `conversion-models`, else its own.
+    ///
+    /// - Throws: also when there is no model at all.
+    public func candidateModels() throws(ConfigurationError) -> [ConversionModel] {
+        let hasFolder = FileManager.default.fileExists(atPath: "\(path)/\(Self.modelsName)")
+        let folder = hasFolder ? "\(path)/\(Self.modelsName)" : path
+        var models: [ConversionModel] = []
+        for name in try PipelineDirectory(folder).names() {
+            models.append(try Self.conversionModel(at: "\(folder)/\(name)"))
+        }
+        guard !models.isEmpty else {
+            throw ConfigurationError(
+                kind: .missingFile, file: folder,
+                words: "holds no conversion model: put files there as 525463029.yaml")
+        }
+        return models.sorted { $0.app < $1.app }
+    }
+
     /// The partners by name, bytewise; none when there is no `partners`.
     public func partners() throws(ConfigurationError) -> [Partner] {
         var partners: [Partner] = []
@@ -77,7 +96,13 @@ extension PipelineDirectory {
     static let partnersName = "partners"
 
     func conversionModel(_ name: String) throws(ConfigurationError) -> ConversionModel {
-        let file = "\(path)/\(Self.modelsName)/\(name)"
+        try Self.conversionModel(at: "\(path)/\(Self.modelsName)/\(name)")
+    }
+
+    private static func conversionModel(
+        at file: String
+    ) throws(ConfigurationError) -> ConversionModel {
+        let name = (file as NSString).lastPathComponent
         let stem = name.withoutYAML
         guard let app = Int64(stem), app > 0, String(app) == stem else {
             throw unknownFile(file, "name it after its app, as 525463029.yaml, or remove it")
@@ -89,7 +114,7 @@ extension PipelineDirectory {
         let file = "\(path)/\(Self.partnersName)/\(name)"
         let stem = name.withoutYAML
         guard PartnerFile.isName(stem) else {
-            throw unknownFile(
+            throw Self.unknownFile(
                 file,
                 "name it after the partner, in lower-case letters, digits and dashes"
             )
@@ -128,7 +153,7 @@ extension PipelineDirectory {
             PipelineStream.allCases.map(\.fileName)
             + [Self.catalogName, Self.collectorName, Self.kafkaName]
         return try names().filter { !known.contains($0) }.map { name in
-            unknownFile(
+            Self.unknownFile(
                 "\(path)/\(name)",
                 "nothing reads it; known here: \(known.joined(separator: ", "))"
             )
@@ -181,7 +206,7 @@ extension PipelineDirectory {
         return file
     }
 
-    private func unknownFile(_ file: String, _ words: String) -> ConfigurationError {
+    private static func unknownFile(_ file: String, _ words: String) -> ConfigurationError {
         ConfigurationError(kind: .unknownFile, file: file, words: words)
     }
 }

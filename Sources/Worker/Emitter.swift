@@ -17,12 +17,13 @@ final class Emitter {
     private let deadLetters: EmittedTopic
     private let partitionCount: Int32
     private let catalog: Catalog
+    private let corrections: CorrectionStore?
     private let patience: EmissionPatience
     private var writer: (any LogWriter)?
 
     init(
         store: AggregateStore, log: any LogBackend, topic: String, partitionCount: Int32,
-        catalog: Catalog, patience: EmissionPatience
+        catalog: Catalog, corrections: CorrectionStore?, patience: EmissionPatience
     ) {
         self.store = store
         self.log = log
@@ -30,6 +31,7 @@ final class Emitter {
         deadLetters = .deadLetters(ofTopic: topic, stream: store.stream)
         self.partitionCount = partitionCount
         self.catalog = catalog
+        self.corrections = corrections
         self.patience = patience
     }
 
@@ -65,9 +67,9 @@ final class Emitter {
                 refused.filter(\.isRejected).map {
                     DeadLetter($0, of: topic, to: deadLetters.name).record
                 }
-                + outbox.filter { $0.postback.originOffset >= state.emitFrom }.map {
-                    partnerRecord($0.postback)
-                }
+                + (try outbox.filter { $0.postback.originOffset >= state.emitFrom }.map {
+                    try partnerRecord($0.postback)
+                })
             if !records.isEmpty, try !append(records) { return false }
             deadLettersNext = refused.last.map { $0.offset + 1 } ?? deadLettersNext
             outboxEmitted = outbox.last.map { $0.sequence + 1 } ?? outboxEmitted
@@ -97,47 +99,12 @@ final class Emitter {
             topic.name, partitionCount: partitionCount, settings: topic.settings)
     }
 
-    private func partnerRecord(_ postback: PartnerPostback) -> OutgoingRecord {
-        let document = postback.document.dropLast() + ",\"campaign\":\(campaign(of: postback))}"
-        return OutgoingRecord(
-            topic: EmittedTopic.partnerPostbacks.name, key: Array(postback.id.utf8),
-            headers: [
-                .init("ce_specversion", "1.0"), .init("ce_type", "partner.postback"),
-                .init("ce_id", "\(postback.id):\(postback.revision)"),
-                .init("ce_source", "/weir/\(topic)"),
-                .init("ce_time", postback.receivedAt),
-                .init("content-type", "application/json"),
-            ],
-            value: Array(document.utf8))
-    }
-
-    /// The campaign's ids with the names that the catalog has for them today.
-    private func campaign(of postback: PartnerPostback) -> String {
-        let match = catalog.campaign(
-            network: postback.adNetworkID, app: postback.appID, campaign: postback.campaign,
-            as: postback.hasSourceIdentifier ? .sourceIdentifier : .campaignID)
-        var known: CatalogCampaign?
-        if case .known(let campaign) = match { known = campaign }
-        var text = JSONText()
-        text.object { text in
-            text.name("name")
-            text.string(known?.name)
-            text.name("network")
-            text.string(catalog.networkName(postback.adNetworkID))
-            text.name("app")
-            text.string(catalog.appName(postback.appID))
-            text.name("media_source")
-            text.string(known?.mediaSource)
-            text.name("ad_network_id")
-            text.string(postback.adNetworkID)
-            text.name("campaign")
-            text.string(postback.campaign)
-            text.name("app_id")
-            text.raw(postback.appID)
-            text.name("source_app_id")
-            text.raw(postback.sourceAppID)
-        }
-        return text.text
+    /// Behind a correction the store's own revisions go on with other numbers than the store gives them.
+    private func partnerRecord(_ postback: PartnerPostback) throws(StoreError) -> OutgoingRecord {
+        let correction = try corrections?.correction(
+            of: postback.id, partition: postback.partition)
+        return PartnerRecord(topic: topic, catalog: catalog).record(
+            of: postback, revisionOffset: correction?.revisionOffset ?? 0)
     }
 }
 

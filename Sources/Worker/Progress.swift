@@ -19,9 +19,15 @@ struct Progress {
         guard isShown, lastShown.duration(to: .now) > .milliseconds(250) else { return }
         lastShown = .now
         let seconds = max(Self.seconds(start.duration(to: .now)), 0.001)
+        let line = Self.line(label, records: records, seconds: seconds, left: behind)
+        write("\r\u{1B}[K\(line)")
+    }
+
+    /// How many records were folded, how fast, how many are left, and about how long they take.
+    static func line(_ label: String, records: Int64, seconds: Double, left: Int64?) -> String {
         let rate = Int64(Double(records) / seconds)
-        let left = behind.map { ", \($0) left\(Self.time(left: $0, rate: rate))" } ?? ""
-        write("\r\u{1B}[K\(label): \(records) records, \(rate) a second\(left)")
+        let left = left.map { ", \($0) left\(time(left: $0, rate: rate))" } ?? ""
+        return "\(label): \(records) records, \(rate) a second\(left)"
     }
 
     /// About how long the rest takes, once that can be told.

@@ -42,7 +42,7 @@ public enum WorkerError: Error, CustomStringConvertible {
         case .topicRenamed(let store, let folded, let configured):
             "\(store) folds topic '\(folded)', and the pipeline names '\(configured)': name the old topic, or fold into a fresh --data directory"
         case .historyChanged(let detail, let store):
-            "\(detail), and \(store) has folded records under the old text: take the change back, or replay: fold the log into a fresh --data directory"
+            "\(detail), and \(store) has folded records under the old text: take the change back, or replay (weir replay --into DIR --configuration present) and promote what that gives (weir promote DIR)"
         case .dedupeMemoryFull(let ids, let bound, let stream):
             "the dedupe memory of \(stream) holds \(ids) ids and dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory an id), then start again: nothing is lost"
         case .unknownPartition(let partition, let topic):

@@ -50,8 +50,53 @@ extension WorkerProgram {
         try Self.work(options, stop: .ofProcess)
     }
 
-    /// Runs the worker with these options.
+    /// Runs the worker with these options. While a set of stores is promoted it gives its store up, and goes
+    /// on with the one that is in force then.
     public static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+        var monitor: WorkerMonitor?
+        defer { monitor?.stop() }
+        while waitForPromotion(options, stop: stop, metrics: monitor?.metrics) {
+            let directory = try setDirectory(options)
+            do {
+                let end = try workOnce(options, in: directory, stop: stop, monitor: &monitor)
+                guard end == .interrupted else { return }
+            } catch let error as StoreError {
+                // A promotion may have had the store that was not seen yet, or is over already.
+                guard case .locked = error else { throw error }
+                let isHeld = PromotionRequest.isHeld(in: options.dataDirectory)
+                guard try isHeld || setDirectory(options) != directory else { throw error }
+            }
+        }
+    }
+
+    /// The directory whose store is in force.
+    private static func setDirectory(_ options: WorkerOptions) throws -> String {
+        try StoreSets(directory: options.dataDirectory).directory(of: Fold.streamName)
+    }
+
+    /// Waits until no promotion is under way; false when a stop was asked for meanwhile.
+    private static func waitForPromotion(
+        _ options: WorkerOptions, stop: StopSignal, metrics: WorkerMetrics?
+    ) -> Bool {
+        var isTold = false
+        while PromotionRequest.isMade(in: options.dataDirectory),
+            PromotionRequest.isHeld(in: options.dataDirectory)
+        {
+            guard !stop.isRequested else { return false }
+            if !isTold {
+                isTold = true
+                Logger(label: programName).notice("a promotion is under way: waiting for it")
+            }
+            metrics?.wait(for: "a promotion is under way")
+            usleep(20_000)
+        }
+        return true
+    }
+
+    private static func workOnce(
+        _ options: WorkerOptions, in directory: String, stop: StopSignal,
+        monitor: inout WorkerMonitor?
+    ) throws -> WorkerEnd {
         let address = try options.address
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let stream = try streamSettings(of: pipelines)
@@ -74,9 +119,11 @@ extension WorkerProgram {
             throw WorkerError.unknownPartition(unknown, topic: stream.topic)
         }
         let store = try AggregateStore(
-            path: "\(options.dataDirectory)/\(Fold.streamName).sqlite", fold: Fold.self,
+            path: "\(directory)/\(Fold.streamName).sqlite", fold: Fold.self,
             topic: stream.topic, logIdentity: try reader.identity(),
             partitionCount: partitionCount)
+        // While it is locked nobody takes its place; until then somebody may have.
+        guard try setDirectory(options) == directory else { return .interrupted }
         try checkOrigin(
             of: store, reader: reader, partitionCount: partitionCount,
             accepting: try options.acceptedPartitionCount)
@@ -90,22 +137,26 @@ extension WorkerProgram {
             batchRecords: stream.batchRecords,
             commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
             dedupeMaxIDs: stream.dedupeMaxIDs, showsProgress: options.showsProgress)
-        let monitor = try options.metricsAddress.map {
-            try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
+        if monitor == nil {
+            monitor = try options.metricsAddress.map {
+                try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
+            }
         }
-        defer { monitor?.stop() }
         let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
             catalog: catalog,
+            corrections: Fold.streamName == PostbacksFold.streamName
+                ? try CorrectionStore(directory: directory) : nil,
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
         let worker = Worker(
             fold: fold, store: store, reader: reader, emitter: isArchive ? nil : emitter,
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
-            metrics: monitor?.metrics)
-        try worker.run()
+            metrics: monitor?.metrics,
+            interruption: { PromotionRequest.isMade(in: options.dataDirectory) })
+        return try worker.run()
     }
 
     /// The log's reader, behind the archive's where there is one.

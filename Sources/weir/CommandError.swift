@@ -12,6 +12,8 @@ enum CommandError: Error, Equatable {
     case usage(String)
     /// It was tried, and failed: exit code 1. What, where, and what to do.
     case failure(String)
+    /// What was compared is not the same, and the exit code is to say so.
+    case differs
     /// Nobody reads the output any more: the command ends quietly.
     case outputClosed
 
@@ -33,6 +35,9 @@ enum CommandError: Error, Equatable {
             self = error.isUsage ? .usage(error.description) : .failure(error.description)
         case let error as RecordedConfigurationFault: self = .failure(error.description)
         case let error as WorkerError: self = .failure(error.description)
+        case let error as ReplayError: self = .failure(error.description)
+        case let error as PromotionError: self = .failure(error.description)
+        case let error as RecordedConfigurationFault: self = .failure(error.description)
         default: return nil
         }
     }
@@ -41,7 +46,7 @@ enum CommandError: Error, Equatable {
     var words: String? {
         switch self {
         case .usage(let words), .failure(let words): words.withoutControls
-        case .outputClosed: nil
+        case .differs, .outputClosed: nil
         }
     }
 
@@ -49,7 +54,7 @@ enum CommandError: Error, Equatable {
     var exitCode: Int32 {
         switch self {
         case .usage: 64
-        case .failure: 1
+        case .failure, .differs: 1
         case .outputClosed: 0
         }
     }

@@ -26,10 +26,12 @@ struct WeirCommand: ParsableCommand {
         version: WeirVersion.current,
         subcommands: [
             PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
-            DigestCommand.self, ExplainCommand.self, EvidenceCommand.self, ExportCommand.self,
+            DigestCommand.self, ExplainCommand.self, EvidenceCommand.self, DiffCommand.self,
+            WhatIfCommand.self, ChangesCommand.self, ReconcileCommand.self, ExportCommand.self,
             VerifyCommand.self, DecodeCommand.self,
             CheckCommand.self, LagCommand.self, ArchiveCommand.self, PartnersCommand.self,
-            DeliveriesCommand.self, TokenCommand.self, UpCommand.self, DemoCommand.self,
+            DeliveriesCommand.self, ReplayCommand.self, PromoteCommand.self, TokenCommand.self,
+            UpCommand.self, DemoCommand.self,
         ])
 
     static func main() {

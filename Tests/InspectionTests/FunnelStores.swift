@@ -76,17 +76,19 @@ final class FunnelStores {
     func funnel(
         by: String? = nil, where conditions: [(String, String)] = [],
         date: FunnelQuery.DateRule = .arrival, since: Int64? = nil, until: Int64? = nil,
-        trustsDevelopment: Bool = false, apps: [String: Int64] = ["com.example": 1],
+        trustsDevelopment: Bool = false, estimates: Bool = false,
+        apps: [String: Int64] = ["com.example": 1],
         directories: [String] = ["data"]
     ) throws -> Funnel {
         let query = DumpQuery(
             name: "funnel", grouping: try by.map { try DumpQuery.Grouping($0) } ?? .all,
             sinceMilliseconds: since, untilMilliseconds: until,
             conditions: conditions.map { .init(column: $0.0, value: $0.1) })
-        return try StoreSet(directories: directories.map(sample.directory)).funnel(
-            FunnelQuery(
-                query: query, dateRule: date, catalog: catalog,
-                trustsDevelopment: trustsDevelopment, appsByBundle: apps))
+        var question = FunnelQuery(
+            query: query, dateRule: date, catalog: catalog, trustsDevelopment: trustsDevelopment,
+            appsByBundle: apps)
+        question.estimates = estimates
+        return try StoreSet(directories: directories.map(sample.directory)).funnel(question)
     }
 
     private func path(_ stream: String) throws -> String {

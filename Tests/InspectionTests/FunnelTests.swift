@@ -68,19 +68,21 @@ struct FunnelTests {
                 "clicks":0,\
                 "automatic_clicks":0,"installs":0,"redownloads":0,"reengagements":0,"postbacks":0,\
                 "null_values":0,"null_rate":null,"revenue_min_micros":{},"revenue_max_micros":{},\
-                "cost_micros":{},"win_rate":null,"ctr":null,"install_rate":null,"cpi":null,\
+                "revenue_bound_min_micros":{},"revenue_bound_max_micros":{},\
+                "unbounded_postbacks":0,"cost_micros":{},"win_rate":null,"ctr":null,"install_rate":null,"cpi":null,\
                 "roas_min":null,"roas_max":null,"app_refunds":1,"app_refund_rate":0.125000,\
-                "maturity":null}
+                "maturity":null,"final_after":null}
                 """,
                 """
                 {"day":"2026-11-21","campaign":"5239","bids":8,"overlay_requested":6,\
                 "overlay_eligible":5,"wins":3,"presented":3,"viewed":2,"skadn_impressions":7,\
                 "clicks":2,"automatic_clicks":1,"installs":1,"redownloads":1,"reengagements":1,\
                 "postbacks":4,"null_values":1,"null_rate":0.250000,"revenue_min_micros":{"USD":9000003},\
-                "revenue_max_micros":{"USD":18000006},"cost_micros":{"USD":4500001},\
+                "revenue_max_micros":{"USD":18000006},"revenue_bound_min_micros":{},\
+                "revenue_bound_max_micros":null,"unbounded_postbacks":1,"cost_micros":{"USD":4500001},\
                 "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
                 "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_rate":0.125000,\
-                "maturity":0.000000}
+                "maturity":0.000000,"final_after":"2027-01-11T00:00:00Z"}
                 """,
             ])
     }

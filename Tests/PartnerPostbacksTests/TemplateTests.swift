@@ -53,6 +53,23 @@ struct TemplateTests {
         #expect(try body("body: {form: {v: \"\(quoted)\"}}") == "v=\(encoded)")
     }
 
+    @Test(
+        "a correction says what it supersedes, and a withdrawn one that it is; others say neither")
+    func corrections() throws {
+        let template =
+            "body: {form: {s: \"{supersedes}\", w: \"{withdrawn}\", v: \"{conversion.value}\"}}"
+        let lead = "{\"id\":\"\(Documents.id)\",\"revision\":"
+        let document = Documents.install()
+        let rest = document.dropFirst("\(lead)1".count)
+        let changed = "\(lead)2,\"supersedes\":\"\(Documents.id):1\"\(rest)"
+        #expect(try body(template, document) == "v=63")
+        #expect(try body(template, changed) == "s=\(Documents.id)%3A1&v=63")
+        let conversion = try #require(document.firstMatch(of: /"conversion":.*?,"install_window"/))
+        let withdrawn = changed.replacing(
+            conversion.output, with: "\"withdrawn\":true,\"conversion\":null,\"install_window\"")
+        #expect(try body(template, withdrawn) == "s=\(Documents.id)%3A1&w=true")
+    }
+
     @Test("Apple's JSON is rebuilt under its own names, of AdAttributionKit without the claims")
     func payload() throws {
         let text = try body("body: {form: {v: \"{sk_payload}\"}}")

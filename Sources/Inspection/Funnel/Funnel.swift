@@ -31,14 +31,14 @@ public struct Funnel: Sendable {
             ReportTable.Column(column.name, isNumber: column.kind == .integer)
         }
         table = ReportTable(
-            columns: keys + FunnelRow.columns(fold.dateRule),
+            columns: keys + FunnelRow.columns(fold.dateRule, estimates: fold.estimates),
             rows: fold.groups.map { group in
                 FunnelRow(
                     group.columns, group.sums, sales: fold.sales(of: group),
                     watermarkMilliseconds: watermarkMilliseconds)
             }
             .filter(\.isAnything)
-            .map { $0.values(fold.dateRule) })
+            .map { $0.values(fold.dateRule, estimates: fold.estimates) })
     }
 }
 
@@ -49,14 +49,17 @@ extension StoreSet {
     ///   what cannot be asked.
     public func funnel(_ query: FunnelQuery) throws(InspectionError) -> Funnel {
         let selection = try RowSelection(query.query, of: Funnel.columns)
-        return try view(of: FunnelSource.streams) { view in
-            var fold = FunnelFold(query, selection)
-            for copy in view.copies { try fold.add(copy) }
-            let watermarks = view.copies.filter { $0.stream == PostbacksFold.streamName }
-                .flatMap { $0.partitions.map(\.watermarkMilliseconds) }
-            return Funnel(
-                fold, watermarkMilliseconds: watermarks.max(),
-                missingStreams: FunnelSource.streams.filter { !view.streams.contains($0) })
-        }
+        return try view(of: FunnelSource.streams) { try $0.funnel(query, selection) }
+    }
+}
+
+extension StoreView {
+    /// Reads the funnel of one state of the stores.
+    func funnel(_ query: FunnelQuery, _ selection: RowSelection) throws -> Funnel {
+        var fold = FunnelFold(query, selection)
+        for copy in copies { try fold.add(copy) }
+        return Funnel(
+            fold, watermarkMilliseconds: postbacksWatermark,
+            missingStreams: FunnelSource.streams.filter { !streams.contains($0) })
     }
 }

@@ -8,7 +8,7 @@ extension FunnelFold {
     /// partition, so that it is the same in whichever stores the partitions lie.
     mutating func addPostbacks(_ copy: StoreView.Copy) throws {
         var rows: [RowKeyBytes: WinningPostbacks] = [:]
-        try copy.snapshot.forEachRow(of: FunnelSource.postbacks, partitions: copy.numbers) {
+        try copy.forEachRow(of: FunnelSource.postbacks) {
             partition, columns, measures in
             guard
                 let row = WinningPostbacks(
@@ -18,20 +18,29 @@ extension FunnelFold {
             if rows[key]?.add(row) == nil { rows[key] = row }
         }
         let zeros = dateRule == .install ? try fineZeros(copy) : [:]
+        let recorded = try copy.recordedDecodings()
         var installs: Set<RowKeyBytes> = []
         for (key, row) in rows {
-            add(row, allAreZero: zeros[key] == row.count)
+            let model = recorded[row.partition]?.models[row.app]
+            add(row, model: model, allAreZero: zeros[key] == row.count)
             if row.hasInstall { installs.insert(row.decodedKey) }
         }
         try addDecodedEvents(copy, withInstall: installs)
+        try addValues(copy, recorded)
     }
 
-    private mutating func add(_ row: WinningPostbacks, allAreZero: Bool) {
+    private mutating func add(
+        _ row: WinningPostbacks, model: ConversionModel?, allAreZero: Bool
+    ) {
         let place = datedPlace(
             hour: row.hour, network: row.network, app: row.app, campaign: row.campaign,
             kind: row.kind, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
         let interval = installInterval(of: row, allAreZero: allAreZero)
+        let received = hours.hour(row.hour).milliseconds
         add(place) { sums in
+            sums.reach.add(
+                row.nullValues, model, received: received, timing: row.timing, fine: nil,
+                coarse: nil, sequenceIndex: Int(row.sequenceIndex))
             sums.add(row.count, to: .postbacks)
             sums.add(row.nullValues, to: .nullValues)
             if row.sequenceIndex == 0 {
@@ -46,14 +55,33 @@ extension FunnelFold {
         }
     }
 
+    /// What the values that came stand for, whatever they leave open.
+    private mutating func addValues(
+        _ copy: StoreView.Copy, _ recorded: [Int32: RecordedDecoding]
+    ) throws {
+        try copy.forEachRow(of: ValuedPostbacks.table) { partition, columns, measures in
+            guard let row = ValuedPostbacks(columns, measures),
+                row.isTrusted(trustsDevelopment: trustsDevelopment)
+            else { return }
+            let model = recorded[partition]?.models[row.app]
+            let received = hours.hour(row.hour).milliseconds
+            let place = datedPlace(
+                hour: row.hour, network: row.network, app: row.app, campaign: row.campaign,
+                kind: row.kind, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
+            add(place) { sums in
+                sums.reach.add(
+                    Int128(row.count), model, received: received, timing: row.timing,
+                    fine: row.fine, coarse: row.coarse, sequenceIndex: Int(row.sequenceIndex))
+            }
+        }
+    }
+
     /// - Parameter installs: what the rows of postbacks that say when an app was installed have in
     ///   common with rows of decoded events.
     private mutating func addDecodedEvents(
         _ copy: StoreView.Copy, withInstall installs: Set<RowKeyBytes>
     ) throws {
-        try copy.snapshot.forEachRow(
-            of: FunnelSource.decodedEvents, partitions: copy.numbers
-        ) { partition, columns, measures in
+        try copy.forEachRow(of: FunnelSource.decodedEvents) { partition, columns, measures in
             let key = RowKeyBytes(partition, columns[0...5] + columns[7...])
             let place = datedPlace(
                 hour: columns[0].text, network: columns[1].text, app: columns[3].integer,
@@ -106,9 +134,7 @@ extension FunnelFold {
     private func fineZeros(_ copy: StoreView.Copy) throws -> [RowKeyBytes: Int128] {
         let width = FunnelSource.postbacks.columns.count
         var zeros: [RowKeyBytes: Int128] = [:]
-        try copy.snapshot.forEachRow(
-            of: FunnelSource.conversionValues, partitions: copy.numbers
-        ) { partition, columns, measures in
+        try copy.forEachRow(of: FunnelSource.conversionValues) { partition, columns, measures in
             guard columns[width] == .text("fine"), columns[width + 1] == .text("0") else { return }
             zeros[RowKeyBytes(partition, columns[..<width]), default: 0] += Int128(measures[0])
         }

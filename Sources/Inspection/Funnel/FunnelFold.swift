@@ -27,6 +27,7 @@ struct FunnelFold {
     let selection: RowSelection
     let dateRule: FunnelQuery.DateRule
     let trustsDevelopment: Bool
+    let estimates: Bool
     var hours = HourColumn()
     private let appsByBundle: [String: Int64]
     private var names: CampaignNames
@@ -39,6 +40,7 @@ struct FunnelFold {
         self.selection = selection
         dateRule = query.dateRule
         trustsDevelopment = query.trustsDevelopment
+        estimates = query.estimates
         appsByBundle = query.appsByBundle
         names = CampaignNames(query.catalog)
     }
@@ -79,7 +81,7 @@ struct FunnelFold {
     }
 
     private mutating func addBids(_ copy: StoreView.Copy) throws {
-        try copy.snapshot.forEachRow(of: FunnelSource.bids, partitions: copy.numbers) {
+        try copy.forEachRow(of: FunnelSource.bids) {
             _, columns, measures in
             guard measures.contains(where: { $0 != 0 }) else { return }
             let place = place(columns, CampaignIDKind(skanVersion: columns[4].text))
@@ -99,7 +101,7 @@ struct FunnelFold {
     /// What SKAdNetwork was told of is mostly an ad that an SDK presented too, and reported so.
     private mutating func addImpressions(_ copy: StoreView.Copy) throws {
         let skadn = StoredValue.text("\(AdFormat.skadn.name)")
-        try copy.snapshot.forEachRow(of: FunnelSource.impressions, partitions: copy.numbers) {
+        try copy.forEachRow(of: FunnelSource.impressions) {
             _, columns, measures in
             addCounts(
                 measures, as: [columns[4] == skadn ? .skadnImpressions : .presented, .viewed],
@@ -108,7 +110,7 @@ struct FunnelFold {
     }
 
     private mutating func addClicks(_ copy: StoreView.Copy) throws {
-        try copy.snapshot.forEachRow(of: FunnelSource.overlayClicks, partitions: copy.numbers) {
+        try copy.forEachRow(of: FunnelSource.overlayClicks) {
             _, columns, measures in
             addCounts(measures, as: [.clicks, .automaticClicks], columns)
         }
@@ -127,9 +129,7 @@ struct FunnelFold {
 
     /// Refunds and sales are the app's: they stand in every row of it, and in one of its own.
     private mutating func addNotifications(_ copy: StoreView.Copy) throws {
-        try copy.snapshot.forEachRow(
-            of: FunnelSource.storeNotifications, partitions: copy.numbers
-        ) { _, columns, measures in
+        try copy.forEachRow(of: FunnelSource.storeNotifications) { _, columns, measures in
             guard measures.contains(where: { $0 != 0 }), columns[1].text == "Production" else {
                 return
             }

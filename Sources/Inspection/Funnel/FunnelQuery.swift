@@ -20,6 +20,8 @@ public struct FunnelQuery: Sendable {
     public var trustsDevelopment: Bool
     /// App Store ids by bundle id, for notifications of the store.
     public var appsByBundle: [String: Int64]
+    /// Whether rows have an estimate of the revenue beside its bounds.
+    public var estimates = false
 
     /// Asks for a funnel; the name of the query is not looked at.
     public init(

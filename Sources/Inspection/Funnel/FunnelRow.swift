@@ -22,21 +22,26 @@ struct FunnelRow {
     var isAnything: Bool { sums.isAnything || sales.refunds != 0 || sales.sales != 0 }
 
     /// The columns behind those that rows are put together by.
-    static func columns(_ dateRule: FunnelQuery.DateRule) -> [ReportTable.Column] {
+    static func columns(
+        _ dateRule: FunnelQuery.DateRule, estimates: Bool
+    ) -> [ReportTable.Column] {
         let names =
             [
                 "bids", "overlay_requested", "overlay_eligible", "wins", "presented", "viewed",
                 "skadn_impressions", "clicks", "automatic_clicks", "installs", "redownloads",
                 "reengagements",
                 "postbacks", "null_values", "null_rate", "revenue_min_micros",
-                "revenue_max_micros", "cost_micros", "win_rate", "ctr", "install_rate", "cpi",
+                "revenue_max_micros", "revenue_bound_min_micros", "revenue_bound_max_micros",
+                "unbounded_postbacks", "cost_micros", "win_rate", "ctr", "install_rate", "cpi",
                 "roas_min", "roas_max", "app_refunds", "app_refund_rate",
-            ] + (dateRule == .install ? ["install_earliest", "install_latest"] : []) + ["maturity"]
+            ] + (dateRule == .install ? ["install_earliest", "install_latest"] : [])
+            + ["maturity", "final_after"]
+            + (estimates ? ["estimated_revenue_micros", "estimated_value_share"] : [])
         return names.map { ReportTable.Column($0, isNumber: true) }
     }
 
     /// A value for each column.
-    func values(_ dateRule: FunnelQuery.DateRule) -> [ReportValue] {
+    func values(_ dateRule: FunnelQuery.DateRule, estimates: Bool) -> [ReportValue] {
         let keys = columns.map { value -> ReportValue in
             switch value {
             case .text(let text): .text(text)
@@ -45,7 +50,8 @@ struct FunnelRow {
         }
         let counts = FunnelSums.Count.allCases.map { ReportValue.integer(sums[$0]) }
         return keys + counts + money
-            + (dateRule == .install ? installInterval : []) + [maturity]
+            + (dateRule == .install ? installInterval : []) + [maturity, finalAfter]
+            + (estimates ? estimate : [])
     }
 
     private var money: [ReportValue] {
@@ -53,6 +59,11 @@ struct FunnelRow {
             Self.rate(sums[.nullValues], sums[.postbacks]),
             .money(MoneyByCurrency(sums.revenueMinMicros)),
             .money(MoneyByCurrency(sums.revenueMaxMicros)),
+            .money(MoneyByCurrency(sums.reach.minMicros)),
+            // Nothing bounds a postback that no model speaks of: that is no 0.
+            sums.reach.unboundedPostbacks == 0
+                ? .money(MoneyByCurrency(sums.reach.maxMicros)) : .null,
+            .integer(sums.reach.unboundedPostbacks),
             // A CPM price is that of a thousand impressions: fractions of a micro are cut off.
             .money(MoneyByCurrency(sums.billedPriceMicros.mapValues { $0 / 1000 })),
             Self.rate(sums[.wins], sums[.bids]),
@@ -94,6 +105,19 @@ struct FunnelRow {
         let windows = PostbackKinds.windows(
             of: sums.kindsByDay, closedAt: watermarkMilliseconds)
         return Self.rate(windows.closed, windows.all)
+    }
+
+    private var finalAfter: ReportValue {
+        PostbackKinds.finalAfterMilliseconds(of: sums.kindsByDay)
+            .map { .text(UTC.text(milliseconds: $0)) } ?? .null
+    }
+
+    /// What is guessed, apart from what is known.
+    private var estimate: [ReportValue] {
+        [
+            sums.reach.estimatedMicros.map { .money(MoneyByCurrency($0)) } ?? .null,
+            Self.rate(sums.reach.valuedPostbacks, sums[.postbacks]),
+        ]
     }
 
     private static func rate(_ numerator: Int128, _ denominator: Int128) -> ReportValue {

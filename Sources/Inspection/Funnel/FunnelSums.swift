@@ -13,6 +13,8 @@ struct FunnelSums {
     private(set) var billedPriceMicros: [StoredValue: Int128] = [:]
     private(set) var revenueMinMicros: [StoredValue: Int128] = [:]
     private(set) var revenueMaxMicros: [StoredValue: Int128] = [:]
+    /// What the revenue can be, whatever values leave open.
+    var reach = RevenueReach()
     /// What kinds of postbacks there can be for the row's ads, by day.
     private(set) var kindsByDay: [String: PostbackKinds] = [:]
     /// The apps that the row is about.

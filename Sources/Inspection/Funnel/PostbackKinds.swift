@@ -37,7 +37,7 @@ struct PostbackKinds: OptionSet {
         var closed: Int128 = 0
         for (day, kinds) in kindsByDay {
             guard let midnight = UTC.milliseconds(text: day) else { continue }
-            let dayEnd = midnight + 24 * Hour.milliseconds
+            let dayEnd = midnight + dayMilliseconds
             for window in kinds.windows {
                 all += 1
                 if watermarkMilliseconds >= dayEnd + window.closingMilliseconds { closed += 1 }
@@ -45,6 +45,18 @@ struct PostbackKinds: OptionSet {
         }
         return (all, closed)
     }
+
+    /// From when on no postback for installs of these days can arrive any more, late and repeated
+    /// deliveries included, in milliseconds since 1970; nil without days.
+    static func finalAfterMilliseconds(of kindsByDay: [String: PostbackKinds]) -> Int64? {
+        kindsByDay.compactMap { day, kinds -> Int64? in
+            guard let midnight = UTC.milliseconds(text: day) else { return nil }
+            let longest = kinds.windows.map(\.longestMilliseconds).max() ?? 0
+            return midnight + dayMilliseconds + longest
+        }.max()
+    }
+
+    private static let dayMilliseconds = 24 * Hour.milliseconds
 }
 
 extension PostbackTiming {
@@ -61,5 +73,12 @@ extension PostbackTiming {
         let window = installWindow(
             received: 0, fineIsZero: true, reEngagement: false, development: false)
         return -(window.earliest ?? 0)
+    }
+
+    /// How long after an install its postback can arrive at all: devices try for nine days to deliver
+    /// it, and up to 3.0 each of 63 rises of the value may restart the timer of 24 hours.
+    var longestMilliseconds: Int64 {
+        let days: Int64 = self == .upTo3 ? 63 + 9 : 9
+        return closingMilliseconds + days * 24 * Hour.milliseconds
     }
 }

@@ -17,7 +17,7 @@ struct WinningPostbacks {
     let sequenceIndex: Int64
     /// Re-engagements install nothing, and the windows of development devices last minutes.
     let hasInstall: Bool
-    private let partition: Int32
+    let partition: Int32
 
     /// Takes a row of `FunnelSource.postbacks`; nil for one that does not count.
     init?(

@@ -20,8 +20,9 @@ extension Dump {
             rows: rows.map { row in
                 Row(
                     columns: row.columns + naming.names(of: row).map { .text($0) },
-                    measures: row.measures, campaignIDKinds: row.campaignIDKinds)
-            })
+                    measures: row.measures, campaignIDKinds: row.campaignIDKinds,
+                    windows: row.windows)
+            }, watermarkMilliseconds: watermarkMilliseconds)
     }
 }
 

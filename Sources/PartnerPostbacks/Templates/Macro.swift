@@ -6,6 +6,10 @@ enum Macro: String, CaseIterable, Sendable {
     case partner
     /// `id:revision`.
     case idempotencyKey = "idempotency_key"
+    /// `id:revision` of the document that a correction takes the place of.
+    case supersedes
+    /// `true` in a correction that takes a postback back.
+    case withdrawn
     case receivedAt = "received_at"
     /// Seconds since 1970.
     case receivedAtUnix = "received_at_unix"

@@ -27,4 +27,6 @@ public struct PostbackCopy: Sendable {
     public var sequenceIndex: Int
     /// Whether the campaign is a source identifier, and not a campaign id.
     public var hasSourceIdentifier: Bool
+    /// Whether it is of the network that won.
+    public var didWin: Bool
 }

@@ -162,7 +162,7 @@ public final class PostbacksFold: StreamFold {
                     offset: place.offset, timestampMilliseconds: place.timestampMilliseconds,
                     outcome: outcome, verdict: result.verdict, values: values,
                     campaign: key.campaign, sequenceIndex: event.sequenceIndex,
-                    hasSourceIdentifier: event.hasSourceIdentifier))
+                    hasSourceIdentifier: event.hasSourceIdentifier, didWin: event.didWin))
             count(outcome, place, item)
             if outcome == .conflicts, let known {
                 refuse(index, .conflict(detail: "carries other values than offset \(known.offset)"))

@@ -18,7 +18,7 @@ extension StreamReplay {
     }
 
     /// Like `run`, and not beyond where live stores are.
-    private func runToLive(interruption: @escaping () -> Bool) throws -> WorkerEnd {
+    func runToLive(interruption: @escaping () -> Bool) throws -> WorkerEnd {
         let reader = try openReader()
         defer { reader.close() }
         var stretches = try stretches(of: reader)

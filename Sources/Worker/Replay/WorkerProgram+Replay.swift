@@ -47,11 +47,20 @@ extension WorkerProgram {
     }
 
     /// Folds the stream again.
+    ///
+    /// - Parameters:
+    ///   - isFollowed: it will be followed: where live stores say under which configuration a record is
+    ///     folded, it does not go beyond them.
+    ///   - isWanted: whether somebody else wants the store.
     public static func replay(
-        _ order: ReplayOrder, stop: StopSignal, isWanted: @escaping () -> Bool = { false }
+        _ order: ReplayOrder, stop: StopSignal, isFollowed: Bool = false,
+        isWanted: @escaping () -> Bool = { false }
     ) throws -> ReplayedStream {
         let replay = try StreamReplay<Self>(order, stop: stop)
-        let end = try replay.run(interruption: isWanted)
+        let end =
+            isFollowed
+            ? try replay.runToLive(interruption: isWanted)
+            : try replay.run(interruption: isWanted)
         return try replayed(replay, isComplete: end == .reachedEnd)
     }
 

@@ -29,18 +29,7 @@ struct DumpCommand: ParsableCommand {
 
     @Argument(help: "Name of the dump.")
     var name: String
-    @Option(help: "Columns to group by: column,column,... among them hour and day, or total.")
-    var by: String?
-    @Option(help: "Only from this time on: RFC 3339, a date, or milliseconds since 1970.")
-    var since: String?
-    @Option(help: "Only before this time.")
-    var until: String?
-    @Option(
-        name: .customLong("where"),
-        help: ArgumentHelp(
-            "Only rows with this value in this column; may be given several times.",
-            valueName: "column=value"))
-    var conditions: [String] = []
+    @OptionGroup var selection: SelectionOptions
     @Flag(help: "Add names from the catalog (WEIR_NAMES=1).")
     var names = false
     @Option(
@@ -49,7 +38,28 @@ struct DumpCommand: ParsableCommand {
             the app may have been installed.
             """)
     var date: String?
+    @Flag(
+        help: """
+            Of the funnel: adds an estimate of the revenue, in columns of their own that begin with \
+            estimated_.
+            """)
+    var estimate = false
+    @Flag(
+        help: """
+            Of postbacks, conversion-values and decoded-events: adds which share of the windows is closed \
+            (maturity), and from when on no postback for installs of the row's days can arrive \
+            (final_after). The funnel always has both.
+            """)
+    var maturity = false
+    @Option(
+        help: ArgumentHelp(
+            """
+            What it said at this time: the records with an earlier timestamp, of the stores that were in \
+            force. Within an hour, the records of that hour are read from the log.
+            """, valueName: "time"))
+    var asOf: String?
     @OptionGroup var data: DataOptions
+    @OptionGroup var records: RecordSourceOptions
     @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
@@ -59,12 +69,17 @@ struct DumpCommand: ParsableCommand {
         let output = BufferedOutput()
         let sink = { (piece: [UInt8]) throws(CommandError) in try output.write(piece) }
         if name == Funnel.name {
-            let funnel = try StoreSet(directories: data.directories).funnel(funnelQuery())
+            let funnel = try stores().funnel(funnelQuery())
             try funnel.table.write(as: format, to: sink)
             try output.flush()
             funnel.notices.forEach(Notice.write)
         } else {
-            try dump().write(as: format, to: sink)
+            let dump = try dump()
+            if maturity {
+                try dump.withMaturity().write(as: format, to: sink)
+            } else {
+                try dump.write(as: format, to: sink)
+            }
             try output.flush()
         }
     }
@@ -74,11 +89,22 @@ struct DumpCommand: ParsableCommand {
             throw CommandError.usage(
                 "--date is of the funnel: \(name) goes by the hour of its records")
         }
+        guard !estimate else {
+            throw CommandError.usage("--estimate is of the funnel: \(name) has no estimates")
+        }
         let models =
             name == ConversionUpdatesFold.streamName ? try pipelines.conversionModels() : []
-        let dump = try StoreSet(directories: data.directories).dump(query(models: models))
+        let dump = try stores().dump(query(models: models))
         guard try Environment().isSet("WEIR_NAMES", option: names) else { return dump }
         return dump.named(by: try pipelines.catalog(), appsByBundle: try pipelines.appsByBundle())
+    }
+
+    private func stores() throws -> StoreSet {
+        guard let asOf else { return try StoreSet(directories: data.directories) }
+        let instant = AsOf(
+            milliseconds: try LogTime.milliseconds(asOf, option: "--as-of"),
+            hours: try records.hours(data: data, pipelines: pipelines))
+        return try StoreSet(directories: data.directories, asOf: instant)
     }
 
     /// The question that the options ask of the funnel.
@@ -86,26 +112,16 @@ struct DumpCommand: ParsableCommand {
         guard let rule = FunnelQuery.DateRule(rawValue: date ?? "arrival") else {
             throw CommandError.usage("no --date '\(date ?? "")': there are arrival and install")
         }
-        return FunnelQuery(
-            query: try query(), dateRule: rule, catalog: try pipelines.catalog(),
-            trustsDevelopment: try pipelines.trustsDevelopment(),
-            appsByBundle: try pipelines.appsByBundle())
+        var question = try pipelines.funnelQuery(query(), dateRule: rule)
+        question.estimates = estimate
+        return question
     }
 
     /// The question that the options ask.
     func query(models: [ConversionModel] = []) throws -> DumpQuery {
-        var query = DumpQuery(name: name)
+        var query = try selection.query(name)
         query.conversionModels = models
-        if let by { query.grouping = try DumpQuery.Grouping(by) }
-        query.sinceMilliseconds = try since.map { try LogTime.milliseconds($0, option: "--since") }
-        query.untilMilliseconds = try until.map { try LogTime.milliseconds($0, option: "--until") }
-        query.conditions = try conditions.map { text in
-            guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
-                throw CommandError.usage("--where '\(text)' is no condition: write column=value")
-            }
-            return DumpQuery.Condition(
-                column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
-        }
+        query.notesMaturity = maturity && name != Funnel.name
         return query
     }
 }

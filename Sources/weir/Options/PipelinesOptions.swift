@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConversionModels
 import Foundation
+import Inspection
 import Pipelines
 
 /// Where the configuration is.
@@ -32,6 +33,15 @@ struct PipelinesOptions: ParsableArguments {
     /// The conversion models; none where there is no configuration.
     func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
         isConfigured ? try directory.conversionModels() : []
+    }
+
+    /// What the configuration adds to a question that is asked of the funnel.
+    func funnelQuery(
+        _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
+    ) throws(ConfigurationError) -> FunnelQuery {
+        FunnelQuery(
+            query: query, dateRule: dateRule, catalog: try catalog(),
+            trustsDevelopment: try trustsDevelopment(), appsByBundle: try appsByBundle())
     }
 
     /// Whether postbacks of the verdict `development` are trusted.

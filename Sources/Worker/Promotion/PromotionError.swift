@@ -1,0 +1,43 @@
+/// Why a set of stores is not put in force: what, where, and what to do.
+public enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The directory is no set of stores.
+    case notASet(String, detail: String)
+    /// Nothing was promoted yet, so that there is nothing to go back to.
+    case nothingToGoBackTo(data: String)
+    /// The stores were folded from another log, or from another topic.
+    case otherLog(stream: String, old: String, new: String)
+    /// The set lacks what the present one has.
+    case lessHistory(store: String, partition: Int32, first: Int64?, wanted: Int64)
+    /// A worker does not give its store up.
+    case notGivenUp(store: String, owner: String, seconds: Int)
+    /// The worker of a stream is not known, or not configured.
+    case noWorker(stream: String, pipelines: String)
+    /// It was stopped before anything was changed.
+    case stopped
+    /// The set did not get as far as the present one.
+    case behind(store: String, partition: Int32, next: Int64, wanted: Int64)
+
+    /// One line.
+    public var description: String {
+        switch self {
+        case .notASet(let directory, let detail):
+            "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"
+        case .nothingToGoBackTo(let data):
+            "nothing was promoted in \(data): there is no set to go back to"
+        case .otherLog(let stream, let old, let new):
+            "\(new) was folded from another log than \(old), or from another topic of \(stream): replay the log that \(old) folds"
+        case .lessHistory(let store, let partition, let first, let wanted):
+            first.map { first in
+                "\(store) begins partition \(partition) at offset \(first), and the present store at \(wanted): what lies between would be lost; replay from \(wanted) (weir replay --archive, where the log no longer has it), or say --accept-lost-history"
+            }
+                ?? "\(store) has no partition \(partition), which the present store has: what it holds would be lost; replay it too, or say --accept-lost-history"
+        case .notGivenUp(let store, let owner, let seconds):
+            "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
+        case .noWorker(let stream, let pipelines):
+            "\(pipelines) has no \(stream).yaml, which says how \(stream) is folded: give --pipelines"
+        case .stopped: "it was stopped: nothing has changed"
+        case .behind(let store, let partition, let next, let wanted):
+            "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): the log ends there; give the right --log; nothing has changed"
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Pipelines
+
+/// Which set of stores is to be in force from now on.
+public struct PromotionOrder: Sendable {
+    /// Which set.
+    public enum Target: Equatable, Sendable {
+        /// The one in this directory.
+        case directory(String)
+        /// The one before the present one.
+        case back
+    }
+
+    /// The data directory.
+    public var data: String
+    /// Which set.
+    public var target: Target
+    /// Where the records come from that the set has not folded yet.
+    public var source: ReplaySource
+    /// Whether it may hold less than the present one.
+    public var acceptsLostHistory: Bool
+    /// On how many threads signatures are verified.
+    public var threadCount: Int
+    /// How long workers may take to give their stores up, in seconds.
+    public var patienceSeconds: Int
+
+    /// Takes the parts.
+    public init(
+        data: String, target: Target, source: ReplaySource, acceptsLostHistory: Bool = false,
+        threadCount: Int, patienceSeconds: Int = 120
+    ) {
+        self.data = data
+        self.target = target
+        self.source = source
+        self.acceptsLostHistory = acceptsLostHistory
+        self.threadCount = threadCount
+        self.patienceSeconds = patienceSeconds
+    }
+}
+
+/// What a promotion does one after the other: stopped behind any of it, the old set is in force or the new
+/// one.
+public enum PromotionStep: CaseIterable, Sendable {
+    /// Workers were asked to give their stores up.
+    case requested
+    /// They have.
+    case given
+    /// The new stores are as far as the old ones.
+    case caughtUp
+    /// What was published counts as published for the new stores.
+    case takenOver
+    /// The corrections are written.
+    case corrected
+    /// The new set is in force.
+    case switched
+}
+
+/// A store that takes the place of another.
+public struct PromotedStream: Equatable, Sendable {
+    /// Name of the stream.
+    public var stream: String
+    /// The directory of the store that is, or was, in force.
+    public var from: String
+    /// The directory of the one that takes its place.
+    public var to: String
+    /// Records that the new store has, or had, to fold to be as far as the old one.
+    public var behind: Int64
+    /// Why the worker will refuse to go on with it under the present configuration; nil when it will not.
+    public var refusal: String?
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Inspection
+import Pipelines
+import Testing
+
+@testable import weir
+
+@Suite("The commands that compare")
+struct AnalysisCommandTests {
+    private func parsed<Command: ParsableCommand>(
+        _ type: Command.Type, _ arguments: String...
+    ) throws -> Command {
+        try #require(try WeirCommand.parseAsRoot(arguments) as? Command)
+    }
+
+    @Test("the options of a comparison become its question")
+    func comparison() throws {
+        let command = try parsed(
+            DiffCommand.self, "diff", "a", "b", "bids", "--by", "day", "--since", "7", "--measure",
+            "bids", "--measure", "wins", "--all", "--limit", "3", "--exit-code")
+        let question = command.comparison.question(
+            try command.selection.query(try #require(command.name)))
+        #expect([command.first, command.second, question.query.name] == ["a", "b", "bids"])
+        #expect(question.query.grouping == .columns(["day"]))
+        #expect(question.query.sinceMilliseconds == 7)
+        #expect(question.measures == ["bids", "wins"])
+        #expect(question.showsEqual && command.exitCode)
+        #expect(question.limit == 3)
+    }
+
+    @Test(
+        "what cannot be asked is bad usage",
+        arguments: [
+            ["diff", "a", "b", "--by", "day"], ["diff", "a", "b", "bids", "--limit", "-1"],
+            ["reconcile", "--all"], ["changes", "bids", "--from", "noon", "--to", "7"],
+            ["dump", "bids", "--estimate"], ["dump", "bids", "--as-of", "yesterday"],
+            ["changes", "bids", "--from", "1", "--to", "2", "--archive", "kafka://a:1"],
+        ])
+    func badUsage(_ arguments: [String]) throws {
+        let place = try TemporaryPlace()
+        let isOfData = arguments[0] != "diff"
+        #expect {
+            var command = try WeirCommand.parseAsRoot(
+                arguments + (isOfData ? ["--data", place.path] : []))
+            try command.run()
+        } throws: { error in
+            let found = CommandError(error)
+            return found == nil || found?.exitCode == 64
+        }
+    }
+
+    @Test("candidate models are the files of a directory, or of its folder conversion-models")
+    func candidates() throws {
+        let place = try TemporaryPlace()
+        let model = try String(
+            contentsOfFile: Repository.path("pipelines/conversion-models/525463029.yaml"),
+            encoding: .utf8)
+        try place.write(model, to: "flat/525463029.yaml")
+        try place.write(model, to: "pipelines/conversion-models/525463029.yaml")
+        try place.write("", to: "empty/readme.txt")
+        func apps(_ name: String) throws -> [Int64] {
+            try PipelineDirectory("\(place.path)/\(name)").candidateModels().map(\.app)
+        }
+        #expect(try apps("flat") == [525_463_029])
+        #expect(try apps("pipelines") == [525_463_029])
+        #expect(throws: ConfigurationError.self) { try apps("empty") }
+    }
+}

@@ -1,0 +1,308 @@
+import AggregateStore
+import EventLog
+import Foundation
+import MockKafka
+import Simulation
+import Synchronization
+import Testing
+
+@testable import Worker
+
+@Suite("Replaying")
+struct ReplayTests {
+    /// Bids and postbacks, folded live under three configurations, the last of which has met no record.
+    private func makePlace() throws -> Workplace {
+        let place = try Workplace()
+        let bids = Samples.bids(600, seed: 31)
+        let postbacks = try Samples.postbacks(240, seed: 32)
+        let configurations = [
+            ("", Samples.partner), ("dedupe_window_seconds: 60\n", Samples.partner),
+            ("dedupe_window_seconds: 7200\n", ""),
+        ]
+        for (index, (bidsFile, partner)) in configurations.enumerated() {
+            try place.write("bids.yaml", "batch_records: 37\n" + bidsFile)
+            try place.write("postbacks.yaml", "batch_records: 37\n" + Samples.trustedKeys)
+            try place.write("conversion-models/525463029.yaml", Samples.model)
+            try place.write(
+                "partners/acme.yaml",
+                partner.isEmpty
+                    ? Samples.partner.replacingOccurrences(of: "[valid]", with: "[valid, invalid]")
+                    : partner)
+            if index < 2 {
+                try place.publish("bids", Array(bids[index * 300..<(index + 1) * 300]))
+                try place.publish("postbacks", Array(postbacks[index * 120..<(index + 1) * 120]))
+            }
+            try place.foldBids()
+            try place.foldPostbacks()
+        }
+        return place
+    }
+
+    private func expectLive(_ set: String, _ place: Workplace) throws {
+        for stream in ["bids", "postbacks"] {
+            #expect(try place.contents(stream) == place.contents(stream, data: set), "\(stream)")
+        }
+    }
+
+    @Test(
+        "Under the recorded configurations the stores are the live ones, whatever batches and threads"
+    )
+    func recorded() throws {
+        let place = try makePlace()
+        for (batch, threads) in [(1, 1), (7, 4), (10_000, 2)] {
+            let order = place.order(
+                into: "set-\(batch)", batchRecords: batch, threadCount: threads)
+            let replayed = try place.replay(["bids", "postbacks"], order)
+            #expect(replayed.isDone)
+            try expectLive("set-\(batch)", place)
+        }
+        let epochs = try place.integer(
+            "SELECT count(DISTINCT configuration_hash) FROM epochs", stream: "bids", data: "set-7")
+        #expect(epochs == 3)
+    }
+
+    @Test("Under the present configuration everything is folded as a fresh worker folds it")
+    func present() throws {
+        let place = try makePlace()
+        try place.replay(["bids", "postbacks"], place.order(mode: .present))
+        try place.foldBids(data: "fresh")
+        try place.foldPostbacks(data: "fresh")
+        for stream in ["bids", "postbacks"] {
+            #expect(
+                try place.contents(stream, data: "set") == place.contents(stream, data: "fresh"))
+            #expect(try place.contents(stream) != place.contents(stream, data: "set"))
+        }
+    }
+
+    @Test("Nothing is published, and no group is told anything")
+    func silent() throws {
+        let place = try makePlace()
+        let topics = ["partner-postbacks", "postbacks.dlq", "bids.dlq"]
+        let before = try topics.map { try place.records($0).count }
+        let group = { try place.openLog().reader(topic: "bids", group: $0).committedOffsets() }
+        let offsets = try group("weir-bids")
+        try place.replay(["bids", "postbacks"], place.order(mode: .present))
+        #expect(try topics.map { try place.records($0).count } == before)
+        #expect(try group("weir-bids") == offsets)
+        #expect(try group("weir-replay").isEmpty)
+    }
+
+    @Test("Interrupted at any instant, it goes on where it was")
+    func interrupted() throws {
+        let place = try makePlace()
+        var generator = SeededGenerator(seed: 33)
+        let order = place.order(batchRecords: 5)
+        try ReplayManifest(order, topics: ["bids", "postbacks"]).begin(in: order.directory)
+        var runs = 0
+        for program in [BidsWorker.self, PostbacksWorker.self] as [any WorkerProgram.Type] {
+            while true {
+                var looks = Int.random(in: 0...3, using: &generator)
+                let replayed = try program.replay(
+                    order, stop: StopSignal(),
+                    isWanted: {
+                        looks -= 1
+                        return looks < 0
+                    })
+                runs += 1
+                if replayed.isComplete || runs > 200 { break }
+            }
+        }
+        try place.replay(["bids", "postbacks"], order)
+        try expectLive("set", place)
+    }
+
+    @Test("A process that is killed again and again comes to the same stores")
+    func killed() throws {
+        let place = try makePlace()
+        var generator = SeededGenerator(seed: 34)
+        for _ in 0..<6 {
+            let replay = try ReplayProcess(place, ["--into", place.path + "/set"])
+            usleep(UInt32.random(in: 20_000...400_000, using: &generator))
+            replay.kill()
+        }
+        let last = try ReplayProcess(place, ["--into", place.path + "/set"])
+        try last.waitForExit(seconds: 60)
+        #expect(last.process.terminationStatus == 0)
+        try expectLive("set", place)
+    }
+
+    @Test("A range by offsets holds these records and no other")
+    func offsets() throws {
+        let place = try makePlace()
+        let range = ReplayRange(fromOffset: 10, toOffset: 25)
+        let replayed = try place.replay(["bids"], place.order(mode: .present, range: range))
+        let states = try #require(replayed.streams.first).partitions
+        #expect(states.map(\.firstOffset) == [10, 10, 10, 10])
+        #expect(states.map(\.nextOffset) == [25, 25, 25, 25])
+        #expect(states.map(\.records) == [15, 15, 15, 15])
+    }
+
+    @Test("A range by times begins and ends with the first record of each time or later")
+    func times() throws {
+        let place = try Workplace()
+        try place.publish(
+            "bids",
+            (0..<10).map { number in
+                Samples.record(
+                    "bids", Samples.auction("a\(number)"), key: "a\(number)", partition: 1,
+                    at: Samples.start + Int64(number) * 1000)
+            })
+        let range = ReplayRange(
+            fromMilliseconds: Samples.start + 2500, toMilliseconds: Samples.start + 7000)
+        let replayed = try place.replay(["bids"], place.order(mode: .present, range: range))
+        let states = try #require(replayed.streams.first).partitions
+        #expect(states.map(\.firstOffset) == [0, 3, 0, 0])
+        #expect(states.map(\.nextOffset) == [0, 7, 0, 0])
+    }
+
+    @Test("From an archive and from what is left of its log, the stores are those of the whole log")
+    func archive() throws {
+        let place = try makePlace()
+        let log = try place.openLog()
+        let copy = try ArchiveCopy(
+            from: log.reader(topic: "bids"),
+            to: EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create))
+        try copy.copyToEnd()
+        for range in copy.ranges {
+            try log.trim(topic: "bids", partition: range.partition, before: range.endOffset - 3)
+        }
+        let plan = try #require(try ReplayRun(place.order(), topics: ["bids"]).plan().first)
+        #expect(plan.partitions.allSatisfy { $0.gone != nil && $0.archive == nil })
+        let order = place.order(archive: "archive.sqlite")
+        let whole = try #require(try ReplayRun(order, topics: ["bids"]).plan().first)
+        #expect(whole.partitions.allSatisfy { $0.gone == nil && $0.archive != nil })
+        #expect(whole.records == 600)
+        // Postbacks are not in the archive, and are read from the log.
+        try place.replay(["bids", "postbacks"], order)
+        try expectLive("set", place)
+        let alone = place.order(
+            into: "alone", log: .sqlite(path: place.path + "/archive.sqlite"))
+        try place.replay(["bids"], alone)
+        #expect(try place.contents("bids") == place.contents("bids", data: "alone"))
+    }
+
+    @Test("A plan says what there is and writes nothing")
+    func plan() throws {
+        let place = try makePlace()
+        let plans = try ReplayRun(place.order(), topics: []).plan()
+        #expect(plans.map(\.topic) == ["bids", "postbacks"])
+        #expect(plans.map(\.records) == [600, 240])
+        #expect(plans.allSatisfy { $0.mode == .recorded && ($0.recordsPerSecond ?? 0) > 0 })
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
+        let other = try ReplayRun(place.order(data: "none"), topics: ["bids"]).plan()
+        #expect(other.map(\.lacksStore) == [true])
+        #expect(other.map(\.mode) == [.present])
+    }
+
+    @Test("A directory of something else, of the live stores or of another replay is refused")
+    func refusals() throws {
+        let place = try makePlace()
+        func error(_ order: ReplayOrder) -> ReplayError? {
+            #expect(throws: ReplayError.self) { try place.replay(["bids"], order) }
+        }
+        #expect(error(place.order(into: "data")) == .isLive(directory: place.path + "/data"))
+        guard case .notEmpty? = error(place.order(into: "pipelines")) else {
+            Issue.record("a directory with other files is refused")
+            return
+        }
+        let range = ReplayRange(toOffset: 10)
+        try place.replay(["bids"], place.order(mode: .present, range: range))
+        guard case .otherSettings(_, "the range", _, _)? = error(place.order(mode: .present)),
+            case .otherSettings(_, "--configuration", _, _)? = error(place.order(range: range))
+        else {
+            Issue.record("other settings are refused")
+            return
+        }
+        try place.write("bids.yaml", "dedupe_window_seconds: 5\n")
+        guard case .otherConfiguration? = error(place.order(mode: .present, range: range)) else {
+            Issue.record("another present configuration is refused")
+            return
+        }
+        #expect(throws: ReplayError.unknownTopic("sales", known: place.topics)) {
+            try place.replay(["sales"], place.order(into: "other"))
+        }
+    }
+
+    @Test("A replay that follows is never under another configuration than the live store")
+    func follows() throws {
+        let place = try makePlace()
+        let stop = StopSignal()
+        let order = place.order()
+        let failure = Mutex<String?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            do {
+                _ = try ReplayRun(order, topics: ["bids", "postbacks"]).replay(
+                    follows: true, stop: stop)
+            } catch {
+                failure.withLock { $0 = "\(error)" }
+            }
+            done.signal()
+        }
+        thread.stackSize = 8 << 20
+        thread.start()
+        for (round, window) in [100, 200, 300].enumerated() {
+            try place.write("bids.yaml", "dedupe_window_seconds: \(window)\n")
+            try place.publish("bids", Samples.bids(200, seed: UInt64(40 + round)))
+            try place.publish("postbacks", try Samples.postbacks(40, seed: UInt64(50 + round)))
+            usleep(300_000)
+            try place.foldBids()
+            try place.foldPostbacks()
+        }
+        let sum = "SELECT sum(next_offset) FROM partitions"
+        let deadline = Date().addingTimeInterval(60)
+        for stream in ["bids", "postbacks"] {
+            let wanted = try place.integer(sum, stream: stream)
+            while try place.integer(sum, stream: stream, data: "set") != wanted {
+                try #require(Date() < deadline, "\(stream) is followed")
+                usleep(50_000)
+            }
+        }
+        stop.request()
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(failure.withLock { $0 } == nil)
+        try place.replay(["bids", "postbacks"], order)
+        try expectLive("set", place)
+    }
+
+    @Test("Progress names the rate and the time that is left")
+    func progress() {
+        #expect(
+            Progress.line("bids", records: 600, seconds: 2, left: 60_000)
+                == "bids: 600 records, 300 a second, 60000 left, about 3 min")
+        #expect(
+            Progress.line("bids", records: 600, seconds: 2, left: 0)
+                == "bids: 600 records, 300 a second, 0 left")
+        #expect(
+            Progress.line("bids", records: 600, seconds: 2, left: nil)
+                == "bids: 600 records, 300 a second")
+    }
+}
+
+@Suite("Replaying from Kafka", .serialized)
+struct KafkaReplayTests {
+    @Test("The stores are those of the live worker, and the group knows of nothing")
+    func cluster() throws {
+        let cluster = try ClusterPlace(.mock)
+        try cluster.makeTopic("bids")
+        try cluster.configure("bids")
+        try cluster.publish(Samples.bids(500, seed: 61))
+        try cluster.foldAll("weir-bids", data: "data")
+        let topic = cluster.topic("bids")
+        let before = try cluster.log.reader(topic: topic, group: "weir-bids").committedOffsets()
+        let order = cluster.place.order(batchRecords: 33, log: try LogAddress(cluster.address))
+        let replayed = try cluster.place.replay([topic], order)
+        #expect(replayed.isDone)
+        #expect(
+            try cluster.contents("bids", data: "data") == cluster.contents("bids", data: "set"))
+        #expect(
+            try cluster.log.reader(topic: topic, group: "weir-bids").committedOffsets() == before)
+    }
+}
+
+extension Workplace {
+    /// The topics of the streams that are configured.
+    fileprivate var topics: [String] {
+        ["bids", "impressions", "overlay-clicks", "conversion-updates", "postbacks"]
+    }
+}
