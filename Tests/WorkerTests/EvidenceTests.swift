@@ -170,7 +170,7 @@ struct EvidenceTests {
         let evidence = try write("bids")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["tar", "-tf", path]
+        process.arguments = ["tar", "-tf", evidence.path]
         let pipe = Pipe()
         process.standardOutput = pipe
         try process.run()

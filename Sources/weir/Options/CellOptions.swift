@@ -52,6 +52,11 @@ struct CellOptions: ParsableArguments {
             }
             return [name]
         }
+        guard !FunnelCell.withoutRecords.contains(name) else {
+            throw ExplanationError.noSum(
+                name, dump: cell.name,
+                words: "is worked out of dates or shares, and no record adds to it: docs/funnel.md")
+        }
         guard let parts = funnel.parts(of: name) else {
             throw ExplanationError.unknownMeasure(
                 name, dump: cell.name,
