@@ -35,7 +35,7 @@ public final class AggregateStore {
         }
         lock = try StoreLock(storePath: path)
         do {
-            queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+            queue = try Self.open(path)
             try Self.migrate(
                 queue, path: path, schema: fold.schema, stream: fold.streamName, topic: topic,
                 logIdentity: logIdentity, partitionCount: partitionCount)
@@ -69,6 +69,21 @@ public final class AggregateStore {
                     """)
         }
         return configuration
+    }
+
+    /// Whoever looks into the file while it is made keeps it from being one with a write-ahead log, and
+    /// SQLite does not wait for that by itself.
+    private static func open(_ path: String) throws -> DatabaseQueue {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while true {
+            do {
+                return try DatabaseQueue(path: path, configuration: configuration)
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < deadline
+            {
+                usleep(20_000)
+            }
+        }
     }
 
     private static func migrate(

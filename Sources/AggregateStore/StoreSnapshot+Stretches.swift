@@ -41,6 +41,36 @@ extension StoreSnapshot {
         }
     }
 
+    /// The offsets of a stretch whose records are copies of postbacks with these values, or were refused:
+    /// all that can have to do with them.
+    ///
+    /// - Parameter values: by columns of `postback_copies`.
+    public func postbackOffsets(
+        partition: Int32, offsets: Range<Int64>, values: [String: StoredValue]
+    ) throws -> Set<Int64> {
+        let columns = values.keys.sorted()
+        let conditions = columns.map { " AND \($0) = ?" }.joined()
+        let stretch: [any DatabaseValueConvertible] = [
+            partition, offsets.lowerBound, offsets.upperBound,
+        ]
+        let wanted: [any DatabaseValueConvertible] = columns.compactMap { column in
+            switch values[column] {
+            case .integer(let integer): integer
+            case .text(let text): text
+            case nil: nil
+            }
+        }
+        return try Int64.fetchSet(
+            db,
+            sql: """
+                SELECT offset FROM postback_copies
+                WHERE partition = ? AND offset >= ? AND offset < ?\(conditions)
+                UNION ALL
+                SELECT offset FROM refused WHERE partition = ? AND offset >= ? AND offset < ?
+                """,
+            arguments: StatementArguments(stretch + wanted + stretch))
+    }
+
     /// The offsets of a stretch whose records were rejected because a sum would have overflowed.
     public func overflows(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
         try Int64.fetchSet(

@@ -64,6 +64,17 @@ public struct Explainer {
         }
     }
 
+    /// The offsets of postbacks that may have to do with the cell, so that no other's signature is verified;
+    /// nil for all records of the stretch.
+    private static func candidates(
+        _ values: [String: StoredValue], in copy: StreamCopy, partition: Int32,
+        offsets: Range<Int64>
+    ) throws -> Set<Int64>? {
+        guard copy.stream == PostbacksFold.streamName, !values.isEmpty else { return nil }
+        return try copy.snapshot.postbackOffsets(
+            partition: partition, offsets: offsets, values: values)
+    }
+
     private func explain(
         _ copy: StreamCopy, _ stretches: CellStretches, _ run: inout ExplainerRun,
         _ body: (ExplainedRecord) throws -> Void
@@ -81,13 +92,15 @@ public struct Explainer {
             var seen: Int64 = 0
             var gone: [Range<Int64>] = []
             for offsets in part.offsets {
+                let candidates = try Self.candidates(
+                    run.postbackValues, in: copy, partition: partition, offsets: offsets)
                 let reading = try folding.fold(
                     partition: partition, offsets: offsets, looksAtLeftOut: true,
                     where: { record in
                         let hour = Hour(containing: max(record.timestampMilliseconds, 0))
                         guard part.hours.contains(hour) else { return false }
                         seen += 1
-                        return true
+                        return candidates?.contains(record.offset) ?? true
                     },
                     { try run.take($0, copy.stream, copy.snapshot.topic, body) })
                 if let range = reading.gone { gone.append(range) }

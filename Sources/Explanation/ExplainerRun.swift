@@ -5,6 +5,8 @@ import Streams
 /// What is found out about a cell, record by record.
 struct ExplainerRun {
     private let cell: any Cell
+    /// What postbacks of the cell have in common.
+    let postbackValues: [String: StoredValue]
     /// Places of the measures that are asked for; nil for all.
     private let wanted: [Int]?
     private let testPlace: Int?
@@ -21,6 +23,7 @@ struct ExplainerRun {
 
     init(_ cell: any Cell, _ wanted: [Int]?) {
         self.cell = cell
+        postbackValues = cell.postbackValues
         self.wanted = wanted
         testPlace = cell.measures.firstIndex(of: "test")
     }

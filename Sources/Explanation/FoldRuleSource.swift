@@ -24,10 +24,7 @@ public enum FoldRuleSource: Sendable {
         case ConversionUpdatesFold.streamName:
             try windowed(ConversionUpdatesWorker.self, topic, configuration)
         case PostbacksFold.streamName:
-            RecalledFold(
-                try PostbacksWorker.makeFold(
-                    PostbackRules(recorded: configuration, pipelines: directory), topic: topic,
-                    memory: RecalledMemory(), threadCount: Self.threadCount))
+            try postbacks(topic, configuration)
         default:
             RecalledFold(
                 try StoreNotificationsWorker.makeFold(
@@ -40,6 +37,17 @@ public enum FoldRuleSource: Sendable {
     func roots(of configuration: FoldConfiguration, stream: String) throws -> [AppStoreRoot] {
         guard stream == StoreNotificationsFold.streamName else { return [] }
         return try notificationRules(configuration).roots
+    }
+
+    /// Without partners: what they would get is no sum.
+    private func postbacks(
+        _ topic: String, _ configuration: FoldConfiguration
+    ) throws -> any RecordFold {
+        var rules = try PostbackRules(recorded: configuration, pipelines: directory)
+        rules.partners = []
+        return RecalledFold(
+            try PostbacksWorker.makeFold(
+                rules, topic: topic, memory: RecalledMemory(), threadCount: Self.threadCount))
     }
 
     private func windowed<Program: WindowedWorker>(

@@ -73,6 +73,15 @@ struct DumpPlan {
         selection.includes(timeMilliseconds: timeMilliseconds)
     }
 
+    /// The values that columns of these names have to have.
+    func values(of names: Set<String>) -> [String: StoredValue] {
+        var values: [String: StoredValue] = [:]
+        for (place, column) in description.columns.enumerated() where names.contains(column.name) {
+            values[column.name] = selection.value(at: place)
+        }
+        return values
+    }
+
     /// Whether the conditions on a column hold for a value of it.
     func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
         guard let place = description.columns.firstIndex(where: { $0.name == name }) else {

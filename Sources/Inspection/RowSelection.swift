@@ -48,6 +48,15 @@ struct RowSelection {
         conditions.allSatisfy { $0.place != place || $0.value == value }
     }
 
+    /// The value that a column has to have; nil when no condition says so, or several do. A text with a NUL
+    /// is none that SQL compares.
+    func value(at place: Int) -> StoredValue? {
+        let values = conditions.filter { $0.place == place }.map(\.value)
+        guard values.count == 1, let value = values.first else { return nil }
+        if case .text(let text) = value, text.utf8.contains(0) { return nil }
+        return value
+    }
+
     /// Whether a time is asked for.
     func includes(timeMilliseconds: Int64?) -> Bool {
         guard let timeMilliseconds else {

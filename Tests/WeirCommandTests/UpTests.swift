@@ -82,7 +82,7 @@ struct UpTests {
             "commit_interval_ms: 20\nbatch_records: 50\n", to: "pipelines/impressions.yaml")
         let up = try place.start()
         let log = try EmbeddedLog(path: place.log, mode: .existing)
-        let count = 3000
+        let count = 1000
         try log.writer().append(
             (0..<count).map { number in
                 OutgoingRecord(

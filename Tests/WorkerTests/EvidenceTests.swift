@@ -8,58 +8,55 @@ import Testing
 
 @Suite("Evidence")
 struct EvidenceTests {
-    /// Evidence of all of a dump of a stream, and the place where it was made.
-    private func write(
-        _ stream: String, dump: String? = nil, mask: (@Sendable (String) -> Bool)? = nil
-    ) throws -> (place: MeasuredPlace, path: String) {
+    /// Evidence of all of a dump of a stream; the place where it was made is gone.
+    private func write(_ stream: String, dump: String? = nil) throws -> WrittenEvidence {
         let place = try MeasuredPlace(stream)
         for part in 0..<2 {
             try place.configure(part)
             try place.publish(try place.records(150, seed: 7 + UInt64(part)))
             try place.fold()
         }
-        let path = place.place.path + "/evidence.tar"
+        let evidence = WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
             of: DumpCell(DumpQuery(name: dump ?? stream)), EvidenceQuestion(conditions: []),
-            to: path
+            to: evidence.path
         ) { record in
-            guard let mask, let value = record.folded.record.value else { return nil }
+            guard let value = record.folded.record.value else { return nil }
             let text = String(decoding: value, as: UTF8.self)
-            return mask(text)
-                ? Array(text.replacing(SampleNotifications.secret, with: "***").utf8) : nil
+            guard text.contains("\"password\"") else { return nil }
+            return Array(text.replacing(SampleNotifications.secret, with: "***").utf8)
         }
         #expect(explanation.addsUp)
-        return (place, path)
+        return evidence
     }
 
-    private func failures(_ path: String) throws -> [String] {
-        var verifier = try EvidenceVerifier(path: path)
-        return try verifier.verify().filter { !$0.holds }.map(\.name)
+    private func checks(_ evidence: WrittenEvidence) throws -> [EvidenceVerifier.Check] {
+        var verifier = try EvidenceVerifier(path: evidence.path)
+        return try verifier.verify()
+    }
+
+    private func failures(_ evidence: WrittenEvidence) throws -> [String] {
+        try checks(evidence).filter { !$0.holds }.map(\.name)
     }
 
     @Test("holds on a machine that has nothing but it", arguments: MeasuredPlace.streams)
     func holds(_ stream: String) throws {
-        let (place, path) = try write(stream)
-        let elsewhere = NSTemporaryDirectory() + "weir-evidence-\(UUID().uuidString).tar"
-        try FileManager.default.copyItem(atPath: path, toPath: elsewhere)
-        defer { try? FileManager.default.removeItem(atPath: elsewhere) }
-        try FileManager.default.removeItem(atPath: place.place.path)
-        #expect(try failures(elsewhere).isEmpty)
+        #expect(try failures(write(stream)).isEmpty)
     }
 
     @Test(
         "of dumps of outcomes and of refused records holds too",
         arguments: ["outcomes", "rejected", "conflicts", "decoded-events", "conversion-values"])
     func otherDumps(_ dump: String) throws {
-        #expect(try failures(write("postbacks", dump: dump).path).isEmpty)
+        #expect(try failures(write("postbacks", dump: dump)).isEmpty)
     }
 
     /// Changes one file of evidence; the manifest is made to fit it unless `manifest` is false.
     private func change(
-        _ path: String, _ file: EvidenceFile, manifest isMadeToFit: Bool = true,
+        _ evidence: WrittenEvidence, _ file: EvidenceFile, manifest isMadeToFit: Bool = true,
         _ body: (String) -> String
     ) throws {
-        var files = try TarReader.files(in: Data(contentsOf: URL(fileURLWithPath: path)))
+        var files = try TarReader.files(in: Data(contentsOf: URL(fileURLWithPath: evidence.path)))
         let place = try #require(files.firstIndex { $0.name == file.rawValue })
         let before = String(decoding: files[place].bytes, as: UTF8.self)
         let after = body(before)
@@ -72,8 +69,8 @@ struct EvidenceTests {
             manifest.files[entry].sha256 = files[place].bytes.sha256
             files[0].bytes = try EvidenceCoding.encode(manifest, pretty: true)
         }
-        #expect(FileManager.default.createFile(atPath: path, contents: nil))
-        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        #expect(FileManager.default.createFile(atPath: evidence.path, contents: nil))
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: evidence.path))
         let tar = TarWriter(handle)
         for (name, bytes) in files { try tar.add(name, Data(bytes)) }
         try tar.finish()
@@ -82,80 +79,79 @@ struct EvidenceTests {
 
     @Test("whose file was changed without the manifest does not hold, and names the file")
     func changedFile() throws {
-        let path = try write("bids").path
-        try change(path, .records, manifest: false) { $0.replacing("dsp-1", with: "dsp-2") }
-        var verifier = try EvidenceVerifier(path: path)
-        let check = try #require(try verifier.verify().first { $0.name == "files" })
+        let evidence = try write("bids")
+        try change(evidence, .records, manifest: false) { $0.replacing("dsp-1", with: "dsp-2") }
+        let check = try #require(try checks(evidence).first { $0.name == "files" })
         #expect(!check.holds)
         #expect(check.words.contains("records.ndjson"))
     }
 
     @Test("with a record that was changed does not hold: its signature fails")
     func changedRecord() throws {
-        let path = try write("postbacks").path
-        try change(path, .records) {
+        let evidence = try write("postbacks")
+        try change(evidence, .records) {
             $0.replacing("\\\"app-id\\\":525463029", with: "\\\"app-id\\\":525463030")
         }
-        let failed = try failures(path)
+        let failed = try failures(evidence)
         #expect(failed.contains("aggregate"))
         #expect(!failed.contains("files"))
     }
 
     @Test("with a record left away does not hold: the rows no longer add up")
     func missingRecord() throws {
-        let path = try write("postbacks").path
-        try change(path, .records) { text in
+        let evidence = try write("postbacks")
+        try change(evidence, .records) { text in
             var lines = text.split(separator: "\n")
             lines.removeAll {
                 $0.contains("\"outcome\":\"accepted\"") && $0.contains("\"offset\":3,")
             }
             return lines.joined(separator: "\n") + "\n"
         }
-        let failed = try failures(path)
+        let failed = try failures(evidence)
         #expect(failed.contains("aggregate"))
         #expect(failed.contains("records"))
     }
 
     @Test("with an aggregate that was changed does not hold")
     func changedAggregate() throws {
-        let path = try write("postbacks").path
-        try change(path, .rows) { $0.replacing("\"postbacks\":", with: "\"postbacks\":1") }
-        let failed = try failures(path)
+        let evidence = try write("postbacks")
+        try change(evidence, .rows) { $0.replacing("\"postbacks\":", with: "\"postbacks\":1") }
+        let failed = try failures(evidence)
         #expect(failed.contains("aggregate"))
         #expect(failed.contains("number"))
     }
 
     @Test("with a configuration that was changed does not hold")
     func changedConfiguration() throws {
-        let path = try write("postbacks").path
-        try change(path, .configurations) {
+        let evidence = try write("postbacks")
+        try change(evidence, .configurations) {
             $0.replacing("\\\"trust_development\\\":false", with: "\\\"trust_development\\\":true")
         }
-        #expect(try failures(path).contains("configurations"))
+        #expect(try failures(evidence).contains("configurations"))
     }
 
     @Test("with a key that was changed does not hold")
     func changedKey() throws {
-        let path = try write("postbacks").path
-        try change(path, .keys) { $0.replacing("MFkwEwYH", with: "MFkwEwYX") }
-        #expect(try failures(path) == ["keys"])
+        let evidence = try write("postbacks")
+        try change(evidence, .keys) { $0.replacing("MFkwEwYH", with: "MFkwEwYX") }
+        #expect(try failures(evidence) == ["keys"])
     }
 
     @Test("with what memory answered changed does not hold")
     func changedMemory() throws {
-        let path = try write("bids").path
-        try change(path, .notes) { _ in "" }
-        let failed = try failures(path)
+        let evidence = try write("bids")
+        try change(evidence, .notes) { _ in "" }
+        let failed = try failures(evidence)
         #expect(failed.contains("signatures"))
     }
 
     @Test("holds no secret, and says what it cannot verify")
     func masked() throws {
-        let path = try write("store-notifications", mask: { $0.contains("\"password\"") }).path
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let evidence = try write("store-notifications")
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: evidence.path))
         #expect(bytes.range(of: Data(SampleNotifications.secret.utf8)) == nil)
-        var verifier = try EvidenceVerifier(path: path)
-        let checks = try verifier.verify()
+        let checks = try checks(evidence)
+        withExtendedLifetime(evidence) {}
         #expect(checks.allSatisfy { $0.holds }, "\(checks)")
         #expect(checks.contains { $0.name == "masked" })
     }
@@ -163,27 +159,35 @@ struct EvidenceTests {
     @Test(
         "that is cut off, or something else, is refused in words", arguments: [0, 100, 700, 5000])
     func cutOff(_ length: Int) throws {
-        let path = try write("bids").path
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        try bytes.prefix(length).write(to: URL(fileURLWithPath: path))
-        #expect(throws: ExplanationError.self) { try EvidenceVerifier(path: path) }
+        let evidence = try write("bids")
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: evidence.path))
+        try bytes.prefix(length).write(to: URL(fileURLWithPath: evidence.path))
+        #expect(throws: ExplanationError.self) { try checks(evidence) }
     }
 
     @Test("is an archive that tar reads")
     func tar() throws {
-        let path = try write("bids").path
+        let evidence = try write("bids")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["tar", "-tf", path]
+        process.arguments = ["tar", "-tf", evidence.path]
         let pipe = Pipe()
         process.standardOutput = pipe
         try process.run()
         let listed = String(
             decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
+        withExtendedLifetime(evidence) {}
         #expect(process.terminationStatus == 0)
         #expect(
             listed.split(separator: "\n").map(String.init)
                 == [EvidenceManifest.name] + EvidenceFile.allCases.map(\.rawValue))
     }
+}
+
+/// A file of evidence, removed at the end.
+private final class WrittenEvidence {
+    let path = NSTemporaryDirectory() + "weir-evidence-\(UUID().uuidString).tar"
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

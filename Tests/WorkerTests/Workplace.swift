@@ -116,7 +116,11 @@ final class Workplace {
     }
 
     func integer(_ sql: String, stream: String, data: String = "data") throws -> Int64? {
-        let queue = try DatabaseQueue(path: "\(path)/\(data)/\(stream).sqlite")
+        // Only read: a store that is not there yet is not made by looking for it.
+        var configuration = Configuration()
+        configuration.readonly = true
+        let queue = try DatabaseQueue(
+            path: "\(path)/\(data)/\(stream).sqlite", configuration: configuration)
         return try queue.inDatabase { try Int64.fetchOne($0, sql: sql) }
     }
 }

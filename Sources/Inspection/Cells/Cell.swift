@@ -21,6 +21,10 @@ public protocol Cell: AnyObject {
     /// Whether only some hours are asked for.
     var isLimitedInTime: Bool { get }
 
+    /// The values that a postback has to have to be in the cell, by its columns; empty when that cannot be
+    /// said of the postback alone.
+    var postbackValues: [String: StoredValue] { get }
+
     /// What a stored row gives; nil when it is not asked for.
     func terms(of table: AggregateTable, columns: [StoredValue]) -> [CellTerm]?
     /// Whether a row that does not count would be asked for if it had been trusted and winning: whether
@@ -40,6 +44,11 @@ extension Cell {
 
     /// Most cells know all from their question.
     public func note(_: AggregateTable, columns _: [StoredValue]) {}
+
+    /// Values of which a postback is known by, whatever became of it.
+    static var postbackColumns: Set<String> {
+        ["ad_network_id", "campaign", "app_id", "source_app_id", "sequence_index"]
+    }
 
     /// The streams of the sources.
     public var streams: [String] { sources.map(\.stream) }

@@ -28,6 +28,12 @@ public final class DumpCell: Cell {
             || query.conditions.contains { ["hour", "day", "timestamp"].contains($0.column) }
     }
 
+    /// The conditions on a postback's own columns.
+    public var postbackValues: [String: StoredValue] {
+        guard PostbacksFold.tables.contains(where: { $0.name == name }) else { return [:] }
+        return plan.values(of: Self.postbackColumns)
+    }
+
     /// The aggregates that the rows come from.
     public var sources: [(stream: String, tables: [AggregateTable])] {
         plan.description.streams.map { stream in

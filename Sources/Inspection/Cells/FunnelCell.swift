@@ -31,8 +31,15 @@ public final class FunnelCell: Cell {
 
     /// The columns that are worked out of several measures.
     public static let workedOut = [
-        "null_rate", "revenue_min_micros", "revenue_max_micros", "cost_micros", "win_rate", "ctr",
+        "null_rate", "revenue_min_micros", "revenue_max_micros", "revenue_bound_min_micros",
+        "revenue_bound_max_micros", "cost_micros", "win_rate", "ctr",
         "install_rate", "cpi", "roas_min", "roas_max", "app_refund_rate",
+    ]
+
+    /// The columns that records do not add to.
+    public static let withoutRecords = [
+        "maturity", "final_after", "install_earliest", "install_latest",
+        "estimated_revenue_micros", "estimated_value_share",
     ]
 
     /// What a column of the funnel is worked out of; itself when it is a sum. Nil for one that no records
@@ -48,6 +55,8 @@ public final class FunnelCell: Cell {
         case "ctr": ["clicks", "presented", "viewed"]
         case "install_rate": ["installs", "clicks"]
         case "app_refund_rate": ["app_refunds", "app_sales"]
+        case "revenue_bound_min_micros": amounts("revenue_min_micros") + ["null_values"]
+        case "revenue_bound_max_micros": amounts("revenue_max_micros") + ["null_values"]
         case "cost_micros": amounts("billed_price_micros")
         case "cpi": amounts("billed_price_micros") + ["installs"]
         case "roas_min": amounts("revenue_min_micros") + amounts("billed_price_micros")
@@ -61,6 +70,16 @@ public final class FunnelCell: Cell {
     public var isLimitedInTime: Bool {
         query.query.sinceMilliseconds != nil || query.query.untilMilliseconds != nil
             || query.query.conditions.contains { $0.column == "day" }
+    }
+
+    /// The conditions on a postback's own columns; a campaign may be another one's name.
+    public var postbackValues: [String: StoredValue] {
+        var values: [String: StoredValue] = [:]
+        for (place, column) in Funnel.columns.enumerated()
+        where ["ad_network_id", "app_id"].contains(column.name) {
+            values[column.name] = selection.value(at: place)
+        }
+        return values
     }
 
     /// The aggregates that the funnel reads; those of notifications last, since theirs count for the apps

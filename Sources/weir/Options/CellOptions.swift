@@ -24,14 +24,7 @@ struct CellOptions: ParsableArguments {
             name: name, grouping: .total,
             sinceMilliseconds: try since.map { try LogTime.milliseconds($0, option: "--since") },
             untilMilliseconds: try until.map { try LogTime.milliseconds($0, option: "--until") },
-            conditions: try conditions.map { text in
-                guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
-                    throw CommandError.usage(
-                        "--where '\(text)' is no condition: write column=value")
-                }
-                return DumpQuery.Condition(
-                    column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
-            })
+            conditions: try conditions.map { try DumpQuery.Condition(argument: $0) })
     }
 
     /// The rows that are meant.
@@ -58,6 +51,11 @@ struct CellOptions: ParsableArguments {
                 throw ExplanationError.unknownMeasure(name, dump: cell.name, known: cell.measures)
             }
             return [name]
+        }
+        guard !FunnelCell.withoutRecords.contains(name) else {
+            throw ExplanationError.noSum(
+                name, dump: cell.name,
+                words: "is worked out of dates or shares, and no record adds to it: docs/funnel.md")
         }
         guard let parts = funnel.parts(of: name) else {
             throw ExplanationError.unknownMeasure(

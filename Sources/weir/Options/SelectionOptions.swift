@@ -22,13 +22,17 @@ struct SelectionOptions: ParsableArguments {
         if let by { query.grouping = try DumpQuery.Grouping(by) }
         query.sinceMilliseconds = try since.map { try LogTime.milliseconds($0, option: "--since") }
         query.untilMilliseconds = try until.map { try LogTime.milliseconds($0, option: "--until") }
-        query.conditions = try conditions.map { text in
-            guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
-                throw CommandError.usage("--where '\(text)' is no condition: write column=value")
-            }
-            return DumpQuery.Condition(
-                column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
-        }
+        query.conditions = try conditions.map { try DumpQuery.Condition(argument: $0) }
         return query
+    }
+}
+
+extension DumpQuery.Condition {
+    /// Reads `column=value`.
+    init(argument text: String) throws(CommandError) {
+        guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
+            throw .usage("--where '\(text)' is no condition: write column=value")
+        }
+        self.init(column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
     }
 }

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Inspection
 import Synchronization
 import Worker
 
@@ -58,8 +59,15 @@ final class Components: Sendable {
             let report = try? LagReport(
                 directories: [directory], log: LogOptions.open(address, .existing),
                 nowMilliseconds: nil)
-        else { return false }
+        else { return true }
+        let parts = all.withLock { all in all.map(\.name) }
+        // A store that is being made is behind too.
+        let streams = StoreSet.streams.filter { parts.contains("weir-\($0)") }
         return report.streams.contains { $0.lag > 0 && !failed.contains("weir-\($0.stream)") }
+            || streams.contains { stream in
+                !failed.contains("weir-\(stream)")
+                    && !report.streams.contains { $0.stream == stream }
+            }
     }
 
     /// Asks all to stop, and waits until they have.
