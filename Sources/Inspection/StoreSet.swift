@@ -54,6 +54,11 @@ public final class StoreSet {
         readers = opened
     }
 
+    /// The files that are read of a stream.
+    func paths(of stream: String) -> [String] {
+        readers.filter { $0.stream == stream }.flatMap { $0.readers.map(\.path) }
+    }
+
     /// The store of a stream, there or not; one that was in force has to be there.
     private static func path(
         of stream: String, in sets: StoreSets, at instant: Int64?

@@ -140,6 +140,9 @@ struct WhatIfTests {
         #expect(!comparison.differs)
         #expect(comparison.table.rows.isEmpty)
         #expect(comparison.notices.isEmpty)
+        let itself = try stored.diff(
+            StoreSet(directories: [place.path + "/./data"]), everyDumpBy: DumpQuery(name: ""))
+        #expect(itself.notices.first?.contains("are one store") == true)
     }
 
     @Test("what only one set has folded is said, and part of the difference")

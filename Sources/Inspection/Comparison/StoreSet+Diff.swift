@@ -1,3 +1,5 @@
+import Foundation
+
 extension StoreSet {
     /// Compares an aggregate of this set, which is called A, with that of another, B.
     ///
@@ -66,8 +68,12 @@ extension StoreSet {
         try view(of: streams) { first in
             try other.view(of: streams) { second in
                 let directories = (directories + other.directories)
-                return try body(
-                    ComparedViews(first, second, asked: streams, directories: directories))
+                var views = try ComparedViews(
+                    first, second, asked: streams, directories: directories)
+                for stream in views.streams.sorted() {
+                    views.note(stream, isSame: paths(of: stream), other.paths(of: stream))
+                }
+                return try body(views)
             }
         }
     }
@@ -101,6 +107,16 @@ private struct ComparedViews {
             }
             notices += Self.notices(own, others)
         }
+    }
+
+    /// A set that was promoted is in force in its data directory.
+    mutating func note(_ stream: String, isSame paths: [String], _ others: [String]) {
+        guard !paths.isEmpty, paths.map(Self.standard) == others.map(Self.standard) else { return }
+        notices.append("\(stream): A and B are one store, \(paths.joined(separator: ", "))")
+    }
+
+    private static func standard(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
     }
 
     func compare(_ plan: DumpPlan, _ question: ComparisonQuery) throws -> TableComparison {
