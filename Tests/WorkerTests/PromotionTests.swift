@@ -289,9 +289,11 @@ struct PromotionTests {
         let place = try makePlace(postbacks(50))
         try place.write("conversion-models/525463029.yaml", Samples.model)
         let live = try LiveWorkers(place)
+        // What is replayed follows from the stores that there are.
+        try live.waitUntilFolded(["bids": 0, "postbacks": 50])
         let follow = try ReplayProcess(place, ["--into", place.path + "/set", "--follow"])
         let sum = "SELECT sum(next_offset) FROM partitions"
-        let deadline = Date().addingTimeInterval(60)
+        let deadline = Date().addingTimeInterval(180)
         while (try? place.integer(sum, stream: "postbacks", data: "set")) != 50 {
             try #require(Date() < deadline, "it catches up: \(follow.written)")
             usleep(50_000)
@@ -398,22 +400,24 @@ private final class LiveWorkers: Sendable {
 
     /// Waits until the stores in force have folded so many records.
     func waitUntilFolded(_ records: [String: Int64]) throws {
-        let deadline = Date().addingTimeInterval(90)
+        let deadline = Date().addingTimeInterval(180)
         for (stream, count) in records {
             while true {
                 let folded = try folded(stream)
                 if folded == count { break }
                 let failures = failures.withLock { $0 }
                 try #require(failures.isEmpty, "\(failures)")
-                try #require(Date() < deadline, "\(stream) is folded: \(folded)")
+                try #require(Date() < deadline, "\(stream) is folded: \(folded ?? -1)")
                 usleep(50_000)
             }
         }
     }
 
-    private func folded(_ stream: String) throws -> Int64 {
+    /// Nil while there is no store yet.
+    private func folded(_ stream: String) throws -> Int64? {
         let path = try StoreSets(directory: place + "/data").path(of: stream)
-        return try StoreReader(path: path).snapshot { snapshot in
+        guard let reader = try? StoreReader(path: path) else { return nil }
+        return try reader.snapshot { snapshot in
             try snapshot.partitionStates().reduce(0) { $0 + $1.records }
         }
     }
