@@ -18,6 +18,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case badSets(path: String, detail: String)
     /// Another process is promoting a set of stores.
     case promotionUnderWay(path: String)
+    /// A store that was promoted is not there any more.
+    case promotedStoreGone(path: String, journal: String)
     /// The disk refused: full, read-only, or failed.
     case disk(operation: String, path: String, detail: String)
     /// Anything else that SQLite reported.
@@ -46,6 +48,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(path) is not understood (\(detail)): put a copy of it back, or delete it when the stores beside it are the ones to use"
         case .promotionUnderWay(let path):
             "\(path) is held by another promotion: wait until it is done"
+        case .promotedStoreGone(let path, let journal):
+            "\(path) is gone, and \(journal) says that it is in force: put it back (is its disk mounted?), or go back to the stores before (weir promote --back)"
         case .disk(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail); make room or mend the disk, then start again: nothing is lost"
         case .backend(let operation, let path, let detail):

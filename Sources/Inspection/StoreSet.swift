@@ -43,9 +43,9 @@ public final class StoreSet {
         self.directories = directories
         self.asOf = asOf
         try Self.check(directories)
-        var opened: [(stream: String, readers: [StoreReader])] = []
         // Read once, so that all streams are of the same sets.
         let sets = try Self.sets(of: directories)
+        var opened: [(stream: String, readers: [StoreReader])] = []
         for stream in Self.streams {
             var paths: [String] = []
             for set in sets { paths.append(try Self.path(of: stream, in: set, at: instant)) }
@@ -58,7 +58,13 @@ public final class StoreSet {
     private static func path(
         of stream: String, in sets: StoreSets, at instant: Int64?
     ) throws(InspectionError) -> String {
-        guard let instant else { return sets.path(of: stream) }
+        guard let instant else {
+            do throws(StoreError) {
+                return try sets.presentPath(of: stream)
+            } catch {
+                throw .store(error)
+            }
+        }
         let path = sets.path(of: stream, atMilliseconds: instant)
         let exists = FileManager.default.fileExists(atPath: path)
         guard exists || path == sets.path(of: stream) else {
@@ -85,7 +91,7 @@ public final class StoreSet {
     public static func path(
         of stream: String, in directory: String
     ) throws(StoreError) -> String {
-        try StoreSets(directory: directory).path(of: stream)
+        try StoreSets(directory: directory).presentPath(of: stream)
     }
 
     /// One of several directories that cannot be read would silently take its partitions along.

@@ -71,8 +71,11 @@ package final class HTTPListener: Sendable {
     /// Accepts no more, lets requests end for so long, then closes all connections; returns when they are.
     package func stop(drainSeconds: Int64 = 0) {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        let drained = DispatchSemaphore(value: drainSeconds > 0 ? 0 : 1)
-        if drainSeconds > 0 {
+        // Begins at 0: one that ends below where it began ends the process.
+        let drained = DispatchSemaphore(value: 0)
+        if drainSeconds <= 0 {
+            drained.signal()
+        } else {
             // On a thread of its own group: whoever stops it may hold up all others.
             Task(executorPreference: EventLoopExecutor(group.next())) { [drain] in
                 try? await drain()

@@ -71,7 +71,9 @@ extension WorkerProgram {
 
     /// The directory whose store is in force.
     private static func setDirectory(_ options: WorkerOptions) throws -> String {
-        try StoreSets(directory: options.dataDirectory).directory(of: Fold.streamName)
+        let sets = try StoreSets(directory: options.dataDirectory)
+        _ = try sets.presentPath(of: Fold.streamName)
+        return sets.directory(of: Fold.streamName)
     }
 
     /// Waits until no promotion is under way; false when a stop was asked for meanwhile.

@@ -175,6 +175,28 @@ struct PromotionTests {
         #expect(again.supersedes?.hasSuffix(":2") == true)
     }
 
+    @Test(
+        "What the old store had not published yet is published by the new one, and is no correction"
+    )
+    func unpublished() throws {
+        let records = try ["t1", "t2"].map {
+            Samples.record("postbacks", try Samples.postback($0), partition: 0)
+        }
+        let place = try makePlace(records)
+        // As after a crash between the append and its mark.
+        try place.execute(
+            "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
+        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks").commit([0: 1])
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        #expect(try place.corrections().map(\.postback.originOffset) == [0])
+        try place.foldPostbacks()
+        try place.sendCorrections()
+        let ids = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
+        #expect(ids.filter { $0.hasSuffix(":1") }.count == 3)
+        #expect(ids.filter { $0.hasSuffix(":2") }.count == 1)
+    }
+
     @Test("Stopped behind any step, the old set is in force or the new one, and everybody goes on")
     func crashes() throws {
         for step in PromotionStep.allCases {
@@ -267,9 +289,11 @@ struct PromotionTests {
         let place = try makePlace(postbacks(50))
         try place.write("conversion-models/525463029.yaml", Samples.model)
         let live = try LiveWorkers(place)
+        // What is replayed follows from the stores that there are.
+        try live.waitUntilFolded(["bids": 0, "postbacks": 50])
         let follow = try ReplayProcess(place, ["--into", place.path + "/set", "--follow"])
         let sum = "SELECT sum(next_offset) FROM partitions"
-        let deadline = Date().addingTimeInterval(60)
+        let deadline = Date().addingTimeInterval(180)
         while (try? place.integer(sum, stream: "postbacks", data: "set")) != 50 {
             try #require(Date() < deadline, "it catches up: \(follow.written)")
             usleep(50_000)
@@ -281,6 +305,23 @@ struct PromotionTests {
         try live.waitUntilFolded(["postbacks": 70])
         try live.stop()
         #expect(try place.records("partner-postbacks").count == 70)
+    }
+
+    @Test("A promoted store that is gone stops its worker, which does not begin anew")
+    func goneStore() throws {
+        let place = try makePlace(postbacks(10))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        try FileManager.default.moveItem(
+            atPath: place.path + "/set", toPath: place.path + "/unmounted")
+        let error = #expect(throws: StoreError.self) { try place.foldPostbacks() }
+        guard case .promotedStoreGone? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(try place.inForce("postbacks") == "data")
     }
 
     @Test("A set that holds less is refused, unless that is accepted")
@@ -359,22 +400,24 @@ private final class LiveWorkers: Sendable {
 
     /// Waits until the stores in force have folded so many records.
     func waitUntilFolded(_ records: [String: Int64]) throws {
-        let deadline = Date().addingTimeInterval(90)
+        let deadline = Date().addingTimeInterval(180)
         for (stream, count) in records {
             while true {
                 let folded = try folded(stream)
                 if folded == count { break }
                 let failures = failures.withLock { $0 }
                 try #require(failures.isEmpty, "\(failures)")
-                try #require(Date() < deadline, "\(stream) is folded: \(folded)")
+                try #require(Date() < deadline, "\(stream) is folded: \(folded ?? -1)")
                 usleep(50_000)
             }
         }
     }
 
-    private func folded(_ stream: String) throws -> Int64 {
+    /// Nil while there is no store yet.
+    private func folded(_ stream: String) throws -> Int64? {
         let path = try StoreSets(directory: place + "/data").path(of: stream)
-        return try StoreReader(path: path).snapshot { snapshot in
+        guard let reader = try? StoreReader(path: path) else { return nil }
+        return try reader.snapshot { snapshot in
             try snapshot.partitionStates().reduce(0) { $0 + $1.records }
         }
     }

@@ -300,6 +300,37 @@ struct KafkaReplayTests {
     }
 }
 
+extension KafkaReplayTests {
+    @Test("A member of a group gives its store up for a promotion, and goes on with the new one")
+    func promotion() throws {
+        let cluster = try ClusterPlace(.mock)
+        let records = Samples.bids(600, seed: 62)
+        try cluster.makeTopic("bids")
+        try cluster.configure("bids")
+        try cluster.publish(Array(records.prefix(300)))
+        let worker = try cluster.worker("weir-bids", data: "data")
+        try cluster.waitUntilFolded(300, "bids", data: ["data"])
+        let topic = cluster.topic("bids")
+        let log = try LogAddress(cluster.address)
+        try cluster.place.replay([topic], cluster.place.order(log: log))
+        try cluster.publish(Array(records[300..<450]))
+        let order = PromotionOrder(
+            data: cluster.place.path + "/data",
+            target: .directory(cluster.place.path + "/set"),
+            source: cluster.place.source(log: log), threadCount: 1)
+        _ = try Promotion(order).run(stop: StopSignal())
+        try cluster.publish(Array(records.dropFirst(450)))
+        try cluster.waitUntilFolded(600, "bids", data: ["set"])
+        worker.signal(SIGTERM)
+        try worker.waitForExit(seconds: 40)
+        #expect(worker.process.terminationStatus == 0)
+        try cluster.place.replay(
+            [topic], cluster.place.order(into: "fresh", mode: .present, log: log))
+        #expect(
+            try cluster.contents("bids", data: "set") == cluster.contents("bids", data: "fresh"))
+    }
+}
+
 extension Workplace {
     /// The topics of the streams that are configured.
     fileprivate var topics: [String] {

@@ -48,6 +48,15 @@ public struct StoreSets: Sendable {
         Self.join(directory(of: stream), "\(stream).sqlite")
     }
 
+    /// The store of a stream. Throws when it was promoted and is gone: nobody is to begin anew there.
+    public func presentPath(of stream: String) throws(StoreError) -> String {
+        let path = path(of: stream)
+        guard set(of: stream) == Self.ownSet || FileManager.default.fileExists(atPath: path) else {
+            throw .promotedStoreGone(path: path, journal: Self.join(directory, Self.fileName))
+        }
+        return path
+    }
+
     /// The store of a stream that was in force at an instant (milliseconds since 1970).
     public func path(of stream: String, atMilliseconds instant: Int64) -> String {
         let moves = moves(of: stream)

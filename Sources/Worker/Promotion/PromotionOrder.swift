@@ -66,4 +66,15 @@ public struct PromotedStream: Equatable, Sendable {
     public var behind: Int64
     /// Why the worker will refuse to go on with it under the present configuration; nil when it will not.
     public var refusal: String?
+
+    /// Describes a change.
+    public init(
+        stream: String, from: String, to: String, behind: Int64, refusal: String? = nil
+    ) {
+        self.stream = stream
+        self.from = from
+        self.to = to
+        self.behind = behind
+        self.refusal = refusal
+    }
 }

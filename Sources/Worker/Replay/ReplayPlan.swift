@@ -16,6 +16,19 @@ public struct ReplayPlan: Sendable {
         /// What was asked for, or is in the live store, and lies neither in the log nor in the archive.
         public var gone: Range<Int64>?
 
+        /// Describes a partition.
+        public init(
+            partition: Int32, fromOffset: Int64, toOffset: Int64, log: Range<Int64>,
+            archive: Range<Int64>?, gone: Range<Int64>?
+        ) {
+            self.partition = partition
+            self.fromOffset = fromOffset
+            self.toOffset = toOffset
+            self.log = log
+            self.archive = archive
+            self.gone = gone
+        }
+
         /// Records to be folded; where the log has gaps there are fewer.
         public var records: Int64 { toOffset - fromOffset }
     }
@@ -32,6 +45,19 @@ public struct ReplayPlan: Sendable {
     public var partitions: [Partition]
     /// How fast a sample was folded; nil when there was nothing to be folded.
     public var recordsPerSecond: Double?
+
+    /// Describes a stream.
+    public init(
+        stream: String, topic: String, mode: ReplayMode, lacksStore: Bool,
+        partitions: [Partition], recordsPerSecond: Double?
+    ) {
+        self.stream = stream
+        self.topic = topic
+        self.mode = mode
+        self.lacksStore = lacksStore
+        self.partitions = partitions
+        self.recordsPerSecond = recordsPerSecond
+    }
 
     /// Records to be folded.
     public var records: Int64 { partitions.reduce(0) { $0 + $1.records } }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Inspection
 import Streams
 
@@ -13,7 +14,7 @@ struct ChangesCommand: ParsableCommand {
             correction. At each time those stores count that were in force, and of their records those \
             with an earlier timestamp.
 
-              weir changes funnel --from 2026-11-17 --to 2026-11-21 --by day,name
+              weir changes funnel --from 2026-11-17 --by day,name
               weir changes decoded-events --from 2026-11-17T09:30:00Z --to 2026-11-21 \\
                 --by campaign,currency --where app_id=525463029
 
@@ -26,12 +27,10 @@ struct ChangesCommand: ParsableCommand {
     var name: String
     @Option(help: "The earlier time: RFC 3339, a date, or milliseconds since 1970.")
     var from: String
-    @Option(help: "The later time.")
-    var to: String
+    @Option(help: "The later time. Default now.")
+    var to: String?
     @OptionGroup var selection: SelectionOptions
-    @OptionGroup var data: DataOptions
-    @OptionGroup var records: RecordSourceOptions
-    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var source: SourceOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
 
@@ -52,19 +51,22 @@ struct ChangesCommand: ParsableCommand {
 
     private func changes() throws -> StoreChanges {
         let start = try LogTime.milliseconds(from, option: "--from")
-        let end = try LogTime.milliseconds(to, option: "--to")
-        let hours = try records.hours(data: data, pipelines: pipelines)
+        let end =
+            try to.map { try LogTime.milliseconds($0, option: "--to") }
+            ?? Int64(Date().timeIntervalSince1970 * 1000)
+        let hours = try source.hours()
         var query = try selection.query(name)
         guard name != Funnel.name else {
             return try StoreChanges(
-                funnel: pipelines.funnelQuery(query), directories: data.directories,
+                funnel: source.pipelines.funnelQuery(query), directories: source.data.directories,
                 fromMilliseconds: start, toMilliseconds: end, hours: hours)
         }
         if name == ConversionUpdatesFold.streamName {
-            query.conversionModels = try pipelines.conversionModels()
+            query.conversionModels = try source.pipelines.conversionModels()
         }
         return try StoreChanges(
-            query, directories: data.directories, fromMilliseconds: start, toMilliseconds: end,
+            query, directories: source.data.directories, fromMilliseconds: start,
+            toMilliseconds: end,
             hours: hours)
     }
 }
