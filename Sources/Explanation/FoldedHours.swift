@@ -5,23 +5,23 @@ import Streams
 
 /// Folds the records of an hour up to an instant in it once more, each as its store has folded it.
 public struct FoldedHours: HourFolding {
+    private let openReader: Explainer.OpenReader
     private let address: String
     private let rules: FoldRuleSource
-    private let openReader: (_ topic: String) throws -> any LogReader
 
     /// Folds what a log has.
     ///
     /// - Parameters:
-    ///   - address: of the log, for errors.
-    ///   - rules: what completes the recorded configurations.
-    ///   - openReader: opens a topic; not called where nothing has to be read.
+    ///   - openReader: opens a reader of the log that the stores were folded from; not called where nothing
+    ///     has to be read.
+    ///   - address: of the log, for messages.
+    ///   - rules: what completes the configurations that the stores have recorded.
     public init(
-        address: String, rules: FoldRuleSource,
-        openReader: @escaping (_ topic: String) throws -> any LogReader
+        openReader: @escaping Explainer.OpenReader, address: String, rules: FoldRuleSource
     ) {
+        self.openReader = openReader
         self.address = address
         self.rules = rules
-        self.openReader = openReader
     }
 
     /// The rows that the records of the hour with a timestamp below an instant added to.

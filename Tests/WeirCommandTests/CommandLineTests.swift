@@ -43,7 +43,7 @@ struct CommandLineTests {
             query.conditions == [
                 .init(column: "seat", value: "a=b"), .init(column: "app_id", value: "1"),
             ])
-        #expect(command.data.directories == ["x", "y"])
+        #expect(command.source.data.directories == ["x", "y"])
     }
 
     @Test("the options of a funnel become its question, with the configuration's names and trust")

@@ -19,8 +19,8 @@ struct ChangesTests {
     private func hours(_ place: Workplace) -> FoldedHours {
         let path = place.path + "/log.sqlite"
         return FoldedHours(
-            address: "sqlite:\(path)", rules: .pipelines(PipelineDirectory(place.pipelines))
-        ) { topic in try EmbeddedLog(path: path, mode: .existing).reader(topic: topic) }
+            openReader: { try EmbeddedLog(path: path, mode: .existing).reader(topic: $0) },
+            address: "sqlite:\(path)", rules: .pipelines(PipelineDirectory(place.pipelines)))
     }
 
     private func models(buckets: String) -> String {
@@ -70,10 +70,10 @@ struct ChangesTests {
         try place.write("postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: true))
         try place.write("conversion-models/525463029.yaml", models(buckets: "[0, 1, 5]"))
         var postbacks = SignedPostbacks(seed: 21)
-        let records = try postbacks.records(500, over: 6 * 3_600_000)
+        let records = try postbacks.records(300, over: 6 * 3_600_000)
         try place.publish("postbacks", records)
         try place.foldPostbacks()
-        for part in [1, 77, 240, 499] {
+        for part in [1, 77, 240] {
             let instant = records[part].timestampMilliseconds ?? 0
             let short = try Workplace()
             try short.copyConfiguration(of: place)
@@ -120,7 +120,7 @@ struct ChangesTests {
         try place.write("postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: false))
         try place.write("conversion-models/525463029.yaml", models(buckets: "[0, 1, 5]"))
         var postbacks = SignedPostbacks(seed: seed)
-        try place.publish("postbacks", try postbacks.records(600))
+        try place.publish("postbacks", try postbacks.records(400))
         try place.foldPostbacks()
         try place.write("conversion-models/525463029.yaml", models(buckets: "[0, 2, 9]"))
         for set in ["two", "three"] { try place.foldPostbacks(data: "data/sets/\(set)") }
@@ -149,9 +149,8 @@ struct ChangesTests {
                 Samples.start + Int64.random(in: 0...(60 * day), using: &random)
             }.sorted()
             if round == 0 { instants = [Samples.start + 29 * day, Samples.start + 31 * day] }
-            for (name, columns) in dumps.dropLast() {
-                try check(place, query(name, columns), instants[0], instants[1])
-            }
+            let (name, columns) = dumps[round % 4]
+            try check(place, query(name, columns), instants[0], instants[1])
         }
     }
 

@@ -29,9 +29,7 @@ struct ChangesCommand: ParsableCommand {
     @Option(help: "The later time.")
     var to: String
     @OptionGroup var selection: SelectionOptions
-    @OptionGroup var data: DataOptions
-    @OptionGroup var records: RecordSourceOptions
-    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var source: SourceOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
 
@@ -53,18 +51,19 @@ struct ChangesCommand: ParsableCommand {
     private func changes() throws -> StoreChanges {
         let start = try LogTime.milliseconds(from, option: "--from")
         let end = try LogTime.milliseconds(to, option: "--to")
-        let hours = try records.hours(data: data, pipelines: pipelines)
+        let hours = try source.hours()
         var query = try selection.query(name)
         guard name != Funnel.name else {
             return try StoreChanges(
-                funnel: pipelines.funnelQuery(query), directories: data.directories,
+                funnel: source.pipelines.funnelQuery(query), directories: source.data.directories,
                 fromMilliseconds: start, toMilliseconds: end, hours: hours)
         }
         if name == ConversionUpdatesFold.streamName {
-            query.conversionModels = try pipelines.conversionModels()
+            query.conversionModels = try source.pipelines.conversionModels()
         }
         return try StoreChanges(
-            query, directories: data.directories, fromMilliseconds: start, toMilliseconds: end,
+            query, directories: source.data.directories, fromMilliseconds: start,
+            toMilliseconds: end,
             hours: hours)
     }
 }

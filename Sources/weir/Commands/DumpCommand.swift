@@ -58,9 +58,7 @@ struct DumpCommand: ParsableCommand {
             force. Within an hour, the records of that hour are read from the log.
             """, valueName: "time"))
     var asOf: String?
-    @OptionGroup var data: DataOptions
-    @OptionGroup var records: RecordSourceOptions
-    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var source: SourceOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
 
@@ -93,18 +91,19 @@ struct DumpCommand: ParsableCommand {
             throw CommandError.usage("--estimate is of the funnel: \(name) has no estimates")
         }
         let models =
-            name == ConversionUpdatesFold.streamName ? try pipelines.conversionModels() : []
+            name == ConversionUpdatesFold.streamName ? try source.pipelines.conversionModels() : []
         let dump = try stores().dump(query(models: models))
         guard try Environment().isSet("WEIR_NAMES", option: names) else { return dump }
-        return dump.named(by: try pipelines.catalog(), appsByBundle: try pipelines.appsByBundle())
+        return dump.named(
+            by: try source.pipelines.catalog(), appsByBundle: try source.pipelines.appsByBundle())
     }
 
     private func stores() throws -> StoreSet {
-        guard let asOf else { return try StoreSet(directories: data.directories) }
+        guard let asOf else { return try StoreSet(directories: source.data.directories) }
         let instant = AsOf(
             milliseconds: try LogTime.milliseconds(asOf, option: "--as-of"),
-            hours: try records.hours(data: data, pipelines: pipelines))
-        return try StoreSet(directories: data.directories, asOf: instant)
+            hours: try source.hours())
+        return try StoreSet(directories: source.data.directories, asOf: instant)
     }
 
     /// The question that the options ask of the funnel.
@@ -112,7 +111,7 @@ struct DumpCommand: ParsableCommand {
         guard let rule = FunnelQuery.DateRule(rawValue: date ?? "arrival") else {
             throw CommandError.usage("no --date '\(date ?? "")': there are arrival and install")
         }
-        var question = try pipelines.funnelQuery(query(), dateRule: rule)
+        var question = try source.pipelines.funnelQuery(query(), dateRule: rule)
         question.estimates = estimate
         return question
     }

@@ -20,11 +20,28 @@ struct SourceOptions: ParsableArguments {
         let path = try archivePath
         return Explainer(
             stores: try StoreSet(directories: data.directories),
+            openReader: { try Self.reader(of: $0, in: log, archivePath: path) },
+            address: log.address, rules: .pipelines(pipelines.directory))
+    }
+
+    /// What tells how far an hour had come at an instant. The log is opened when it is needed.
+    func hours() throws -> FoldedHours {
+        let directories = data.directories
+        let address = Environment().log(log.log, dataDirectories: directories)
+        let path = try archivePath
+        return FoldedHours(
             openReader: { topic in
-                let reader = try log.reader(topic: topic)
-                guard let path else { return reader }
-                return try ArchivedLogReader(path: path, before: reader)
-            }, address: log.address, rules: .pipelines(pipelines.directory))
+                let log = try log.open(.existing, dataDirectories: directories)
+                return try Self.reader(of: topic, in: log, archivePath: path)
+            }, address: LogAddress.masked(address), rules: .pipelines(pipelines.directory))
+    }
+
+    private static func reader(
+        of topic: String, in log: any LogBackend, archivePath path: String?
+    ) throws -> any LogReader {
+        let reader = try log.reader(topic: topic)
+        guard let path else { return reader }
+        return try ArchivedLogReader(path: path, before: reader)
     }
 
     private var archivePath: String? {
