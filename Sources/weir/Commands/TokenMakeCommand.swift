@@ -47,6 +47,9 @@ struct TokenMakeCommand: ParsableCommand {
     func token(nowSeconds: Int64) throws -> String {
         let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
         let type = type ?? use.types.first ?? ""
+        guard use != .click || to != nil else {
+            throw CommandError.usage("a click needs --to, the address that it goes on to")
+        }
         let signed: String?
         do {
             let token = try EventToken(
