@@ -31,11 +31,13 @@ public final class Collector: Sendable {
     ///   - log: is used by the collector alone from now on.
     ///   - registry: where it counts; nil for nowhere.
     ///   - fault: why it is of no use for another reason than the log, for `/readyz`.
+    ///   - parts: what runs beside it; `/readyz` names those that have failed, and is none the less ready.
     ///   - more: further routes, which go before its own where they are the same.
     /// - Throws: `CollectorError`, `LogError`, or what `more` throws.
     public init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
         logger: Logger, fault: @escaping @Sendable () -> String? = { nil },
+        parts: @escaping @Sendable () -> [ProgramPart] = { [] },
         more: MoreRoutes = { _ in [] }
     ) throws {
         self.fault = fault
@@ -47,7 +49,7 @@ public final class Collector: Sendable {
         self.appender = appender
         drainSeconds = limits.drainSeconds
         do {
-            let routes = try more(appender) + Self.routes(settings, appender, fault)
+            let routes = try more(appender) + Self.routes(settings, appender, fault, parts)
             self.routes = routes
             let addresses = AddressLimit(maxCount: limits.maxConnectionsPerAddress)
             let proxies = TrustedProxies(settings.trustedProxies)
@@ -70,7 +72,8 @@ public final class Collector: Sendable {
 
     private static func routes(
         _ settings: CollectorSettings, _ appender: DurableAppender,
-        _ fault: @escaping @Sendable () -> String?
+        _ fault: @escaping @Sendable () -> String?,
+        _ parts: @escaping @Sendable () -> [ProgramPart]
     ) -> [CollectorRoute] {
         let readers = KeyReaders()
         let keys = TokenKeys(settings.tokenKeys, lifetimes: settings.tokenLifetimes)
@@ -85,7 +88,7 @@ public final class Collector: Sendable {
             + StoreNotificationRoutes(appender: appender, readers: readers).routes
             + events.routes + notices.routes
             + TokenRoutes(appender: appender, readers: readers, keys: keys).routes
-            + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() })
+            + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() }, parts: parts)
     }
 
     /// To be called before the metrics of its registry are printed.

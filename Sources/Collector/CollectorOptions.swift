@@ -43,13 +43,16 @@ public struct CollectorOptions: ParsableArguments {
     /// Options that were not given.
     public init() {}
 
-    /// Options for a collector within another program. Without `listen`, what the environment says.
-    public init(listen: String?, log: LogAddress, data: String, pipelines: String) {
+    /// Options for a collector within another program. Without `listen`, and without `metrics`, what the
+    /// environment says.
+    public init(
+        listen: String?, log: LogAddress, data: String, pipelines: String, metrics: String?
+    ) {
         self.listen = listen
         self.log = log.description
         self.data = data
         self.pipelines = pipelines
-        metrics = Self.off
+        self.metrics = metrics
     }
 
     /// Checks what can be checked without opening anything.

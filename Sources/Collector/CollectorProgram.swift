@@ -40,11 +40,11 @@ public struct CollectorProgram: CommandLineProgram {
     /// Runs with these options, within another program or by itself.
     ///
     /// - Parameters:
-    ///   - fault: why the rest of the program is of no use, for `/readyz`; nil while it is.
+    ///   - parts: what runs beside it, for `/readyz` and the metrics; none by itself.
     ///   - listening: is called once, with the address that connections are taken at.
     public static func work(
         _ options: CollectorOptions, stop: StopSignal,
-        fault: @escaping @Sendable () -> String? = { nil },
+        parts: @escaping @Sendable () -> [ProgramPart] = { [] },
         listening: (ListenAddress) -> Void = { _ in }
     ) throws {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
@@ -54,7 +54,9 @@ public struct CollectorProgram: CommandLineProgram {
             listen: options.listenAddress)
         let log = try openLog(options.address, .create, pipelines, logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
-        let registry = MetricRegistry(CollectorMetrics.descriptions + ProcessMetrics.descriptions)
+        let registry = MetricRegistry(
+            CollectorMetrics.descriptions + ProgramPartMetrics.descriptions
+                + ProcessMetrics.descriptions)
         let apps = try ConversionApps(pipelines)
         let conversions = try conversions(options, settings, apps, pipelines, logger)
         // Whoever waited was answered by then.
@@ -62,14 +64,15 @@ public struct CollectorProgram: CommandLineProgram {
         let routes = ConversionRoutes(service: conversions, apps: apps).routes
         let collector = try Collector(
             settings, log: log, registry: registry, logger: logger,
-            fault: { conversions?.unreadiness ?? fault() }, more: { _ in routes })
+            fault: { conversions?.unreadiness }, parts: parts, more: { _ in routes })
         defer {
             let drain = Double(settings.limits.drainSeconds)
             conversions?.endWaits(inSeconds: max(drain - 2 * stopSeconds, 0))
             collector.stop()
         }
         let health = Health(waitMilliseconds: Int(pollSeconds * 1000))
-        let endpoint = try metricsEndpoint(options, of: collector, registry, health, logger)
+        let endpoint = try metricsEndpoint(
+            options, of: collector, parts, registry, health, logger)
         defer { endpoint?.stop() }
         logger.notice("listening", metadata: ["address": "\(collector.address)"])
         listening(collector.address)
@@ -107,16 +110,19 @@ public struct CollectorProgram: CommandLineProgram {
     }
 
     private static func metricsEndpoint(
-        _ options: CollectorOptions, of collector: Collector, _ registry: MetricRegistry,
+        _ options: CollectorOptions, of collector: Collector,
+        _ parts: @escaping @Sendable () -> [ProgramPart], _ registry: MetricRegistry,
         _ health: Health, _ logger: Logger
     ) throws -> MonitoringEndpoint? {
         guard let address = try options.metricsAddress else { return nil }
         let process = ProcessMetrics(factory: registry)
+        let partMetrics = ProgramPartMetrics(factory: registry)
         let endpoint = try MonitoringEndpoint(
             at: address, registry: registry, health: health, logger: logger,
             update: {
                 process.update()
                 collector.updateMetrics()
+                partMetrics.update(parts())
             })
         logger.notice(
             "serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])

@@ -33,7 +33,7 @@ public struct ConversionEngine {
         guard update.outcome != .stale else {
             return (ConversionAnswer(reason: Telling.words(update)), update)
         }
-        let after = InstallState.after(update, state)
+        let after = InstallState.after(update, state, startsInstall: update.startsInstall)
         let telling = Telling(
             request: request, before: update.startsInstall ? nil : state, after: after,
             model: model,
@@ -45,12 +45,13 @@ public struct ConversionEngine {
     /// What the request says, before anything is told.
     private func activity() -> ConversionUpdate {
         let first = request.firstCallMilliseconds.map { min($0, now) }
-        let startsInstall = startsInstall(firstCall: first)
-        let known = startsInstall ? nil : state
+        let known = self.known
+        let startsInstall = known == nil
         let firstCall = firstCall(known, reported: first)
         let lastCall = lastCall(known, firstCall: firstCall)
         let windowing: ConversionWindows =
-            request.hasThreeWindows ? .three : known?.windowing ?? .single
+            request.hasThreeWindows && speaksForDevice(known)
+            ? .three : known?.windowing ?? .single
         let isStale = !startsInstall && isStale(firstCall: first)
         let repeated = repeated(known)
         let index =
@@ -62,7 +63,7 @@ public struct ConversionEngine {
             id: repeated?.id ?? newID, content: content, installID: request.installID,
             appID: request.appID, request: request.kind, framework: request.framework,
             bundleID: request.bundleID, appVersion: request.appVersion, event: request.event,
-            isCounted: index != nil && repeated == nil && countsActivity,
+            isCounted: index != nil && repeated == nil && speaksForDevice(known),
             receivedAtMilliseconds: now,
             firstCallMilliseconds: isStale ? known?.firstCallMilliseconds ?? now : firstCall,
             reportedFirstCallMilliseconds: request.firstCallMilliseconds,
@@ -70,23 +71,17 @@ public struct ConversionEngine {
             totalRevenueMicros: request.totalRevenueMicros, uncountedCurrencies: [],
             windowing: windowing, sequenceIndex: index, model: nil,
             outcome: isStale ? .stale : .unchanged, fine: nil, coarse: nil, locksWindow: false,
-            reportedLocks: request.locks.indices.filter { request.locks[$0] },
+            reportedLocks: speaksForDevice(known)
+                ? request.locks.indices.filter { request.locks[$0] } : [],
             error: request.error == 0 ? nil : request.error)
     }
 }
 
 extension ConversionEngine {
-    private func startsInstall(firstCall: Int64?) -> Bool {
-        guard let state else { return true }
-        guard let firstCall, let reported = request.firstCallMilliseconds else { return false }
-        let hasLittle =
-            request.coarse.allSatisfy { $0 ?? .low == .low } && !request.locks.contains(true)
-        return state.isFollowed(
-            firstCall: firstCall, reported: reported,
-            startsOver: hasLittle
-                && state.isStartedOver(
-                    fine: request.fine, totals: request.totalRevenueMicros, request: request.kind)
-        )
+    /// The install that the request is of; nil when that is a new one.
+    private var known: InstallState? {
+        guard let claim = InstallClaim(request, now: now) else { return state }
+        return state.flatMap { $0.isFollowed(by: claim) ? nil : $0 }
     }
 
     /// The first call that counts. An earlier one than is known ends nothing.
@@ -127,9 +122,10 @@ extension ConversionEngine {
         return [lastCall, known?.toldAtMilliseconds].compactMap { $0 }.max()
     }
 
-    /// Where devices ask themselves, what their servers send is the same activity once more.
-    private var countsActivity: Bool {
-        request.kind == .conversionValue || state?.asksItself != true
+    /// Where devices ask themselves, what their servers send is the same activity once more, and says
+    /// nothing of their windows.
+    private func speaksForDevice(_ known: InstallState?) -> Bool {
+        request.kind == .conversionValue || known?.asksItself != true
     }
 
     private func repeated(_ install: InstallState?) -> InstallState.RecentUpdate? {

@@ -22,47 +22,36 @@ extension InstallState {
         return keeps ? reported : firstCallMilliseconds
     }
 
-    /// Whether a first call is that of another install under the same id: one behind the end of the last
-    /// window, or one that is clearly later while what the install has started over.
-    ///
-    /// - Parameters:
-    ///   - first: at most the instant of the answer.
-    ///   - reported: the same as it was reported.
-    ///   - startsOver: what the request says is that of an install that began anew.
-    func isFollowed(firstCall first: Int64, reported: Int64, startsOver: Bool) -> Bool {
+    /// Whether a request is of another install under the same id: its first call lies behind the end of the
+    /// last window; or it is clearly later, and the device itself says that what the install had is gone.
+    /// Whatever a server says of value and revenue, it begins none beside one whose windows are open.
+    func isFollowed(by claim: InstallClaim) -> Bool {
+        let first = claim.firstCallMilliseconds
         // Known already, as a clock that is ahead says it: it is no other's now that its time has come.
-        if let known = latestFirstCallMilliseconds, reported <= known { return false }
+        if let known = latestFirstCallMilliseconds, claim.reportedFirstCallMilliseconds <= known {
+            return false
+        }
         if first >= endMilliseconds { return true }
-        guard startsOver, latestFirstCallMilliseconds != nil else { return false }
-        return first >= nextInstallMilliseconds
+        guard claim.isOfDevice, latestFirstCallMilliseconds != nil else { return false }
+        return first >= nextInstallMilliseconds && isStartedOver(by: claim)
     }
 
     /// What a collector took for the first of an install need not be: it may not have known what another
     /// collector told.
     func isFollowed(by update: ConversionUpdate) -> Bool {
         guard update.startsInstall, update.outcome != .stale else { return false }
-        return isFollowed(
-            firstCall: update.firstCallMilliseconds,
-            reported: update.reportedFirstCallMilliseconds ?? update.firstCallMilliseconds,
-            startsOver: isStartedOver(
-                fine: update.fine?.reported?.value, totals: update.totalRevenueMicros,
-                request: update.request))
+        return isFollowed(by: InstallClaim(update))
     }
 
     /// Whether value and totals started over: there is no value, no total has come to what is known, and
-    /// something that the install had is gone. What a server leaves out says nothing.
-    func isStartedOver(
-        fine said: Int?, totals: [String: Int64], request: ConversionRequest.Kind
-    ) -> Bool {
-        let isDevice = request == .conversionValue
-        guard said ?? 0 == 0 else { return false }
-        let saysTotals = isDevice || !totals.isEmpty
+    /// something that the install had is gone.
+    private func isStartedOver(by claim: InstallClaim) -> Bool {
+        guard claim.fine ?? 0 == 0, !claim.hasCoarseOrLock else { return false }
         let known = totalRevenueMicros.filter { $0.value > 0 }
-        if saysTotals, known.contains(where: { totals[$0.key, default: 0] >= $0.value }) {
-            return false
+        let keepsSome = known.contains {
+            claim.totalRevenueMicros[$0.key, default: 0] >= $0.value
         }
-        let lostRevenue = saysTotals && !known.isEmpty
-        let lostValue = (isDevice || said != nil) && fine.reported?.value ?? 0 > 0
-        return lostRevenue || lostValue
+        guard !keepsSome else { return false }
+        return !known.isEmpty || fine.reported?.value ?? 0 > 0
     }
 }

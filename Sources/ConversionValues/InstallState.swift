@@ -23,7 +23,7 @@ public struct InstallState: Codable, Equatable, Sendable {
     public var windowing = ConversionWindows.single
     /// First call to the framework; milliseconds since 1970, as all times here.
     public var firstCallMilliseconds: Int64
-    /// The latest of the first calls that it reported, be it in the future.
+    /// The latest of the first calls that it reported, be it in the future; of a server's only the first.
     public var latestFirstCallMilliseconds: Int64?
     /// The latest call, where one was reported.
     public var lastCallMilliseconds: Int64?
@@ -96,8 +96,16 @@ public struct InstallState: Codable, Equatable, Sendable {
 extension InstallState {
     /// The state after an update, given the state before; nil for an install that is new.
     public static func after(_ update: ConversionUpdate, _ state: InstallState?) -> InstallState {
+        let continues = state.map { !$0.isFollowed(by: update) } ?? false
+        return after(update, state, startsInstall: !continues)
+    }
+
+    /// The same, where it is known whether the update is the first of an install.
+    static func after(
+        _ update: ConversionUpdate, _ state: InstallState?, startsInstall: Bool
+    ) -> InstallState {
         var next: InstallState
-        if let state, !state.isFollowed(by: update) {
+        if let state, !startsInstall {
             next = state
         } else {
             next = InstallState(
@@ -117,12 +125,16 @@ extension InstallState {
         guard update.outcome != .stale else { return }
         firstCallMilliseconds = firstCall(
             with: update.firstCallMilliseconds, at: update.receivedAtMilliseconds)
-        if let reported = update.reportedFirstCallMilliseconds {
+        // Else a server that speaks of the next install would make the device's word of it an old one.
+        let isOfDevice = update.request == .conversionValue
+        if let reported = update.reportedFirstCallMilliseconds,
+            isOfDevice || latestFirstCallMilliseconds == nil
+        {
             latestFirstCallMilliseconds = max(latestFirstCallMilliseconds ?? reported, reported)
         }
         lastCallMilliseconds = update.lastCallMilliseconds ?? lastCallMilliseconds
         windowing = update.windowing
-        if update.request == .conversionValue { asksItself = true }
+        if isOfDevice { asksItself = true }
         if let index = update.sequenceIndex, windows.indices.contains(index) {
             apply(update, window: index)
         }

@@ -60,6 +60,8 @@ struct WeirCommand: ParsableCommand {
 
     private static func commandError(_ error: any Error) -> CommandError {
         if let error = CommandError(error) { return error }
+        // Whatever else a part of Weir throws has nothing to do with the command line.
+        guard exitCode(for: error) == .validationFailure else { return .failure("\(error)") }
         let words = message(for: error).split(whereSeparator: \.isNewline).joined(separator: "; ")
         return .usage("\(words) (see weir --help)")
     }

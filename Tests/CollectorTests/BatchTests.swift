@@ -41,7 +41,7 @@ struct BatchTests {
                 "/v1/events/bids?type=openrtb.win", body, type: type, headers: headers
             ).status
         }
-        #expect(try status(#"{"auction_id":"a"}"# + "\r\n" + #"{"auction_id":"b"}"#) == 200)
+        #expect(try status(Self.win("a") + "\r\n" + Self.win("b")) == 200)
         #expect(try status("{}\n{}") == 400)
         #expect(try status("\n \n") == 400)
         #expect(try place.records("bids").map(\.key).sorted { $0 ?? "" < $1 ?? "" } == ["a", "b"])
@@ -50,7 +50,11 @@ struct BatchTests {
     @Test("split listings of several requests, and say where each part lies")
     func listings() throws {
         let place = try CollectorPlace()
-        let line = #"{"widget_id":"w","listings":[{"request_id":"x"},{"request_id":"y"}]}"#
+        let line = """
+            {"widget_id":"w","widget_index":0,"listings":[\
+            {"request_id":"x","position":0,"time_elapsed_ms":1},\
+            {"request_id":"y","position":0,"time_elapsed_ms":1}]}
+            """
         let answer = try place.requests.post(
             "/v1/events/impressions?ce_type=outbrain.listings_viewed", line, type: type,
             headers: headers)
@@ -63,8 +67,8 @@ struct BatchTests {
     @Test("may be larger than one event, each of whose lines may not")
     func sizes() throws {
         let place = try CollectorPlace()
-        let small = #"{"auction_id":"a"}"# + String(repeating: " ", count: 1000)
-        let large = #"{"auction_id":"b"}"# + String(repeating: " ", count: 1 << 20)
+        let small = Self.win("a") + String(repeating: " ", count: 1000)
+        let large = Self.win("b") + String(repeating: " ", count: 1 << 20)
         let body = Array(repeating: small, count: 1500) + [large]
         let answer = try place.requests.post(
             "/v1/events/bids?type=openrtb.win", body.joined(separator: "\n"), type: type,
@@ -76,5 +80,31 @@ struct BatchTests {
         let single = try place.requests.post(
             "/v1/events/bids?type=openrtb.win", large, headers: headers)
         #expect(single.status == 413)
+    }
+
+    @Test(
+        "refuse the lines that the worker would reject, each with its reason, and take the others")
+    func judged() throws {
+        let place = try CollectorPlace()
+        let lines = [
+            #"{"auction_id":"a","bid_id":"b","price":1}"#, #"{"auction_id":"a","price":1}"#,
+            #"{"auction_id":"a","bid_id":"b","price":1000001}"#,
+            #"{"auction_id":"a","bid_id":"b","price":"1"}"#,
+            #"{"auction_id":"c","bid_id":"b","price":0}"#,
+        ]
+        let answer = try place.requests.post(
+            "/v1/events/bids?type=openrtb.billing", lines.joined(separator: "\n"), type: type,
+            headers: headers)
+        #expect(answer.status == 207)
+        let said = try #require(answer["lines"] as? [[String: Any]])
+        #expect(
+            said.map { $0["error"] as? String }
+                == [nil, "missing_field", "out_of_range", "wrong_type", nil])
+        #expect((said[1]["detail"] as? String)?.contains("bid_id") == true)
+        #expect(Set(try place.records("bids").map(\.key)) == ["a", "c"])
+    }
+
+    private static func win(_ auction: String) -> String {
+        #"{"auction_id":"\#(auction)","bid_id":"b"}"#
     }
 }

@@ -78,7 +78,8 @@ private final class RunningCollector: Sendable {
             do {
                 try CollectorProgram.work(
                     CollectorOptions(
-                        listen: "127.0.0.1:0", log: address, data: path, pipelines: path),
+                        listen: "127.0.0.1:0", log: address, data: path, pipelines: path,
+                        metrics: "off"),
                     stop: stop,
                     listening: { address in
                         port.withLock { $0 = address.port }

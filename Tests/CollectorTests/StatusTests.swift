@@ -184,7 +184,8 @@ struct StatusTests {
         func status(_ topic: String, _ key: String?) throws -> Int {
             let headers = key.map { ["Authorization": $0] } ?? [:]
             return try place.requests.post(
-                "/v1/events/\(topic)?type=openrtb.win", #"{"auction_id":"a"}"#, headers: headers
+                "/v1/events/\(topic)?type=openrtb.win", #"{"auction_id":"a","bid_id":"b"}"#,
+                headers: headers
             ).status
         }
         #expect(try status("bids", nil) == 401)
@@ -200,7 +201,7 @@ struct StatusTests {
         let place = try CollectorPlace()
         func answer() throws -> Answer {
             try place.requests.post(
-                "/v1/events/bids?type=openrtb.win", #"{"auction_id":"a"}"#,
+                "/v1/events/bids?type=openrtb.win", #"{"auction_id":"a","bid_id":"b"}"#,
                 headers: ["Authorization": "Bearer \(CollectorPlace.slowKey)"])
         }
         for _ in 0..<2 { #expect(try answer().status == 200) }

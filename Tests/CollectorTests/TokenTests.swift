@@ -8,7 +8,8 @@ struct TokenTests {
     private static let now = Int64(Date().timeIntervalSince1970)
 
     private func token(
-        _ use: TokenUse, type: String? = nil, event: String = #"{"impression_id":"i-1"}"#,
+        _ use: TokenUse, type: String? = nil,
+        event: String = #"{"impression_id":"i-1","initiated_by":"user"}"#,
         open: [String] = [], target: String? = nil, expiresIn: Int64 = 60
     ) throws -> EventToken {
         try EventToken(

@@ -69,17 +69,6 @@ struct ReinstallTests {
         let told = try #require(old.updates[0].fine?.told?.value)
         #expect((try #require(answer.fine) >= told) == !starts)
     }
-
-    @Test("is not found in a server's words that leave value and revenue out")
-    func serversLeaveOut() throws {
-        let old = try old(true, firstCall: Time.noon)
-        var server = Device(firstCall: Time.noon + 5 * Time.hour, lastCall: nil)
-        server.state = old.state
-        let nothing = ["total_revenue_by_currency": ""]
-        _ = try server.ask("ride", .event, nothing, at: Time.noon + 6 * Time.hour)
-        #expect(server.updates[0].startsInstall == false)
-        #expect(server.state?.totalRevenueMicros == ["USD": 60_000_000])
-    }
 }
 
 @Suite("An app that calls both frameworks")

@@ -68,4 +68,55 @@ struct DeliveriesRetryTests {
         let error = #expect(throws: CommandError.self) { try retry(arguments, in: place) }
         #expect("\(try #require(error))".contains(words), "\(String(describing: error))")
     }
+
+    private func state(in place: TemporaryPlace) throws -> DeliveryState? {
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.path))
+        return try store.deliveries(limit: 1).first?.state
+    }
+
+    @Test("what is for a partner without a file is left as it is, and the file is named")
+    func withoutFile() throws {
+        let place = try place()
+        try FileManager.default.removeItem(atPath: place.path + "/partners/acme.yaml")
+        for arguments in [["--partner", "acme"], [id]] {
+            let error = #expect(throws: CommandError.self) { try retry(arguments, in: place) }
+            let known = try #require(error)
+            #expect(known.exitCode == 1)
+            #expect(
+                known.words?.contains("there is no file \(place.path)/partners/acme.yaml") == true)
+            #expect(try state(in: place) == .dead)
+        }
+        let said = try retry(["--all-dead"], in: place)
+        #expect(
+            said.hasPrefix("0 to be sent now, 1 left as they are\nacme is left: there is no file"))
+        #expect(try state(in: place) == .dead)
+        // Put back, it is sent.
+        try place.write(
+            "name: acme\ntrust: [valid]\ndelivery: {url: \"http://10.0.0.1/\"}\n",
+            to: "partners/acme.yaml")
+        #expect(try retry(["--all-dead"], in: place) == "1 to be sent now, 0 left as they are\n")
+    }
+
+    @Test("all that is dead is not sent to a partner that answered 410, which is named")
+    func disabled() throws {
+        let place = try place()
+        let partner = try LocalPartner { _ in 410 }
+        try place.write(
+            "name: acme\ntrust: [valid]\ndelivery: {url: \"http://127.0.0.1:\(partner.port)/\", allow_private: true}\n",
+            to: "partners/acme.yaml")
+        #expect(try retry([id], in: place).hasPrefix("1 to be sent now"))
+        try PartnerPostbacksWorker.work(
+            WorkerOptions(
+                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
+                pipelines: place.path, untilEnd: true), stop: StopSignal())
+        #expect(try state(in: place) == .dead)
+        #expect(
+            try retry(["--all-dead"], in: place)
+                == "0 to be sent now, 1 left as they are\nacme is left: it is disabled, since it answered 410: see weir deliveries retry --partner acme\n"
+        )
+        #expect(try state(in: place) == .dead)
+        #expect(
+            try retry(["--partner", "acme"], in: place)
+                == "1 to be sent now, 0 left as they are\nacme is enabled again\n")
+    }
 }

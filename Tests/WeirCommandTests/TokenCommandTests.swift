@@ -99,11 +99,41 @@ struct TokenCommandTests {
             ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--expires-in", "99999999999d"],
             ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--expires-in", "7d"],
             ["--use", "n", "--event", #"{"auction_id":"a"}"#],
+            [
+                "--use", "n", "--event",
+                #"{"auction_id":"a","bid_id":"b","campaign":{"app_id":"x"}}"#,
+            ],
+            [
+                "--use", "n", "--type", "openrtb.billing", "--event",
+                #"{"auction_id":"a","bid_id":"b","price":-1}"#,
+            ],
+            ["--use", "i", "--event", #"{"impression_id":"i","test":"yes"}"#],
+            [
+                "--use", "c", "--to", "https://a.example", "--event",
+                #"{"impression_id":"g1","sdk_version":3}"#,
+            ],
+            [
+                "--use", "c", "--to", "https://a.example", "--event",
+                #"{"impression_id":"g1","campaign":{"campaign_id":"x"}}"#,
+            ],
             ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--open", "campaign"],
         ])
     func refusals(_ arguments: [String]) throws {
         let place = try place()
         #expect(throws: CommandError.self) { try make(place, arguments) }
+    }
+
+    @Test(
+        "leaves what a notice's query says to that, and what the collector adds to it",
+        arguments: [
+            ("n", "openrtb.billing", #"{"auction_id":"a","bid_id":"b"}"#),
+            ("n", "openrtb.loss", #"{"auction_id":"a","bid_id":"b"}"#),
+            ("c", "skoverlay.click", #"{"impression_id":"i","clicked_at_ms":"ever"}"#),
+        ])
+    func leftOpen(_ use: String, _ type: String, _ event: String) throws {
+        let target = use == "c" ? ["--to", "https://a.example"] : []
+        let text = try make(place(), ["--use", use, "--type", type, "--event", event] + target)
+        #expect(text.hasPrefix("k1."))
     }
 
     @Test("makes lines for producers that the configuration takes")

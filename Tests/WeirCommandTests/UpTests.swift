@@ -115,10 +115,28 @@ struct UpTests {
         #expect(bad.error.split(separator: "\n").count == 1, "\(bad.error)")
         #expect(bad.error.contains("pipelines/bids.yaml:2: batch_records"), "\(bad.error)")
         #expect(try place.weir("up", "--listen", "nowhere").status == 64)
+        #expect(try place.weir("up", "--no-such-option").status == 64)
         let unmade = try place.weir(
             "up", "--data", place.pipelines + "/bids.yaml", "--topics", Repository.path("topics"),
             "--pipelines", try UpPlace().pipelines)
         #expect(unmade.status == 1)
+    }
+
+    @Test("a directory that is in use is no fault of the command line: 1, in one line")
+    func inUse() throws {
+        let place = try UpPlace()
+        try FileManager.default.copyItem(
+            atPath: Repository.path("pipelines/conversion-models"),
+            toPath: place.pipelines + "/conversion-models")
+        let up = try place.start()
+        let second = try place.weir(
+            "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines", place.pipelines,
+            "--topics", Repository.path("topics"))
+        #expect(second.status == 1)
+        #expect(second.error.contains("conversions.sqlite is in use"), "\(second.error)")
+        #expect(second.error.split(separator: "\n").count == 1, "\(second.error)")
+        #expect(!second.error.contains("--help"), "\(second.error)")
+        #expect(up.stop() == 0, "\(up.said)")
     }
 
     @Test("a part whose fault passes is begun again, and folds what came in meanwhile")
@@ -154,8 +172,9 @@ struct UpTests {
         try store.write { try $0.execute(sql: "DROP TABLE outcomes_sums") }
         try store.close()
         #expect(try up.post(impressions, #"{"impression_id":"i-2"}"#) == 200)
-        #expect(Wait.until { (try? up.get("/readyz")?.status) == 503 })
-        #expect(try up.get("/readyz")?.text == "failed: weir-impressions\n")
+        #expect(
+            Wait.until { (try? up.get("/readyz")?.text) == "ok\nfailed: weir-impressions\n" })
+        #expect(try up.get("/readyz")?.status == 200, "records are taken all the same")
         #expect(up.said.contains("weir: weir-impressions: "), "\(up.said)")
         #expect(try up.get("/livez")?.status == 200)
 

@@ -27,9 +27,12 @@ public struct EventToken: Equatable, Sendable {
         }
         if let unknown = openMembers.first(where: { !use.openMembers.contains($0) }) {
             let known = use.openMembers.joined(separator: ", ")
-            throw .bad("'\(unknown)' cannot be left open: of this use \(known) can")
+            throw .bad(
+                "'\(unknown)' cannot be left open: of this use \(known.isEmpty ? "nothing" : known) can"
+            )
         }
         if use == .click {
+            guard !target.isEmpty else { throw .bad("a click needs a target, and has none") }
             guard Self.isTarget(target) else {
                 throw .bad("the target is no address: write it as https://example.com/landing")
             }
@@ -109,17 +112,33 @@ extension EventToken {
         return json.text
     }
 
-    /// Reads the text of a token that was signed for a use.
+    /// Reads the text of a token that was signed for a use. Throws what whoever signed it is to mend.
     init(_ payload: JSONValue, use: TokenUse) throws(TokenFault) {
-        guard case .exact(let expiry)? = payload.member("x")?.number?.asInteger,
-            let type = payload.member("t")?.text, let event = payload.member("e"), event.isObject
-        else { throw .forged }
+        guard payload.isObject else { throw .bad("the token's payload is no JSON object") }
+        guard case .exact(let expiry)? = payload.member("x")?.number?.asInteger else {
+            throw .bad("x of the token, its end, is no whole number of seconds since 1970")
+        }
+        guard let type = payload.member("t")?.text else {
+            throw .bad("t of the token, the type of its event, is no text")
+        }
+        guard let event = payload.member("e"), event.isObject else {
+            throw .bad("e of the token, its event, is no object")
+        }
+        if let target = payload.member("u"), target.text == nil {
+            throw .bad("u of the token, its target, is no text")
+        }
+        let open = payload.member("o")
+        let listed = open.map { Array($0.elements) } ?? []
+        let openMembers = listed.compactMap(\.text)
+        guard open?.isArray != false, openMembers.count == listed.count else {
+            throw .bad("o of the token, its open members, is no list of texts")
+        }
         try Self.checkFixedMembers(of: event, use: use)
         var json = JSONText()
         json.value(event)
         try self.init(
             use: use, type: type, event: json.text,
-            openMembers: payload.member("o")?.elements.compactMap(\.text) ?? [],
+            openMembers: openMembers,
             target: payload.member("u")?.text ?? "", expiresAtSeconds: expiry)
     }
 }

@@ -41,9 +41,15 @@ public struct TokenKeys: Sendable {
             // Compares in constant time.
             HMAC<SHA256>.isValidAuthenticationCode(
                 signature, authenticating: Self.signed(use, parts[0], parts[1]), using: key),
-            let payload = Self.bytes(parts[1]), let parser = JSONParser(),
-            let value = payload.withUnsafeBytes({ try? parser.parse($0) })
+            let parser = JSONParser()
         else { throw .forged }
+        // What is wrong from here on, its signer is told.
+        guard let payload = Self.bytes(parts[1]) else {
+            throw .bad("the token's payload is no base64url without padding")
+        }
+        guard let value = payload.withUnsafeBytes({ try? parser.parse($0) }) else {
+            throw .bad("the token's payload is no JSON")
+        }
         return try EventToken(value, use: use)
     }
 

@@ -63,7 +63,9 @@ struct NoticeRoutes: Sendable {
         } catch {
             return error
         }
-        guard token.type == type else { return .forged }
+        guard token.type == type else {
+            return .bad("the token is for \(token.type), and this notice is \(type)")
+        }
         let members = try readers.read { reader throws(Rejection) in
             try reader.read(Array(token.event.utf8)) { event throws(Rejection) in
                 Notice.members(of: event)

@@ -15,7 +15,8 @@ public enum DeliverySelection: Equatable, Sendable {
 public struct RetriedDeliveries: Equatable, Sendable {
     /// So many are to be sent now.
     public var retried = 0
-    /// So many cannot be: a higher revision is there, or the record is no document.
+    /// So many cannot be: a higher revision is there, the record is no document, or nothing can be sent to
+    /// its partner.
     public var left = 0
     /// Partners that had answered 410 and are enabled again.
     public var enabled: [String] = []
@@ -45,8 +46,11 @@ extension DeliveryStore {
     /// Has deliveries sent now, from the beginning of the schedule. What is named by its id or its partner may
     /// be pending too, and ends the partner's rest; a partner that is named is enabled. A revision below
     /// another one is left: the higher one counts. A worker that runs notices it at its next turn.
+    ///
+    /// - Parameter leftPartners: what is for them is left as it is, since nothing can be sent to them.
     public func retry(
-        _ selection: DeliverySelection, nowMilliseconds now: Int64
+        _ selection: DeliverySelection, leaving leftPartners: [String] = [],
+        nowMilliseconds now: Int64
     ) throws(StoreError) -> RetriedDeliveries {
         let (condition, argument): (String, String?) =
             switch selection {
@@ -54,6 +58,7 @@ extension DeliveryStore {
             case .partner(let name): ("state IN ('pending', 'dead', 'held') AND partner = ?1", name)
             case .allDead: ("state = 'dead' AND ?1 IS NULL", nil)
             }
+        let isLeft = Array(repeating: "?", count: leftPartners.count).joined(separator: ", ")
         return try commit { db in
             var retried = RetriedDeliveries()
             retried.awakened = try Self.awaken(selection, in: db)
@@ -65,11 +70,12 @@ extension DeliveryStore {
                 sql: """
                     UPDATE deliveries SET state = 'pending', reason = '', attempts = 0,
                       next_attempt_ms = ?2, changed_ms = iif(state = 'pending', changed_ms, ?2)
-                    WHERE \(condition) AND partner <> '' AND NOT EXISTS
+                    WHERE \(condition) AND partner <> '' AND partner NOT IN (\(isLeft)) AND NOT EXISTS
                       (SELECT 1 FROM deliveries AS other
                        WHERE other.id = deliveries.id AND other.revision > deliveries.revision)
                     """,
-                arguments: [argument, now])
+                arguments: StatementArguments([argument, now] as [(any DatabaseValueConvertible)?])
+                    + StatementArguments(leftPartners))
             retried.retried = db.changesCount
             retried.left = meant - retried.retried
             if case .partner(let name) = selection {

@@ -19,8 +19,7 @@ public final class BidsFold: WindowedFold {
 
     /// What the batch did, and the ids that are remembered.
     public let state: WindowedState
-    private var idBuilder = RecordIDBuilder()
-    private var auctions = AuctionDecoder()
+    private var decoder = BidsDecoder()
     private var verifier: BidSignatureVerifier?
     /// The judged signatures of the batch's records.
     private var signatures: [[BidSignature]] = []
@@ -73,7 +72,7 @@ public final class BidsFold: WindowedFold {
     public func count(
         _ value: JSONValue, of kind: BidsEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
-        let (event, id) = try decode(value, kind)
+        let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
         add(event, partition: place.partition, hour: place.hour)
         if case .auction(let auction) = event, !signatures.isEmpty {
@@ -100,35 +99,6 @@ public final class BidsFold: WindowedFold {
 }
 
 extension BidsFold {
-    private func decode(
-        _ value: JSONValue, _ kind: BidsEventType
-    ) throws(Rejection) -> (BidsEvent, RecordID) {
-        idBuilder.begin()
-        idBuilder.add(kind.name)
-        switch kind {
-        case .auction:
-            let decoded = try auctions.decode(value, symbols: &state.effects.symbols)
-            idBuilder.add(decoded.requestID)
-            return (.auction(decoded.auction), idBuilder.finish())
-        case .win, .loss, .billing:
-            let decoded = try NoticeDecoder.decode(
-                value, type: kind, symbols: &state.effects.symbols)
-            idBuilder.add(decoded.identity.auctionID)
-            idBuilder.add(decoded.identity.seat)
-            idBuilder.add(decoded.identity.bidID)
-            return (.notice(decoded.notice), idBuilder.finish())
-        case .inAppBid, .inAppBidderWon:
-            let decoded = try InAppOfferDecoder.decode(
-                value, type: kind, symbols: &state.effects.symbols)
-            idBuilder.add(decoded.identity.auctionID)
-            idBuilder.add(decoded.identity.adapter)
-            let event: BidsEvent =
-                kind == .inAppBid
-                ? .inAppBid(decoded.offer) : .inAppBidderWon(decoded.offer)
-            return (event, idBuilder.finish())
-        }
-    }
-
     private func add(_ event: BidsEvent, partition: Int32, hour: Hour) {
         switch event {
         case .auction(let auction): add(auction, partition, hour)

@@ -10,8 +10,7 @@ public final class ImpressionsFold: WindowedFold {
     /// What the batch did, and the ids that are remembered.
     public let state: WindowedState
     private var idBuilder = RecordIDBuilder()
-    private var recommendations = RecommendationsDecoder()
-    private var listings = ListingsDecoder()
+    private var decoder = ImpressionsDecoder()
     /// The positions that the record being folded has named.
     private var positions: Set<Int64> = []
 
@@ -30,7 +29,7 @@ public final class ImpressionsFold: WindowedFold {
     public func count(
         _ value: JSONValue, of kind: ImpressionsEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
-        let (event, id) = try decode(value, kind)
+        let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         switch event {
         case .ad(let ad):
             guard state.admit(self.id(kind, id)) else { return false }
@@ -56,33 +55,6 @@ public final class ImpressionsFold: WindowedFold {
 }
 
 extension ImpressionsFold {
-    private func decode(
-        _ value: JSONValue, _ kind: ImpressionsEventType
-    ) throws(Rejection) -> (ImpressionsEvent, id: UnsafeRawBufferPointer) {
-        switch kind {
-        case .overlayPresented, .overlayDismissed, .overlayFailed:
-            let decoded = try OverlayDecoder.decode(
-                value, kind: kind, symbols: &state.effects.symbols)
-            return (.ad(decoded.ad), decoded.impressionID)
-        case .skadnImpression:
-            let decoded = try SkadnImpressionDecoder.decode(value, symbols: &state.effects.symbols)
-            return (.ad(decoded.ad), decoded.impressionID)
-        case .recommendations:
-            let decoded = try recommendations.decode(value, symbols: &state.effects.symbols)
-            return (.recommendations(decoded.recommendations), decoded.requestID)
-        case .widgetViewed:
-            let decoded = try WidgetViewDecoder.decode(value, symbols: &state.effects.symbols)
-            return (.ad(decoded.ad), decoded.requestID)
-        case .listingsViewed:
-            let decoded = try listings.decode(value, symbols: &state.effects.symbols)
-            return (.listings(decoded.listings), decoded.requestID)
-        case .inAppLoaded, .inAppImpression, .inAppHandover, .inAppFailed:
-            let decoded = try InAppAdDecoder.decode(
-                value, kind: kind, symbols: &state.effects.symbols)
-            return (.ad(decoded.ad), decoded.impressionID)
-        }
-    }
-
     private func id(_ kind: ImpressionsEventType, _ id: UnsafeRawBufferPointer) -> RecordID {
         idBuilder.begin()
         idBuilder.add(kind.name)

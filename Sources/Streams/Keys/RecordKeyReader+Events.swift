@@ -12,38 +12,36 @@ extension RecordKeyReader {
     /// The key of an event of a producer's own. It is one event but for listings of several requests,
     /// which become one for each request, in the order in which they are named first.
     ///
-    /// Throws `unknownType` for a type that the topic does not have.
+    /// Throws what the topic's worker would reject it for, were it appended.
     public func events(
-        _ bytes: [UInt8], topic: ProducerTopic, type: String
+        _ bytes: [UInt8], topic: ProducerTopic, type name: String
     ) throws(Rejection) -> [KeyedEvent] {
-        let isKnown = topic.types.contains(type)
+        let type = ProducerEventType(topic, named: name)
         do throws(Rejection) {
             return try read(bytes) { value throws(Rejection) in
-                guard isKnown else { throw Self.unknown(type, topic) }
-                return try events(value, topic: topic, type: type)
+                guard let type else { throw Self.unknown(name, topic) }
+                return try events(value, type)
             }
         } catch {
             // An unknown type comes before a value that is no object.
-            throw !isKnown && error.reason == .wrongType ? Self.unknown(type, topic) : error
+            throw type == nil && error.reason == .wrongType ? Self.unknown(name, topic) : error
         }
     }
 
     private func events(
-        _ value: JSONValue, topic: ProducerTopic, type: String
+        _ value: JSONValue, _ type: ProducerEventType
     ) throws(Rejection) -> [KeyedEvent] {
-        switch type {
-        case "openrtb.auction":
-            let request = faults.requiredObject(value.member("request"), "request")
-            if let rejection = faults.rejection { throw rejection }
-            return one(try requiredKey(request?.member("id"), "request.id"))
-        case "outbrain.recommendations":
-            return one(try recommendationsKey(value))
-        case "outbrain.widget_viewed", "outbrain.click":
-            return one(try requiredKey(value.member("request_id"), "request_id"))
-        case "outbrain.listings_viewed": return try listings(value)
-        case _ where topic == .bids:
-            return one(try requiredKey(value.member("auction_id"), "auction_id"))
-        default: return one(try requiredKey(value.member("impression_id"), "impression_id"))
+        if case .impressions(.listingsViewed) = type { return try listings(value, type) }
+        try check.check(value, type)
+        return switch type {
+        case .bids(.auction):
+            one(try requiredKey(value.member("request")?.member("id"), "request.id"))
+        case .impressions(.recommendations): one(try recommendationsKey(value))
+        case .impressions(.widgetViewed), .overlayClicks(.outbrainClick):
+            one(try requiredKey(value.member("request_id"), "request_id"))
+        case .bids: one(try requiredKey(value.member("auction_id"), "auction_id"))
+        case .impressions, .overlayClicks:
+            one(try requiredKey(value.member("impression_id"), "impression_id"))
         }
     }
 
@@ -62,7 +60,10 @@ extension RecordKeyReader {
         return try requiredKey(request?.member("req_id"), "response.request.req_id")
     }
 
-    private func listings(_ value: JSONValue) throws(Rejection) -> [KeyedEvent] {
+    /// The listings of several requests are no event yet, but their parts are.
+    private func listings(
+        _ value: JSONValue, _ type: ProducerEventType
+    ) throws(Rejection) -> [KeyedEvent] {
         if value.member("listings") == nil { _ = faults.missing("listings") }
         var requests: [[UInt8]] = []
         for listing in faults.array(value, "listings") {
@@ -72,12 +73,38 @@ extension RecordKeyReader {
         }
         if requests.isEmpty { faults.note(.outOfRange, "listings", "name no request") }
         if let rejection = faults.rejection { throw rejection }
-        if requests.count == 1 { return one(requests[0]) }
+        if requests.count == 1 {
+            try check.check(value, type)
+            return one(requests[0])
+        }
         guard requests.count <= Self.maxRequests else {
             throw Rejection(
                 .outOfRange, "listings name more than \(Self.maxRequests) requests")
         }
-        return requests.map { KeyedEvent(key: $0, value: Self.part(of: value, request: $0)) }
+        var events: [KeyedEvent] = []
+        for request in requests {
+            let part = Self.part(of: value, request: request)
+            try checkPart(part, type)
+            events.append(KeyedEvent(key: request, value: part))
+        }
+        return events
+    }
+
+    /// The value that the part was taken from stays valid.
+    private func checkPart(_ part: [UInt8], _ type: ProducerEventType) throws(Rejection) {
+        let answer = part.withUnsafeBytes { bytes -> Result<Void, Rejection> in
+            do throws(JSONFault) {
+                let value = try innerParser.parse(bytes)
+                do throws(Rejection) {
+                    return .success(try check.check(value, type))
+                } catch {
+                    return .failure(error)
+                }
+            } catch {
+                return .failure(Rejection(error))
+            }
+        }
+        try answer.get()
     }
 
     /// What an SDK sends together names a few requests.

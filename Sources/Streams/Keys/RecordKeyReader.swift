@@ -1,8 +1,8 @@
 import JSONReader
 
 /// Reads from a value the key that its record is to be appended under, so that duplicates come to one
-/// partition, and whether a worker would refuse it for what the key is made of. Everything else in a value
-/// is the worker's to judge.
+/// partition, and whether a worker would refuse it: a producer's event for anything, a postback or a
+/// notification for what the key is made of, since all else of those is the worker's to judge.
 ///
 /// `@unchecked Sendable`: a reader is used by one thread at a time, that which holds it.
 public final class RecordKeyReader: @unchecked Sendable {
@@ -13,6 +13,7 @@ public final class RecordKeyReader: @unchecked Sendable {
     let innerParser: JSONParser
     let notifications: StoreNotificationDecoder
     var faults = FieldFaults()
+    var check = EventCheck()
 
     /// A reader; nil when there is no memory for it.
     public init?() {

@@ -9,7 +9,7 @@ public final class OverlayClicksFold: WindowedFold {
 
     /// What the batch did, and the ids that are remembered.
     public let state: WindowedState
-    private var idBuilder = RecordIDBuilder()
+    private var decoder = OverlayClicksDecoder()
 
     /// What the batch adds to `overlay-clicks`.
     public private(set) var overlayClicks = DeltaTable<OverlayClicksKey>()
@@ -26,7 +26,7 @@ public final class OverlayClicksFold: WindowedFold {
     public func count(
         _ value: JSONValue, of kind: OverlayClicksEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
-        let (click, id) = try decode(value, kind)
+        let (click, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
         add(click, place)
         return true
@@ -44,33 +44,6 @@ public final class OverlayClicksFold: WindowedFold {
 }
 
 extension OverlayClicksFold {
-    private func decode(
-        _ value: JSONValue, _ kind: OverlayClicksEventType
-    ) throws(Rejection) -> (OverlayClicksEvent, RecordID) {
-        idBuilder.begin()
-        idBuilder.add(kind.name)
-        switch kind {
-        case .overlayClick:
-            let decoded = try OverlayClickDecoder.decode(value, symbols: &state.effects.symbols)
-            switch decoded.identity {
-            case .click(let id): idBuilder.add(id)
-            case .impression(let id, let initiatedBy):
-                idBuilder.add(id)
-                idBuilder.add(initiatedBy)
-            }
-            return (decoded.click, idBuilder.finish())
-        case .outbrainClick:
-            let decoded = try OutbrainClickDecoder.decode(value, symbols: &state.effects.symbols)
-            idBuilder.add(decoded.identity.requestID)
-            idBuilder.add(decoded.identity.position)
-            return (decoded.click, idBuilder.finish())
-        case .inAppClick:
-            let decoded = try InAppClickDecoder.decode(value, symbols: &state.effects.symbols)
-            idBuilder.add(decoded.impressionID)
-            return (decoded.click, idBuilder.finish())
-        }
-    }
-
     private func add(_ click: OverlayClicksEvent, _ place: RecordPlace) {
         let row = overlayClicks.row(
             OverlayClicksKey(partition: place.partition, hour: place.hour, place: click.place))

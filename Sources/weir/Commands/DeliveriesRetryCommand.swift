@@ -11,7 +11,8 @@ struct DeliveriesRetryCommand: ParsableCommand {
             What is dead or held is pending again; what is pending and waits for its next attempt waits no \
             longer, and neither does the partner that could not be reached or asked for a pause. The \
             worker may run meanwhile, and sends them at once. A revision with a higher one beside it \
-            is left as it is. A partner that answered 410 is asked again once it is named.
+            is left as it is. A partner that answered 410 is asked again once it is named. What is for a \
+            partner without a file cannot be sent, and is left as it is.
 
               weir deliveries retry 2d0136c18b5007e0d205543c5bf2f427
               weir deliveries retry --partner acme
@@ -48,16 +49,53 @@ struct DeliveriesRetryCommand: ParsableCommand {
             throw CommandError.usage("say which: an id, --partner NAME or --all-dead, one of them")
         }
         let stores = try data.deliveryStores()
+        let unknown = try partnersWithoutFile(in: stores)
         switch selection {
-        case .id(let id): try checkID(id, in: stores)
-        case .partner(let name): try checkPartner(name, in: stores)
+        case .id(let id): try checkID(id, in: stores, unknown)
+        case .partner(let name): try checkPartner(name, in: stores, unknown)
         case .allDead: break
         }
         let now = Int64(Date().timeIntervalSince1970 * 1000)
-        let retried = try stores.reduce(RetriedDeliveries()) {
-            $0.adding(try $1.retry(selection, nowMilliseconds: now))
+        let retried = try stores.reduce(RetriedDeliveries()) { sum, store in
+            let left = selection == .allDead ? try unknown + store.disabledPartners() : []
+            return sum.adding(try store.retry(selection, leaving: left, nowMilliseconds: now))
         }
-        return try Self.lines(retried, of: selection, in: stores).map { $0 + "\n" }.joined()
+        var lines = try Self.lines(retried, of: selection, in: stores)
+        if selection == .allDead { lines += try linesOfLeft(in: stores, unknown) }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// Partners that deliveries have and the configuration has not; none where there is no configuration.
+    private func partnersWithoutFile(in stores: [DeliveryStore]) throws -> [String] {
+        guard pipelines.directory.exists else { return [] }
+        let known = Set(try pipelines.directory.partners().map(\.name))
+        let found = try stores.flatMap { try $0.knownPartners() }
+        return Set(found).subtracting(known).sorted()
+    }
+
+    /// Whose dead deliveries are left as they are, and what to do.
+    private func linesOfLeft(in stores: [DeliveryStore], _ unknown: [String]) throws -> [String] {
+        let dead = Set(
+            try stores.flatMap { try $0.counts() }.filter { $0.state == .dead }.map(\.partner))
+        let disabled = Set(try stores.flatMap { try $0.disabledPartners() })
+        return dead.sorted().compactMap { name in
+            if unknown.contains(name) { return "\(name) is left: \(withoutFile(name))" }
+            guard disabled.contains(name) else { return nil }
+            return
+                "\(name) is left: it is disabled, since it answered 410: see weir deliveries retry --partner \(name)"
+        }
+    }
+
+    private func withoutFile(_ partner: String) -> String {
+        "there is no file \(pipelines.directory.path)/partners/\(partner).yaml"
+    }
+
+    /// Throws that nothing can be sent to a partner.
+    private func checkFile(of partner: String, _ unknown: [String]) throws {
+        guard unknown.contains(partner) else { return }
+        throw CommandError.failure(
+            "\(withoutFile(partner)): what is for \(partner) is left as it is; put the file back, then start weir-partner-postbacks again"
+        )
     }
 
     private static func lines(
@@ -79,7 +117,9 @@ struct DeliveriesRetryCommand: ParsableCommand {
         return lines
     }
 
-    private func checkID(_ id: String, in stores: [DeliveryStore]) throws {
+    private func checkID(
+        _ id: String, in stores: [DeliveryStore], _ unknown: [String]
+    ) throws {
         let found = try stores.flatMap { try $0.history(of: id) }.map(\.delivery)
         guard !found.isEmpty else {
             let last = try stores.flatMap { try $0.deliveries(limit: Self.namedCount) }
@@ -97,9 +137,13 @@ struct DeliveriesRetryCommand: ParsableCommand {
             throw CommandError.failure(
                 "nothing of '\(id)' can be retried: \(states.joined(separator: ", "))")
         }
+        for partner in found.map(\.partner) { try checkFile(of: partner, unknown) }
     }
 
-    private func checkPartner(_ name: String, in stores: [DeliveryStore]) throws {
+    private func checkPartner(
+        _ name: String, in stores: [DeliveryStore], _ unknown: [String]
+    ) throws {
+        try checkFile(of: name, unknown)
         var known = Set(try stores.flatMap { try $0.knownPartners() })
         guard !known.contains(name) else { return }
         if pipelines.directory.exists {

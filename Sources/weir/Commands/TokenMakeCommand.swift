@@ -47,6 +47,9 @@ struct TokenMakeCommand: ParsableCommand {
     func token(nowSeconds: Int64) throws -> String {
         let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
         let type = type ?? use.types.first ?? ""
+        guard use != .click || to != nil else {
+            throw CommandError.usage("a click needs --to, the address that it goes on to")
+        }
         let signed: String?
         do {
             let token = try EventToken(
@@ -123,15 +126,41 @@ private enum TokenEvent {
                 }
                 return json.text
             }
-            // What else a notice says may be left to the query.
-            if use != .notice {
-                _ = try reader.events(Array(event.utf8), topic: use.topic, type: type)
+            let value = try reader.read(Array(event.utf8)) { event throws(Rejection) in
+                Self.appended(event, type: type)
             }
+            if fault == nil { _ = try reader.events(value, topic: use.topic, type: type) }
         } catch {
             throw .usage("--event: \(error.reason.name): \(error.detail)")
         }
         if let fault { throw .usage("--event: \(fault)") }
         return event
+    }
+
+    /// The event as it may be appended: with what the collector adds to a click, and with something in place of
+    /// what a notice may leave to its query.
+    private static func appended(_ event: JSONValue, type: String) -> [UInt8] {
+        let isClick = type == "skoverlay.click"
+        let added: StaticString? =
+            switch type {
+            case "skoverlay.click": "clicked_at_ms"
+            case "openrtb.billing": "price"
+            case "openrtb.loss": "loss_reason"
+            default: nil
+            }
+        var json = JSONText()
+        json.object { json in
+            event.forEachMember { name, member in
+                let name = String(decoding: name, as: UTF8.self)
+                guard !isClick || name != "clicked_at_ms" else { return }
+                json.name(name)
+                json.value(member)
+            }
+            guard let added, isClick || event.member(added) == nil else { return }
+            json.name("\(added)")
+            json.raw(0)
+        }
+        return Array(json.text.utf8)
     }
 }
 

@@ -23,11 +23,7 @@ struct TokenReadCommand: ParsableCommand {
     func json(nowSeconds: Int64) throws -> String {
         let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
         let text = token.firstMatch(of: /[?&]t=([^&#]+)/).map { String($0.1) } ?? token
-        let found = TokenUse.allCases.lazy.compactMap { try? keys.read(text, for: $0) }.first
-        guard text.utf8.count <= TokenKeys.maxBytes else {
-            throw CommandError.failure("\(TokenFault.tooLong(byteCount: text.utf8.count))")
-        }
-        guard let found else { throw CommandError.failure("\(TokenFault.forged)") }
+        let found = try Self.token(text, keys)
         var json = JSONText()
         json.object { json in
             json.name("use")
@@ -46,5 +42,20 @@ struct TokenReadCommand: ParsableCommand {
             json.raw(found.event)
         }
         return json.text
+    }
+
+    /// Reads a token of any use. Of those that it is not signed for, nothing can be said.
+    private static func token(_ text: String, _ keys: TokenKeys) throws(CommandError) -> EventToken
+    {
+        for use in TokenUse.allCases {
+            do throws(TokenFault) {
+                return try keys.read(text, for: use)
+            } catch .forged {
+                continue
+            } catch {
+                throw .failure("\(error)")
+            }
+        }
+        throw .failure("\(TokenFault.forged)")
     }
 }

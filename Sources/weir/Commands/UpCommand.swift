@@ -16,8 +16,9 @@ struct UpCommand: ParsableCommand {
             For trying Weir out, and for as much as one machine takes. What the collector answers with 2xx \
             is in the log; the workers fold it within a second, and what is for partners is delivered. \
             The parts are the programs of the same names: run them one by one once one machine is too \
-            small. A part that fails says why, the others go on, and /readyz tells of it. After \
-            SIGTERM or SIGINT it takes nothing more, folds what it has taken, and ends.
+            small. A part that fails says why and is begun again, the others go on, and /readyz, \
+            which says whether the collector takes records, names it. After SIGTERM \
+            or SIGINT it takes nothing more, folds what it has taken, and ends.
 
               weir up --listen 127.0.0.1:8080
               curl --json @postback.json http://127.0.0.1:8080/v1/postbacks/skadnetwork
@@ -39,6 +40,11 @@ struct UpCommand: ParsableCommand {
             "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT] (WEIR_LOG; default: sqlite:DATA/log.sqlite).",
             valueName: "address"))
     var log: String?
+    @Option(
+        help: ArgumentHelp(
+            "Serve /metrics of the collector, and which parts fail, here too (WEIR_METRICS; default: off).",
+            valueName: "host:port"))
+    var metrics: String?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
 
@@ -75,7 +81,8 @@ struct UpCommand: ParsableCommand {
         let address = try LogAddress(environment.log(log, dataDirectories: directories))
         let configuration = pipelines.directory.path
         var collector = CollectorOptions(
-            listen: listen, log: address, data: directory, pipelines: configuration)
+            listen: listen, log: address, data: directory, pipelines: configuration,
+            metrics: metrics)
         try collector.validate()
         try checkConfiguration()
         try createTopics(at: address, dataDirectory: directory)
@@ -86,7 +93,7 @@ struct UpCommand: ParsableCommand {
         defer { summary.end() }
         do {
             try CollectorProgram.work(
-                collector, stop: .ofProcess, fault: { components.unreadiness },
+                collector, stop: .ofProcess, parts: { components.states },
                 listening: { listening in
                     summary.begin(listeningAt: listening)
                     components.start(Self.parts(address, directory, configuration))

@@ -1,3 +1,4 @@
+import Collector
 import EventLog
 import Foundation
 import Inspection
@@ -36,11 +37,11 @@ final class Components: Sendable {
         all.withLock { all in all.compactMap { part in part.fault.map { (part.name, $0) } } }
     }
 
-    /// Which failed, for those who may ask anybody's machine; nil when none did.
-    var unreadiness: String? {
-        let names = failures.map(\.name)
-        guard !names.isEmpty else { return nil }
-        return "failed: \(names.joined(separator: ", "))"
+    /// Which failed, for those who may ask anybody's machine, and so without a reason.
+    var states: [ProgramPart] {
+        all.withLock { all in
+            all.map { ProgramPart($0.name, hasFailed: $0.fault != nil) }
+        }
     }
 
     /// Waits until nothing is left in the log that a part which works has not folded, for some seconds at
