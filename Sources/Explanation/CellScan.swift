@@ -11,6 +11,8 @@ struct CellScan {
 
     private(set) var sums = CellAmounts()
     private(set) var hours: [Place: Set<Hour>] = [:]
+    /// The currencies of amounts of money, by the measure of the cell that they give to.
+    private(set) var currencies: [Int: Set<String>] = [:]
 
     /// Looks at all rows of the copies.
     ///
@@ -33,6 +35,7 @@ struct CellScan {
     ) throws {
         let partitions = Set(copy.partitions.map(\.partition))
         let hourPlace = table.columns.firstIndex { $0.kind == .hour }
+        let currencyPlace = table.columns.firstIndex { $0.name == "currency" }
         try copy.snapshot.forEachRow(of: table, partitions: partitions) {
             partition, columns, measures in
             guard measures.contains(where: { $0 != 0 }),
@@ -40,6 +43,14 @@ struct CellScan {
             else { return }
             cell.note(table, columns: columns)
             sums.add(measures, terms)
+            if let currencyPlace, case .text(let currency) = columns[currencyPlace] {
+                for term in terms
+                where measures[term.rowMeasure] != 0
+                    && Money.isMoney(table.measures[term.rowMeasure])
+                {
+                    currencies[term.cellMeasure, default: []].insert(currency)
+                }
+            }
             let place = Place(stream: copy.stream, partition: partition)
             if let hourPlace, case .text(let text) = columns[hourPlace],
                 let milliseconds = UTC.milliseconds(text: text)

@@ -54,6 +54,7 @@ public struct Explainer {
             let wanted = try measures(cell).map { names in
                 names.compactMap { cell.measures.firstIndex(of: $0) }
             }
+            try Self.refuseSeveralCurrencies(scan, cell, wanted)
             var run = ExplainerRun(cell, wanted)
             let stretches = try CellStretches(cell, scan, copies)
             for copy in copies {
@@ -61,6 +62,16 @@ public struct Explainer {
             }
             try atEnd(copies)
             return run.explanation(scan.sums)
+        }
+    }
+
+    private static func refuseSeveralCurrencies(
+        _ scan: CellScan, _ cell: any Cell, _ wanted: [Int]?
+    ) throws(ExplanationError) {
+        for (place, currencies) in scan.currencies.sorted(by: { $0.key < $1.key })
+        where currencies.count > 1 && wanted?.contains(place) ?? true {
+            throw .severalCurrencies(
+                measure: cell.measures[place], dump: cell.name, currencies: currencies.sorted())
         }
     }
 

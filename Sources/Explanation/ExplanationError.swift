@@ -12,6 +12,8 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     case unknownMeasure(String, dump: String, known: [String])
     /// The measure is not a sum of what records add.
     case noSum(String, dump: String, words: String)
+    /// The rows are of several currencies, which are never added up.
+    case severalCurrencies(measure: String, dump: String, currencies: [String])
     /// A file cannot be read or written.
     case file(operation: String, path: String, detail: String)
     /// A file is no evidence as this version writes it.
@@ -20,7 +22,7 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     /// True when the question is at fault, and not what it is asked of.
     public var isUsage: Bool {
         switch self {
-        case .unknownMeasure, .noSum: true
+        case .unknownMeasure, .noSum, .severalCurrencies: true
         case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .file, .noEvidence: false
         }
     }
@@ -40,6 +42,8 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
             "no measure '\(measure)' in \(dump): there are \(known.joined(separator: ", "))"
         case .noSum(let measure, let dump, let words):
             "\(measure) of \(dump) \(words)"
+        case .severalCurrencies(let measure, let dump, let currencies):
+            "\(measure) of \(dump) is of \(Money.words(currencies)) here, which are never added up: give --where currency=\(currencies.last ?? ""), one after the other"
         case .file(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail)"
         case .noEvidence(let path, let detail):

@@ -71,6 +71,14 @@ public struct PipelineDirectory: Sendable {
         let hasFolder = FileManager.default.fileExists(atPath: "\(path)/\(Self.modelsName)")
         let folder = hasFolder ? "\(path)/\(Self.modelsName)" : path
         var models: [ConversionModel] = []
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory),
+            isDirectory.boolValue
+        else {
+            throw ConfigurationError(
+                kind: .missingFile, file: folder,
+                words: "is no directory: give --models the directory of the candidate models")
+        }
         for name in try PipelineDirectory(folder).names() {
             models.append(try Self.conversionModel(at: "\(folder)/\(name)"))
         }

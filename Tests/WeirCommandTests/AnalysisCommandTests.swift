@@ -35,6 +35,10 @@ struct AnalysisCommandTests {
             ["diff", "a", "b", "--by", "day"], ["diff", "a", "b", "bids", "--limit", "-1"],
             ["reconcile", "--all"], ["changes", "bids", "--from", "noon", "--to", "7"],
             ["dump", "bids", "--estimate"], ["dump", "bids", "--as-of", "yesterday"],
+            ["dump", "bids", "--as-of", "2999-01-01"],
+            ["replay", "--into", "x", "--from-offset", "-1"],
+            ["replay", "--into", "x", "--from-offset", "3", "--to-offset", "3"],
+            ["replay", "--into", "x", "--from-time", "2026-01-02", "--to-time", "2026-01-01"],
             ["changes", "bids", "--from", "1", "--to", "2", "--archive", "kafka://a:1"],
         ])
     func badUsage(_ arguments: [String]) throws {

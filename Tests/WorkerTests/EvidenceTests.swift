@@ -69,6 +69,12 @@ struct EvidenceTests {
             manifest.files[entry].sha256 = files[place].bytes.sha256
             files[0].bytes = try EvidenceCoding.encode(manifest, pretty: true)
         }
+        try rewrite(evidence, files)
+    }
+
+    private func rewrite(
+        _ evidence: WrittenEvidence, _ files: [(name: String, bytes: Data)]
+    ) throws {
         #expect(FileManager.default.createFile(atPath: evidence.path, contents: nil))
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: evidence.path))
         let tar = TarWriter(handle)
@@ -135,6 +141,55 @@ struct EvidenceTests {
         let evidence = try write("postbacks")
         try change(evidence, .keys) { $0.replacing("MFkwEwYH", with: "MFkwEwYX") }
         #expect(try failures(evidence) == ["keys"])
+    }
+
+    @Test("that claims to be of something else, or marks that are not so, does not hold")
+    func otherClaim() throws {
+        let evidence = try write("postbacks")
+        let written = try TarReader.files(
+            in: Data(contentsOf: URL(fileURLWithPath: evidence.path)))
+        let claims: [(String, String, (inout EvidenceManifest) -> Void)] = [
+            ("question", "a campaign", { $0.where = ["campaign=1"] }),
+            ("question", "a column that is not there", { $0.where = ["colour=1"] }),
+            ("question", "a later time", { $0.sinceMs = Samples.start + 86_400_000 }),
+            ("question", "an earlier time", { $0.untilMs = Samples.start }),
+            ("question", "a dump of other rows", { $0.dump = "decoded-events" }),
+            ("question", "the funnel", { $0.dump = "funnel" }),
+            ("question", "no dump", { $0.dump = "numbers" }),
+            ("question", "a measure", { $0.number["bids"] = "0" }),
+            ("records", "a mark", { $0.addsUp = false }),
+            ("records", "masked records", { $0.masked = 5 }),
+            ("records", "no log", { $0.logs = [] }),
+            ("records", "another topic", { $0.logs[0].topic = "others" }),
+        ]
+        for (check, name, change) in claims {
+            var files = written
+            var manifest = try EvidenceCoding.decode(EvidenceManifest.self, files[0].bytes)
+            change(&manifest)
+            files[0].bytes = try EvidenceCoding.encode(manifest, pretty: true)
+            try rewrite(evidence, files)
+            #expect(try failures(evidence).contains(check), "\(name)")
+        }
+        try rewrite(evidence, written)
+        #expect(try failures(evidence).isEmpty)
+    }
+
+    @Test("is never written over a file")
+    func existingFile() throws {
+        let place = try MeasuredPlace("bids")
+        try place.configure(0)
+        try place.publish(try place.records(20, seed: 3))
+        try place.fold()
+        let evidence = WrittenEvidence()
+        let kept = Data("kept".utf8)
+        try kept.write(to: URL(fileURLWithPath: evidence.path))
+        #expect(throws: ExplanationError.self) {
+            try place.explainer(place.stores()).writeEvidence(
+                of: DumpCell(DumpQuery(name: "bids")), EvidenceQuestion(conditions: []),
+                to: evidence.path
+            ) { _ in nil }
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: evidence.path)) == kept)
     }
 
     @Test("with what memory answered changed does not hold")

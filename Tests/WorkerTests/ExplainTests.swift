@@ -66,6 +66,45 @@ struct ExplainTests {
         }
     }
 
+    @Test("are not added up over currencies")
+    func currencies() throws {
+        let place = try MeasuredPlace("postbacks")
+        try place.configure(0)
+        try place.place.write(
+            "conversion-models/525463029.yaml",
+            Samples.model + """
+                  - id: second
+                    effective_from: 2026-12-01T00:00:00Z
+                    currency: EUR
+                    fine:
+                      fields:
+                        - {bits: [0, 3], kind: revenue, buckets: [0, 1, 5, 10, 50], max: 100}
+
+                """)
+        try place.publish(
+            try ["t1", "t2"].enumerated().map { number, id in
+                Samples.record(
+                    "postbacks", try Samples.postback(id), key: id, partition: 0,
+                    at: Samples.start + Int64(number) * 30 * 86_400_000)
+            })
+        try place.fold()
+        let explainer = try place.explainer(place.stores())
+        func explain(_ currency: String?, _ measure: String) throws -> Explanation {
+            let conditions = currency.map { [DumpQuery.Condition(column: "currency", value: $0)] }
+            return try explainer.explain(
+                DumpCell(DumpQuery(name: "decoded-events", conditions: conditions ?? [])),
+                measures: { _ in [measure] }
+            ) { _ in }
+        }
+        #expect(
+            throws: ExplanationError.severalCurrencies(
+                measure: "revenue_max_micros", dump: "decoded-events", currencies: ["EUR", "USD"])
+        ) { try explain(nil, "revenue_max_micros") }
+        #expect(try explain(nil, "count_max").addsUp)
+        let one = try explain("EUR", "revenue_max_micros")
+        #expect(one.addsUp && one.measures.first?.stored != 0)
+    }
+
     @Test("name what was left out and why: copies with their original, conflicts, forged ones")
     func leftOut() throws {
         let place = try MeasuredPlace("postbacks")

@@ -284,6 +284,28 @@ struct PromotionTests {
         #expect(Int64(try place.records("bids.dlq").count) == refused)
     }
 
+    @Test("Going back twice is refused in words; with emit it sends what going back corrects")
+    func backTwice() throws {
+        let place = try makePlace(postbacks(40))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        try place.sendCorrections()
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(
+            throws: PromotionError.alreadyBack(
+                inForce: place.path + "/data", other: place.path + "/set")
+        ) { try place.promotion(.back) }
+        let again = try place.promotion(.back, sendsCorrections: true)
+        #expect(again.streams.isEmpty)
+        #expect(again.correctionsDirectory == place.path + "/data")
+        #expect(try place.sendCorrections("data") == 20)
+        #expect(try place.inForce("postbacks") == "data")
+        // Forth by name, and back again.
+        try place.promote()
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
     @Test("A replay that follows gives way, and ends once its stores are in force")
     func followed() throws {
         let place = try makePlace(postbacks(50))

@@ -137,6 +137,17 @@ struct ReplayTests {
         #expect(states.map(\.records) == [15, 15, 15, 15])
     }
 
+    @Test("A range that holds no record is refused, and nothing is written")
+    func emptyRange() throws {
+        let place = try makePlace()
+        for range in [ReplayRange(fromOffset: 1_000_000), ReplayRange(toOffset: 0)] {
+            #expect(throws: ReplayError.emptyRange(topics: ["bids"])) {
+                try place.replay(["bids"], place.order(mode: .present, range: range))
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
+    }
+
     @Test("A range by times begins and ends with the first record of each time or later")
     func times() throws {
         let place = try Workplace()

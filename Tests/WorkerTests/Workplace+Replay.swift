@@ -30,12 +30,14 @@ extension Workplace {
     }
 
     func promotion(
-        _ target: PromotionOrder.Target, acceptsLostHistory: Bool = false, patienceSeconds: Int = 30
+        _ target: PromotionOrder.Target, acceptsLostHistory: Bool = false,
+        sendsCorrections: Bool = false, patienceSeconds: Int = 30
     ) throws -> Promotion {
         try Promotion(
             PromotionOrder(
                 data: "\(path)/data", target: target, source: source(),
-                acceptsLostHistory: acceptsLostHistory, threadCount: 2,
+                acceptsLostHistory: acceptsLostHistory, sendsCorrections: sendsCorrections,
+                threadCount: 2,
                 patienceSeconds: patienceSeconds))
     }
 

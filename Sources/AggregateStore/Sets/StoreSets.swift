@@ -81,6 +81,20 @@ public struct StoreSets: Sendable {
         }
     }
 
+    /// Whether the last promotion took back what one before it had put in force.
+    public var isBack: Bool {
+        var inForce: [StorePromotion] = []
+        var isBack = false
+        for promotion in promotions {
+            let undone = promotion.streams.mapValues {
+                StorePromotion.Move(to: $0.from, from: $0.to)
+            }
+            isBack = promotion.kind == .rollback && inForce.last?.streams == undone
+            if isBack { inForce.removeLast() } else { inForce.append(promotion) }
+        }
+        return isBack
+    }
+
     /// Where the store of a stream is, as the journal writes it.
     public func set(of stream: String) -> String {
         moves(of: stream).last?.move.to ?? Self.ownSet

@@ -2,6 +2,7 @@ import AggregateStore
 import Attestation
 import EventLog
 import Foundation
+import Inspection
 import Streams
 
 /// Folds the records of evidence again, and compares.
@@ -22,6 +23,8 @@ struct EvidenceRefold {
     private let notes: [Place: StretchNotes]
     private let configurations: [Place: [EvidenceConfiguration]]
     private let roots: [AppStoreRoot]
+    /// What refused records are asked for; nil when none can be.
+    private let cell: (any Cell)?
     private var sums: [RowKey: [Int128]] = [:]
     private var tables: [String: AggregateTable] = [:]
     private var folded: Int64 = 0
@@ -35,9 +38,10 @@ struct EvidenceRefold {
 
     init(
         _ rows: [EvidenceRow], _ notes: [EvidenceNote], _ configurations: [EvidenceConfiguration],
-        _ roots: [AppStoreRoot]
+        _ roots: [AppStoreRoot], cell: (any Cell)?
     ) {
         self.rows = rows
+        self.cell = cell
         self.roots = roots
         var byPlace: [Place: StretchNotes] = [:]
         for note in notes {
@@ -113,7 +117,11 @@ struct EvidenceRefold {
                 "\(record.words) is \(folded.outcome.name)\(why), and was \(record.outcome)")
             return
         }
-        if folded.refusal != nil, record.leftOut == nil { refusals += 1 }
+        if let refusal = folded.refusal, record.leftOut == nil,
+            cell?.counts(StoredRefusal(refusal, of: folded.record), topic: record.topic) ?? false
+        {
+            refusals += 1
+        }
         for addition in folded.additions { add(addition.measures, to: addition.row, record) }
     }
 
@@ -161,7 +169,7 @@ struct EvidenceRefold {
         return checks
     }
 
-    private static func told(_ faults: [String]) -> String {
+    static func told(_ faults: [String]) -> String {
         let more = faults.count - faultsTold
         return (faults.prefix(faultsTold) + (more > 0 ? ["and \(more) more"] : []))
             .joined(separator: "; ")

@@ -19,10 +19,10 @@ public struct EvidenceVerifier {
 
     private let path: String
     private var files: [String: Data] = [:]
-    private let manifest: EvidenceManifest
+    let manifest: EvidenceManifest
     /// SHA-256 of the manifest, which says what all else has to be.
     public let manifestDigest: String
-    private var checks: [Check] = []
+    private(set) var checks: [Check] = []
 
     /// Opens evidence. Throws `ExplanationError` for what is none.
     public init(path: String) throws {
@@ -56,7 +56,10 @@ public struct EvidenceVerifier {
 
     /// What the evidence says: dump, conditions and number.
     public var claim: String {
-        let place = ([manifest.dump] + manifest.where).joined(separator: " ")
+        let times = [("since", manifest.sinceMs), ("until", manifest.untilMs)].compactMap {
+            name, time in time.map { "\(name)=\(UTC.text(milliseconds: $0))" }
+        }
+        let place = ([manifest.dump] + manifest.where + times).joined(separator: " ")
         let number = manifest.number.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
         return "\(place): \(number.joined(separator: ", "))"
     }
@@ -76,15 +79,20 @@ public struct EvidenceVerifier {
         else { return checks }
         check(configurations, models)
         let roots = check(keys, configurations)
-        var refold = EvidenceRefold(rows, notes, configurations, roots)
+        let claim = EvidenceClaim(manifest, rows)
+        let faults = claim.faults
+        note(
+            "question", faults.isEmpty,
+            faults.isEmpty ? claim.words : EvidenceRefold.told(faults))
+        var refold = EvidenceRefold(rows, notes, configurations, roots, cell: claim.cell)
         refold.fold(records)
         checks += refold.checks
-        checkNumber(rows, refold)
-        checkCounts(records)
+        checkNumber(rows, claim.isOfRefusals ? refold.refusals : nil)
+        checkManifest(records, rows, configurations)
         return checks
     }
 
-    private mutating func note(_ name: String, _ holds: Bool, _ words: String) {
+    mutating func note(_ name: String, _ holds: Bool, _ words: String) {
         checks.append(Check(name: name, holds: holds, words: words))
     }
 
@@ -211,16 +219,16 @@ public struct EvidenceVerifier {
     }
 
     /// The number that the rows give, held against the one that is claimed.
-    private mutating func checkNumber(_ rows: [EvidenceRow], _ refold: EvidenceRefold) {
+    ///
+    /// - Parameter refusals: the number of a dump of refused records, which has no rows.
+    private mutating func checkNumber(_ rows: [EvidenceRow], _ refusals: Int64?) {
         var sums: [String: Int128] = [:]
         for row in rows {
             for pair in row.gives where pair.count == 2 {
                 sums[pair[1], default: 0] += Int128(row.measures[pair[0]] ?? 0)
             }
         }
-        if rows.isEmpty, let only = manifest.number.keys.first, manifest.number.count == 1 {
-            sums[only] = Int128(refold.refusals)
-        }
+        if let refusals { sums["records"] = Int128(refusals) }
         let claimed = manifest.number.mapValues { Int128($0) ?? 0 }.filter { $0.value != 0 }
         sums = sums.filter { $0.value != 0 }
         let differing = Set(sums.keys).union(claimed.keys).sorted().filter {
@@ -233,19 +241,5 @@ public struct EvidenceVerifier {
                 : differing.map {
                     "\($0): the rows add up to \(sums[$0] ?? 0), \(claimed[$0] ?? 0) is claimed"
                 }.joined(separator: "; "))
-    }
-
-    private mutating func checkCounts(_ records: [EvidenceRecord]) {
-        let counted = Int64(records.count { $0.leftOut == nil })
-        let leftOut = Int64(records.count) - counted
-        let isWhole =
-            counted == manifest.counted && leftOut == manifest.leftOut + manifest.untold
-        note(
-            "records", isWhole,
-            "\(counted) records count and \(leftOut) were left out"
-                + (isWhole
-                    ? ""
-                    : ", the manifest says \(manifest.counted) and "
-                        + "\(manifest.leftOut + manifest.untold)"))
     }
 }

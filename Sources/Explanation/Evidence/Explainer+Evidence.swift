@@ -6,7 +6,7 @@ extension Explainer {
     /// fold them again, into an archive.
     ///
     /// - Parameters:
-    ///   - path: of the archive, which is replaced as a whole.
+    ///   - path: of the archive, which appears as a whole; nothing may be there.
     ///   - mask: hides the secrets of a record; nil when it has none.
     /// - Returns: whether the records add up.
     /// - Throws: what `explain` throws, and `ExplanationError.file`.
@@ -14,6 +14,13 @@ extension Explainer {
         of cell: any Cell, _ question: EvidenceQuestion, to path: String,
         mask: @escaping (ExplainedRecord) -> [UInt8]?
     ) throws -> Explanation {
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw ExplanationError.file(
+                operation: "write", path: path,
+                detail:
+                    "it is there already, and evidence is never written over; give --out a new file"
+            )
+        }
         let bundle = try EvidenceBundle(
             cell, in: "\(path).\(UUID().uuidString)", rules: rules, mask: mask)
         var partitions: [String: Set<Int32>] = [:]

@@ -28,7 +28,7 @@ public final class Promotion {
             let set = sets.set(at: directory)
             kind = Self.wasInForce(set, in: sets) ? .rollback : .promote
         case .back:
-            targets = try Self.previous(sets)
+            targets = try Self.previous(sets, sendsCorrections: order.sendsCorrections)
             kind = .rollback
         }
     }
@@ -52,9 +52,19 @@ public final class Promotion {
         return Dictionary(uniqueKeysWithValues: found.map { ($0, directory) })
     }
 
-    private static func previous(_ sets: StoreSets) throws(PromotionError) -> [String: String] {
+    /// The set before the present one. Behind a roll-back that is the set that was just left: nobody means
+    /// to put it in force by the same words, while corrections of the roll-back may still be due.
+    private static func previous(
+        _ sets: StoreSets, sendsCorrections: Bool
+    ) throws(PromotionError) -> [String: String] {
         guard let last = sets.promotions.last else {
             throw .nothingToGoBackTo(data: sets.directory)
+        }
+        if sets.isBack {
+            guard !sendsCorrections else { return last.streams.mapValues { sets.resolve($0.to) } }
+            let move = last.streams.min { $0.key < $1.key }?.value
+            throw .alreadyBack(
+                inForce: sets.resolve(move?.to ?? ""), other: sets.resolve(move?.from ?? ""))
         }
         return last.streams.mapValues { sets.resolve($0.from) }
     }

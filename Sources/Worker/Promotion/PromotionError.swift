@@ -4,6 +4,8 @@ public enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible 
     case notASet(String, detail: String)
     /// Nothing was promoted yet, so that there is nothing to go back to.
     case nothingToGoBackTo(data: String)
+    /// The set before the promotion is in force again already.
+    case alreadyBack(inForce: String, other: String)
     /// The stores were folded from another log, or from another topic.
     case otherLog(stream: String, old: String, new: String)
     /// The set lacks what the present one has.
@@ -24,6 +26,8 @@ public enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible 
             "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"
         case .nothingToGoBackTo(let data):
             "nothing was promoted in \(data): there is no set to go back to"
+        case .alreadyBack(let inForce, let other):
+            "\(inForce) is in force, where --back has gone back to already: weir promote \(other) puts \(other) in force again, and --back --emit sends what going back corrects; nothing has changed"
         case .otherLog(let stream, let old, let new):
             "\(new) was folded from another log than \(old), or from another topic of \(stream): replay the log that \(old) folds"
         case .lessHistory(let store, let partition, let first, let wanted):

@@ -20,18 +20,21 @@ public struct PromotionOrder: Sendable {
     public var acceptsLostHistory: Bool
     /// On how many threads signatures are verified.
     public var threadCount: Int
+    /// Whether corrections are sent then: with `back`, behind a roll-back, those of that one.
+    public var sendsCorrections: Bool
     /// How long workers may take to give their stores up, in seconds.
     public var patienceSeconds: Int
 
     /// Takes the parts.
     public init(
         data: String, target: Target, source: ReplaySource, acceptsLostHistory: Bool = false,
-        threadCount: Int, patienceSeconds: Int = 120
+        sendsCorrections: Bool = false, threadCount: Int, patienceSeconds: Int = 120
     ) {
         self.data = data
         self.target = target
         self.source = source
         self.acceptsLostHistory = acceptsLostHistory
+        self.sendsCorrections = sendsCorrections
         self.threadCount = threadCount
         self.patienceSeconds = patienceSeconds
     }

@@ -14,6 +14,8 @@ public enum ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     case badManifest(path: String, detail: String)
     /// There is nothing that could be replayed.
     case nothing(detail: String)
+    /// None of the topics has a record in the range that is asked for.
+    case emptyRange(topics: [String])
     /// No worker folds such a topic.
     case unknownTopic(String, known: [String])
     /// It went no further, which should not happen.
@@ -35,6 +37,8 @@ public enum ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
         case .badManifest(let path, let detail):
             "\(path) is not understood (\(detail)): give --into a new directory"
         case .nothing(let detail): detail
+        case .emptyRange(let topics):
+            "no record of \(topics.joined(separator: ", ")) lies in this range: weir lag says where the partitions end; give --from-offset or --from-time before that, and --to-offset or --to-time behind the first record"
         case .unknownTopic(let topic, let known):
             "no worker folds a topic '\(topic)': there are \(known.joined(separator: ", "))"
         case .stuck(let store): "\(store) went no further, although records are left: report this"

@@ -58,6 +58,13 @@ public final class ReplayRun {
         try programs.map { try $0.planReplay(order) }
     }
 
+    /// A range that holds no record of any of the topics is a mistake.
+    private func refuseEmptyRange() throws {
+        guard order.range != ReplayRange() else { return }
+        for program in programs where try program.hasRecords(toReplay: order) { return }
+        throw ReplayError.emptyRange(topics: manifest.topics)
+    }
+
     /// Folds one stream after the other, up to its end.
     ///
     /// - Parameter follows: goes on with what is appended, until it is stopped or the directory is put in
@@ -66,6 +73,8 @@ public final class ReplayRun {
     public func replay(
         follows: Bool, stop: StopSignal
     ) throws -> (streams: [ReplayedStream], isDone: Bool) {
+        // What is followed may begin with records that are still to come.
+        if !follows { try refuseEmptyRange() }
         try manifest.begin(in: order.directory)
         guard follows else {
             var streams: [ReplayedStream] = []

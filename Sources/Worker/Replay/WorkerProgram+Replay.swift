@@ -46,6 +46,14 @@ extension WorkerProgram {
         try StreamReplay<Self>(order, stop: StopSignal()).plan()
     }
 
+    /// Whether the log or the archive has records of what is asked for.
+    static func hasRecords(toReplay order: ReplayOrder) throws -> Bool {
+        let replay = try StreamReplay<Self>(order, stop: StopSignal())
+        let reader = try replay.openReader()
+        defer { reader.close() }
+        return try replay.stretches(of: reader).values.contains { !$0.isEmpty }
+    }
+
     /// Folds the stream again.
     ///
     /// - Parameters:

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConversionModels
+import Foundation
 import Inspection
 import Pipelines
 import Streams
@@ -100,9 +101,12 @@ struct DumpCommand: ParsableCommand {
 
     private func stores() throws -> StoreSet {
         guard let asOf else { return try StoreSet(directories: source.data.directories) }
-        let instant = AsOf(
-            milliseconds: try LogTime.milliseconds(asOf, option: "--as-of"),
-            hours: try source.hours())
+        let milliseconds = try LogTime.milliseconds(asOf, option: "--as-of")
+        guard milliseconds <= Int64(Date().timeIntervalSince1970 * 1000) else {
+            throw CommandError.usage(
+                "--as-of \(asOf) is still to come: give a time that is past, or leave it out")
+        }
+        let instant = AsOf(milliseconds: milliseconds, hours: try source.hours())
         return try StoreSet(directories: source.data.directories, asOf: instant)
     }
 

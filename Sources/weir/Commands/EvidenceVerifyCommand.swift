@@ -12,7 +12,8 @@ struct EvidenceVerifyCommand: ParsableCommand {
         discussion: """
             Needs nothing but the file: checks the SHA-256 of each part, verifies every signature, folds \
             the records under the recorded configurations and compares rows and number. What was changed \
-            is named.
+            is named. That nothing was left away together with its rows it cannot tell: compare the \
+            manifest's SHA-256 with the one that was handed over apart.
             """)
 
     @Argument(help: "The file.")

@@ -13,7 +13,7 @@ struct EvidenceWriteCommand: ParsableCommand {
             """)
 
     @OptionGroup var selection: CellOptions
-    @Option(help: "The file to write.")
+    @Option(help: "The file to write; none may be there.")
     var out: String
     @OptionGroup var source: SourceOptions
 

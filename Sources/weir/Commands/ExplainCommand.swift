@@ -21,7 +21,8 @@ struct ExplainCommand: ParsableCommand {
               weir explain funnel --where name=spring-sale --measure cpi
               weir explain outcomes --where topic=bids --measure rejected --records
 
-            Of the funnel, rates are explained by what they are worked out of, and money by currency.
+            Of the funnel, rates are explained by what they are worked out of, and money by currency. Of other \
+            dumps, money of several currencies is refused: --where currency=USD.
             """)
 
     @OptionGroup var selection: CellOptions

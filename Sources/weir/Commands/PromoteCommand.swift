@@ -18,7 +18,9 @@ struct PromoteCommand: ParsableCommand {
             Postbacks that were published with another content, would not have been published, or were \
             not published although they should have been, are listed. Only with --emit are they sent: \
             each with the next revision, and with the one that it supersedes. What is listed and was not \
-            sent is sent by the same command with --emit, as long as the set is in force.
+            sent is sent by the same command with --emit, as long as the set is in force: --back --emit \
+            behind --back sends what going back corrects, and changes no stores. --back alone is refused \
+            then: name the set that is to be in force.
 
               weir promote data/sets/fixed --dry-run
               weir promote data/sets/fixed
@@ -59,6 +61,7 @@ struct PromoteCommand: ParsableCommand {
         var report = PromotionReport(
             isDryRun: dryRun, data: order.data,
             directory: promotion.correctionsDirectory ?? order.data)
+        report.isBack = back
         if dryRun {
             report.streams = try promotion.check()
             if promotion.streams.isEmpty {
@@ -92,7 +95,10 @@ struct PromoteCommand: ParsableCommand {
             throw CommandError.usage("promote one data directory at a time: give one --data")
         }
         guard back != (directory != nil) else {
-            throw CommandError.usage("say which set: a directory, or --back")
+            throw CommandError.usage(
+                back
+                    ? "give a directory or --back, not both: each names a set"
+                    : "say which set: a directory, or --back")
         }
         guard patience >= 0 else {
             throw CommandError.usage("--patience is \(patience): write 0 or more seconds")
@@ -100,7 +106,8 @@ struct PromoteCommand: ParsableCommand {
         return PromotionOrder(
             data: data, target: directory.map { .directory($0) } ?? .back,
             source: try ReplaySource(log, archive: archive, data: [data], pipelines: pipelines),
-            acceptsLostHistory: acceptLostHistory, threadCount: try threadCount(nil),
+            acceptsLostHistory: acceptLostHistory, sendsCorrections: emit,
+            threadCount: try threadCount(nil),
             patienceSeconds: patience)
     }
 

@@ -32,6 +32,7 @@ struct ReplayCommand: ParsableCommand {
     )
     var topic: [String] = []
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Begin at this offset of every partition (default: the earliest).", valueName: "offset")
     )
@@ -42,6 +43,7 @@ struct ReplayCommand: ParsableCommand {
             valueName: "time"))
     var fromTime: String?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "End before this offset of every partition (default: the end of the log).",
             valueName: "offset"))
@@ -123,22 +125,27 @@ struct ReplayCommand: ParsableCommand {
         guard (fromOffset ?? 0) >= 0, (toOffset ?? 0) >= 0 else {
             throw CommandError.usage("offsets begin with 0")
         }
+        if let fromOffset, let toOffset, toOffset <= fromOffset {
+            throw CommandError.usage(
+                "--to-offset \(toOffset) is not behind --from-offset \(fromOffset): nothing lies between"
+            )
+        }
         if let batchRecords, !(1...1_000_000).contains(batchRecords) {
             throw CommandError.usage("--batch-records is \(batchRecords): write 1 to 1000000")
+        }
+        let start = try fromTime.map { try LogTime.milliseconds($0, option: "--from-time") }
+        let end = try toTime.map { try LogTime.milliseconds($0, option: "--to-time") }
+        if let start, let end, end <= start {
+            throw CommandError.usage(
+                "--to-time is not behind --from-time: nothing lies between")
         }
         return ReplayOrder(
             source: try ReplaySource(
                 log, archive: archive, data: data.directories, pipelines: pipelines),
             dataDirectories: data.directories, directory: into,
             range: ReplayRange(
-                fromOffset: fromOffset,
-                fromMilliseconds: try fromTime.map {
-                    try LogTime.milliseconds($0, option: "--from-time")
-                },
-                toOffset: toOffset,
-                toMilliseconds: try toTime.map {
-                    try LogTime.milliseconds($0, option: "--to-time")
-                }),
+                fromOffset: fromOffset, fromMilliseconds: start, toOffset: toOffset,
+                toMilliseconds: end),
             mode: try replayMode(), batchRecords: batchRecords,
             threadCount: try threadCount(threads), showsProgress: true)
     }

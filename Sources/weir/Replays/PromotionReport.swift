@@ -16,6 +16,8 @@ struct PromotionReport {
     private let data: String
     /// Where the corrections are.
     private let directory: String
+    /// Whether they go back.
+    var isBack = false
     /// The stores that change.
     var streams: [PromotedStream] = []
     /// How many corrections were sent now; nil when that was not asked for.
@@ -87,8 +89,11 @@ extension PromotionReport {
             text.append(
                 "revenue \(currency.unquoted): \(change.before.words) -> \(change.after.words)")
         }
-        if !isDryRun, !streams.isEmpty {
-            text.append("back: weir promote --back --data \(data)")
+        if !isDryRun, let first = streams.first {
+            text.append(
+                isBack
+                    ? "forth again: weir promote \(first.from) --data \(data)"
+                    : "back: weir promote --back --data \(data)")
         }
         return text.joined(separator: "\n") + "\n"
     }
