@@ -51,6 +51,26 @@ struct EvidenceTests {
         #expect(try failures(write("postbacks", dump: dump)).isEmpty)
     }
 
+    @Test("holds with records of other topics that do not say what they are about")
+    func otherTopics() throws {
+        let place = try MeasuredPlace("postbacks")
+        try place.configure(0)
+        try place.publish(try place.records(100, seed: 5))
+        try place.fold()
+        try place.place.write("bids.yaml", "batch_records: 37\n")
+        try place.place.publish("bids", WindowedStream.bids.records(100, seed: 6))
+        try place.place.fold(.bids)
+        let evidence = WrittenEvidence()
+        let query = DumpQuery(
+            name: "rejected", conditions: [.init(column: "topic", value: "postbacks")])
+        let explanation = try place.explainer(place.stores()).writeEvidence(
+            of: DumpCell(query), EvidenceQuestion(conditions: ["topic=postbacks"]),
+            to: evidence.path
+        ) { _ in nil }
+        #expect(explanation.counted > 0)
+        #expect(try failures(evidence).isEmpty)
+    }
+
     /// Changes one file of evidence; the manifest is made to fit it unless `manifest` is false.
     private func change(
         _ evidence: WrittenEvidence, _ file: EvidenceFile, manifest isMadeToFit: Bool = true,

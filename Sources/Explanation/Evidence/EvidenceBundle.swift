@@ -23,6 +23,7 @@ final class EvidenceBundle {
     private var roots: [String: String] = [:]
     private var logs: [EvidenceManifest.Log] = []
     private var masked: Int64 = 0
+    private var untold: Int64 = 0
 
     /// Begins in a new directory, which is removed at the end.
     init(_ cell: any Cell, in directory: String, rules: FoldRuleSource, mask: @escaping Mask) throws
@@ -66,6 +67,7 @@ final class EvidenceBundle {
     func add(_ record: ExplainedRecord) throws {
         let maskedValue = mask(record)
         if maskedValue != nil { masked += 1 }
+        if case .untold = record.role { untold += 1 }
         try writers[.records]?.write(EvidenceRecord(record, maskedValue: maskedValue))
         let hasOverflowed =
             record.folded.refusal?.reason == RejectionReason.overflow.name
@@ -119,7 +121,7 @@ final class EvidenceBundle {
                 explanation.measures.map { ($0.name, $0.stored.description) },
                 uniquingKeysWith: { first, _ in first }),
             counted: explanation.counted, leftOut: explanation.leftOut,
-            untold: explanation.untold.reduce(0) { $0 + $1.records }, masked: masked,
+            untold: untold, masked: masked,
             addsUp: explanation.addsUp, logs: logs, files: files)
         try writeArchive(manifest, to: path)
     }
