@@ -85,6 +85,7 @@ final class Workplace {
     func contents(_ stream: String, data: String = "data") throws -> [String] {
         var configuration = Configuration()
         configuration.readonly = true
+        configuration.busyMode = .timeout(30)
         let queue = try DatabaseQueue(
             path: "\(path)/\(data)/\(stream).sqlite", configuration: configuration)
         return try queue.read { db in
