@@ -38,15 +38,7 @@ let package = Package(
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
         .executable(name: "weir-conversion-updates", targets: ["weir-conversion-updates"]),
         .executable(name: "weir-collector", targets: ["weir-collector"]),
-        .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
-        .library(
-            name: "WeirLibraries",
-            targets: [
-                "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Explanation", "JSONReader", "KafkaLog",
-                "MockKafka",
-                "Monitoring", "PartnerPostbacks", "Pipelines", "Simulation", "Streams", "Worker",
-            ]),
+        .executable(name: "weir-benchmarks", targets: ["weir-benchmarks"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -174,6 +166,15 @@ let package = Package(
                 yams,
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "weir-benchmarks",
+            dependencies: [
+                "AggregateStore", "AppStoreSigning", "Attestation", "Collector", "EventLog",
+                "CRdKafka", "JSONReader", "KafkaLog", "MockKafka", "Monitoring", "Simulation",
+                "Streams",
+                "Worker", arguments, crypto, http, logging,
+            ],
+            path: "Benchmarks", exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "AppStoreSigning",
             dependencies: [
