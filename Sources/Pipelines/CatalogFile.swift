@@ -1,6 +1,3 @@
-internal import Crypto
-import Foundation
-
 extension Catalog {
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(["networks", "apps", "campaigns"])
@@ -36,15 +33,7 @@ extension ConfigurationNode {
         let mapping = try mapping(["name", "ad_signing_keys"])
         var keys: [PositionedText] = []
         for element in try mapping["ad_signing_keys"]?.elements() ?? [] {
-            let key = try element.positionedText("a public key")
-            guard
-                Data(base64Encoded: key.text)
-                    .flatMap({ try? P256.Signing.PublicKey(derRepresentation: $0) }) != nil
-            else {
-                throw key.fault(
-                    "is no P-256 public key: give its SubjectPublicKeyInfo (DER) in base64")
-            }
-            keys.append(key)
+            keys.append(try element.positionedText("a public key"))
         }
         return Catalog.Network(name: try mapping.required("name").name(), adSigningKeys: keys)
     }
@@ -118,12 +107,13 @@ extension ConfigurationNode {
 
     private func offer() throws(ConfigurationError) -> String {
         let text = try name()
-        let isNamed = ["promotional:", "code:", "win_back:"].contains { kind in
+        let isNamed = ["promotional:", "code:", "win_back:", "retention:"].contains { kind in
             text.hasPrefix(kind) && text.utf8.count > kind.utf8.count
         }
         guard isNamed || text == "introductory" else {
             throw badValue(
-                "is '\(text)': write introductory, promotional:<id>, code:<name> or win_back:<id>")
+                "is '\(text)': write introductory, promotional:<id>, code:<name>, win_back:<id> or "
+                    + "retention:<id>")
         }
         return text
     }

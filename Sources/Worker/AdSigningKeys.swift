@@ -12,7 +12,8 @@ public enum AdSigningKeys {
             for text in network.adSigningKeys {
                 guard let key = VerificationKey(base64: text.text) else {
                     throw text.fault(
-                        "is no P-256 public key: give its SubjectPublicKeyInfo (DER) in base64")
+                        "is no P-192 or P-256 public key: give its SubjectPublicKeyInfo (DER) in "
+                            + "base64")
                 }
                 keys[id, default: []].append(key)
             }

@@ -89,32 +89,16 @@ struct CatalogTests {
         #expect(catalog.networkName("\u{212A}.example") == nil)
     }
 
-    @Test("only P-256 public keys sign ads: any other text is a fault at its line")
-    func signingKeys() throws {
-        let p384 = P384.Signing.PrivateKey().publicKey.derRepresentation.base64EncodedString()
-        let p192 =
-            "MEkwEwYHKoZIzj0CAQYIKoZIzj0DAQEDMgAEMyHD625uvsmGq4C43cQ9BnfN2xslVT5V1nOmAMP6qaRRUll3"
-            + "PB1JYmgSm+62sosG"
-        let raw = P256.Signing.PrivateKey().publicKey.x963Representation.base64EncodedString()
-        for key in [p384, p192, raw, "KEY"] {
-            let words = try fault(
-                "networks:\n  a:\n    name: x\n    ad_signing_keys:\n      - \"\(key)\"\n")
-            #expect(
-                words == "catalog.yaml:5: networks.a.ad_signing_keys[0]: is no P-256 public key:"
-                    + " give its SubjectPublicKeyInfo (DER) in base64")
-        }
-    }
-
     @Test("an offer of an app is its campaign, of that app only")
     func offers() throws {
         let catalog = try catalog(
             """
             campaigns:
               - {name: spring, network: n, app: 1, partner: Agency,
-                 offers: [introductory, "promotional:a", "code:B", "win_back:c"]}
+                 offers: [introductory, "promotional:a", "code:B", "win_back:c", "retention:d"]}
             """
         )
-        for offer in ["introductory", "promotional:a", "code:B", "win_back:c"] {
+        for offer in ["introductory", "promotional:a", "code:B", "win_back:c", "retention:d"] {
             #expect(catalog.campaign(app: 1, offer: offer)?.name == "spring")
         }
         #expect(catalog.campaign(app: 2, offer: "introductory") == nil)
@@ -188,7 +172,7 @@ struct CatalogTests {
             (
                 "campaigns:\n  - name: a\n    network: n\n    app: 1\n    offers: [code]\n",
                 "catalog.yaml:5: campaigns[0].offers[0]: is 'code': write introductory,"
-                    + " promotional:<id>, code:<name> or win_back:<id>"
+                    + " promotional:<id>, code:<name>, win_back:<id> or retention:<id>"
             ),
             (
                 "campaigns:\n  - {name: a, network: n, app: 1, offers: [introductory]}\n"

@@ -126,6 +126,34 @@ struct BidSignatureTests {
         #expect(try rows(auction, keys: [:]).isEmpty)
     }
 
+    @Test("networks sign 3.0 with keys on P-192 too: the key decides the curve, not the version")
+    func p192() throws {
+        let key = try #require(
+            VerificationKey(
+                base64: "MEkwEwYHKoZIzj0CAQYIKoZIzj0DAQEDMgAEHmB01F12rnh6vHMUE5wHvCwQ"
+                    + "pGyl/UUMsivV4k6a+jvthLyKJ8QaWaO+p/4+QuhM"))
+        let auction = Auction.with([
+            Auction.skadn + ".version": "3.0", Auction.skadn + ".network": "p192.skadnetwork",
+            Auction.skadn + ".campaign": "45", Auction.skadn + ".sourceidentifier": nil,
+            Auction.skadn + ".fidelities": [
+                [
+                    "fidelity": 1, "nonce": "ab-1", "timestamp": "1700",
+                    "signature": .string(
+                        "MDQCGATFMePaNPJ5wl3IZyL9F2/6gtJoqcd+NAIYDwa5efCg5SIFtRzCfhFD"
+                            + "Yly+c8vAUOs9"),
+                ]
+            ],
+        ])
+        let found = try rows(auction, keys: ["p192.skadnetwork": [key]])
+        #expect(found.keys.map { $0["verdict"] } == ["valid"])
+        let altered = auction.with([Auction.skadn + ".campaign": "46"])
+        #expect(
+            try rows(altered, keys: ["p192.skadnetwork": [key]]).keys.map { $0["verdict"] }
+                == ["invalid"])
+        let other = ["p192.skadnetwork": keys()[network] ?? []]
+        #expect(try rows(auction, keys: other).keys.map { $0["verdict"] } == ["invalid"])
+    }
+
     @Test("a view-through ad that Apple's sample signed is valid")
     func appleSample() throws {
         let key = try #require(
