@@ -11,9 +11,10 @@ extension StoreSchema {
               product_id TEXT NOT NULL,
               storefront TEXT NOT NULL, -- country, three letters; '' in version 1
               currency TEXT NOT NULL, -- '' in version 1
-              offer TEXT NOT NULL, -- '', 'introductory', 'promotional:<id>', 'code:<name>', 'win_back:<id>'
+              offer TEXT NOT NULL, -- '', 'introductory', 'promotional:<id>', 'code:<name>', 'win_back:<id>', 'retention:<id>'
+              ownership TEXT NOT NULL, -- 'purchased', 'family', 'assigned', 'other'; '' without a transaction
               UNIQUE (partition, hour, environment, bundle_id, product_id, storefront, currency,
-                offer)
+                offer, ownership)
             ) STRICT;
 
             CREATE TABLE store_notifications_sums (
@@ -41,10 +42,20 @@ extension StoreSchema {
               refund_reversals INTEGER NOT NULL,
               refunds_declined INTEGER NOT NULL,
               family_revocations INTEGER NOT NULL,
+              assignment_revocations INTEGER NOT NULL, -- in their place, for assigned seats
               consumption_requests INTEGER NOT NULL,
               price_increases_pending INTEGER NOT NULL,
               price_increases_accepted INTEGER NOT NULL,
               one_time_purchases INTEGER NOT NULL,
+              renewal_extension_summaries INTEGER NOT NULL,
+              renewal_extension_failures INTEGER NOT NULL,
+              external_tokens_created INTEGER NOT NULL,
+              external_tokens_reminded INTEGER NOT NULL,
+              external_tokens_unreported INTEGER NOT NULL,
+              consents_rescinded INTEGER NOT NULL,
+              metadata_updates INTEGER NOT NULL,
+              migrations INTEGER NOT NULL,
+              price_changes INTEGER NOT NULL,
               renewals_extended INTEGER NOT NULL,
               tests INTEGER NOT NULL,
               other INTEGER NOT NULL, -- of an unknown type or subtype

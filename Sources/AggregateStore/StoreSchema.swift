@@ -4,9 +4,9 @@ enum StoreSchema {
     /// `PRAGMA application_id` of every store: "Weir".
     static let applicationID: Int32 = 0x5765_6972
     /// `PRAGMA user_version`: one more for every migration.
-    static let version = 4
+    static let version = 5
     /// Older ones were never released.
-    static let oldestVersion = 4
+    static let oldestVersion = 5
 
     static let common = """
         CREATE TABLE store (

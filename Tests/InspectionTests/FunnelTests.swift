@@ -1,4 +1,7 @@
+import AggregateStore
 import Inspection
+import Pipelines
+import Streams
 import Testing
 
 @Suite("The funnel")
@@ -56,7 +59,8 @@ struct FunnelTests {
         try stores.store(
             "store-notifications",
             [
-                "environment": "Production", "bundle_id": "com.example", "refunds": 1,
+                "environment": "Production", "bundle_id": "com.example",
+                "ownership": "purchased", "refunds": 1,
                 "initial_buys": 1, "resubscribes": 1, "renewals": 1, "recoveries": 1,
                 "one_time_purchases": 4,
             ])
@@ -232,18 +236,24 @@ struct FunnelTests {
         #expect(funnel.rows("bids", "presented", "maturity") == [["1", "0", ""]])
     }
 
-    @Test("refunds are the app's: in each of its rows, once in a total, of production only")
+    @Test("refunds are the app's: in each of its rows, once in a total, of what was paid for only")
     func refunds() throws {
         try stores.bids(bid("1"), bid("2"), bid("3", ["app_id": 2]))
         let sold: [String: Any] = [
-            "bundle_id": "com.example", "refunds": 1, "initial_buys": 4,
+            "bundle_id": "com.example", "ownership": "purchased", "refunds": 1, "initial_buys": 4,
             "resubscribes": 0, "renewals": 0, "recoveries": 0, "one_time_purchases": 0,
         ]
         try stores.store(
             "store-notifications", sold.merging(["environment": "Production"]) { $1 },
             sold.merging(["environment": "Production", "hour": "2026-11-22T00:00:00Z"]) { $1 },
             sold.merging(["environment": "Sandbox"]) { $1 },
-            sold.merging(["environment": "Production", "bundle_id": "com.other"]) { $1 })
+            sold.merging(["environment": "Production", "bundle_id": "com.other"]) { $1 },
+            sold.merging(["environment": "Production", "ownership": "family"]) { $1 },
+            sold.merging(["environment": "Production", "ownership": "assigned"]) { $1 },
+            sold.merging(["environment": "Production", "ownership": "other"]) { $1 },
+            sold.merging([
+                "environment": "Production", "ownership": "", "bundle_id": "com.unknown",
+            ]) { $1 })
         let funnel = try stores.funnel(by: "day,app_id,campaign")
         #expect(funnel.unknownBundles == ["com.other"])
         #expect(
@@ -260,6 +270,26 @@ struct FunnelTests {
         #expect(
             try stores.funnel(by: "total", where: [("day", "2026-11-22")]).rows("app_refunds")
                 == [["1"]])
+    }
+
+    @Test("refunds are explained by the rows that the funnel counts")
+    func explainedRefunds() throws {
+        let query = FunnelQuery(
+            query: DumpQuery(name: "funnel", grouping: .total), catalog: Catalog(),
+            appsByBundle: ["com.example": 1])
+        let cell = try FunnelCell(query)
+        let table = StoreNotificationsKey.table
+        func terms(_ ownership: String) -> Int? {
+            let known = [
+                "hour": "2026-11-21T05:00:00Z", "environment": "Production",
+                "bundle_id": "com.example", "ownership": ownership,
+            ]
+            return cell.terms(
+                of: table, columns: table.columns.map { .text(known[$0.name] ?? "") })?
+                .count
+        }
+        #expect(terms("purchased") == 6)
+        for ownership in ["family", "assigned", "other", ""] { #expect(terms(ownership) == nil) }
     }
 
     @Test("columns, conditions and times choose rows as in other dumps")

@@ -143,7 +143,7 @@ struct NotificationV1PitfallTests {
             row == [
                 [
                     "environment": "Production", "bundle_id": "com.example.puzzle",
-                    "product_id": "monthly", "initial_buys": 1,
+                    "product_id": "monthly", "ownership": "purchased", "initial_buys": 1,
                 ]
             ])
     }
@@ -271,6 +271,81 @@ struct NotificationV1PitfallTests {
         let result = try foldNotifications(records)
         #expect(result.count("family_revocations", where: ["product_id": "family"]) == 1)
         #expect(result.measures == ["family_revocations": 1])
+    }
+
+    @Test(
+        "what is about a cancellation and has none is accepted and adds nothing",
+        arguments: ["REFUND", "CANCEL", "REVOKE"])
+    func withoutCancellation(_ type: String) throws {
+        for listed in [[Notifications.listed], []] {
+            let result = try foldNotifications([Notifications.v1(type, listed)])
+            #expect(result.outcome(.accepted) == 1)
+            #expect(result.rows("store-notifications").isEmpty)
+        }
+        // Its newest purchase tells it from another.
+        let newer = Notifications.listed.with([
+            "transaction_id": "31", "purchase_date_ms": "1799000000000",
+        ])
+        let result = try foldNotifications([
+            Notifications.v1(type), Notifications.v1(type),
+            Notifications.v1(type, [Notifications.listed, newer]),
+        ])
+        #expect(result.outcome(.accepted) == 2)
+        #expect(result.outcome(.duplicates) == 1)
+    }
+
+    @Test("a body that names no line, no transaction and no date has no id, whatever its type")
+    func nothing() throws {
+        let bare: KeyValuePairs<String, Document?> = ["original_transaction_id": nil]
+        for type in ["CANCEL", "DID_RENEW", "DID_CHANGE_RENEWAL_STATUS", "NEW"] {
+            for listed in [[], [["product_id": "monthly"]]] as [[Document]] {
+                let record = Notifications.v1(type, listed, with: bare)
+                #expect(try foldNotifications([record]).reasons == ["missing_field"], "\(type)")
+            }
+            let dated: Document = ["purchase_date_ms": "5"]
+            let record = Notifications.v1(type, [dated], with: bare)
+            #expect(try foldNotifications([record]).outcome(.accepted) == 1, "\(type)")
+        }
+        // The date of a change that the body's type is not about is none.
+        let foreign = Notifications.v1(
+            "DID_RENEW", [],
+            with: ["original_transaction_id": nil, "auto_renew_status_change_date_ms": "5"])
+        #expect(try foldNotifications([foreign]).reasons == ["missing_field"])
+    }
+
+    @Test("a listed cancellation comes before the order that the top level names")
+    func listedFirst() throws {
+        let order: KeyValuePairs<String, Document?> = ["web_order_line_item_id": 70]
+        let named: KeyValuePairs<String, Document?> = [
+            "web_order_line_item_id": "70", "cancellation_date_ms": "9",
+        ]
+        let bought = Notifications.listed.with(order)
+        let both = Notifications.v1(
+            "CANCEL", [bought, Notifications.cancelled("29", at: 3, with: ["product_id": "old"])],
+            with: named)
+        let result = try foldNotifications([
+            both, Notifications.v1("CANCEL", [bought], with: named),
+        ])
+        #expect(result.count("refunds", where: ["product_id": "old"]) == 1)
+        #expect(result.count("refunds", where: ["product_id": "monthly"]) == 1)
+        // Of two transactions of one order the first is meant; one of another line never is.
+        let foreign = bought.with(["original_transaction_id": "99", "product_id": "foreign"])
+        let second = bought.with(["transaction_id": "31", "product_id": "second"])
+        let tie = Notifications.v1("CANCEL", [foreign, bought, second], with: named)
+        #expect(
+            try foldNotifications([tie]).count("refunds", where: ["product_id": "monthly"]) == 1)
+        // Where the top level is not read, it is not judged.
+        let odd: KeyValuePairs<String, Document?> = [
+            "web_order_line_item_id": [], "cancellation_date_ms": "soon",
+        ]
+        #expect(
+            try measures([
+                Notifications.v1("CANCEL", [Notifications.cancelled("30", at: 1)], with: odd)
+            ])
+                == ["refunds": 1])
+        let judged = Notifications.v1(
+            "CANCEL", with: ["web_order_line_item_id": "70", "cancellation_date_ms": "soon"])
+        #expect(try foldNotifications([judged]).reasons == ["wrong_type"])
     }
 
     @Test("web_order_line_item_id and expires_date are absent for one-time products")

@@ -56,7 +56,10 @@ struct RefundTests {
         ]
         for type in ["REFUND", "CANCEL"] {
             let result = try foldNotifications([Notifications.v1(type, listed)])
-            let base: Row = ["environment": "Production", "bundle_id": "com.example.puzzle"]
+            let base: Row = [
+                "environment": "Production", "bundle_id": "com.example.puzzle",
+                "ownership": "purchased",
+            ]
             #expect(
                 result.rows("store-notifications") == [
                     base.merging(["product_id": "yearly", "refunds": 1]) { $1 },

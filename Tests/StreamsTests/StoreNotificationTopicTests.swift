@@ -7,7 +7,7 @@ struct StoreNotificationTopicTests {
         "the examples of version 1 and of receipts are accepted; those of version 2 verify nowhere")
     func examples() throws {
         let examples = try Topic("store-notifications").examples()
-        #expect(examples.count >= 5)
+        #expect(examples.count >= 7)
         var accepted = 0
         for example in examples {
             let type = example.headers.first { $0.0 == "ce_type" }?.1 ?? ""
@@ -27,7 +27,65 @@ struct StoreNotificationTopicTests {
                 accepted += 1
             }
         }
-        #expect(accepted >= 3)
+        #expect(accepted >= 5)
+    }
+
+    @Test("what the decoded examples hold is documented, and counts as they say")
+    func decodedExamples() throws {
+        let topic = try Topic("store-notifications")
+        let examples = topic.decodedExamples(of: "NotificationPayload")
+        #expect(examples.count >= 10)
+        let schemas = [
+            ("NotificationPayload", ""), ("Transaction", "data.signedTransactionInfo"),
+            ("Renewal", "data.signedRenewalInfo"),
+            ("AppTransaction", "appData.signedAppTransactionInfo"),
+            (
+                "AdvancedCommerceTransaction",
+                "data.signedTransactionInfo.advancedCommerceInfo"
+            ),
+            ("AdvancedCommerceRenewal", "data.signedRenewalInfo.advancedCommerceInfo"),
+        ]
+        for example in examples {
+            let record = TestRecord(try Notifications.body(example.payload))
+            let result = try foldNotifications([record])
+            #expect(result.measures == example.counts, "\(example.name) \(result.refused)")
+            let row = try #require(result.rows("store-notifications").first)
+            #expect(row["ownership"] ?? "" == .text(example.ownership), "\(example.name)")
+            for (schema, path) in schemas {
+                let held = path.isEmpty ? example.payload : example.payload[path] ?? [:]
+                let names = Set(held.members.map(\.name))
+                let unknown = names.subtracting(topic.properties(schema))
+                #expect(unknown.isEmpty, "\(example.name) \(schema)")
+            }
+        }
+    }
+
+    @Test("the schemas name every field of Apple's payloads, read or not")
+    func fieldsOfApple() throws {
+        let topic = try Topic("store-notifications")
+        let ofBoth: Set = [
+            "advancedCommerceInfo", "appAccountToken", "appTransactionId", "commitmentInfo",
+            "currency",
+            "environment", "offerDiscountType", "offerIdentifier", "offerPeriod", "offerType",
+            "originalTransactionId", "productId", "signedDate",
+        ]
+        let ofTransactions: Set = [
+            "billingPlanType", "bundleId", "expiresDate", "inAppOwnershipType", "isUpgraded",
+            "originalPurchaseDate", "previousOriginalTransactionId", "price", "purchaseDate",
+            "quantity",
+            "revocationDate", "revocationPercentage", "revocationReason", "revocationType",
+            "storefront",
+            "storefrontId", "subscriptionGroupIdentifier", "transactionId", "transactionReason",
+            "type",
+            "webOrderLineItemId",
+        ]
+        let ofRenewals: Set = [
+            "autoRenewProductId", "autoRenewStatus", "eligibleWinBackOfferIds", "expirationIntent",
+            "gracePeriodExpiresDate", "isInBillingRetryPeriod", "priceIncreaseStatus",
+            "recentSubscriptionStartDate", "renewalBillingPlanType", "renewalDate", "renewalPrice",
+        ]
+        #expect(topic.properties("Transaction") == ofBoth.union(ofTransactions))
+        #expect(topic.properties("Renewal") == ofBoth.union(ofRenewals))
     }
 
     @Test("the schemas name every field that is read")
@@ -62,7 +120,8 @@ struct StoreNotificationTopicTests {
                 [
                     "transactionId", "bundleId", "environment", "signedDate", "productId",
                     "storefront", "currency", "price", "offerType", "offerIdentifier",
-                    "offerDiscountType", "revocationDate", "revocationPercentage",
+                    "offerDiscountType", "inAppOwnershipType", "revocationDate",
+                    "revocationPercentage", "revocationType",
                 ], topic.properties("Transaction")
             ),
             (["productId", "environment", "signedDate"], topic.properties("Renewal")),
@@ -71,7 +130,7 @@ struct StoreNotificationTopicTests {
                     "notification_type", "environment", "password", "bid",
                     "original_transaction_id", "auto_renew_status",
                     "auto_renew_status_change_date_ms", "unified_receipt", "latest_receipt_info",
-                    "latest_expired_receipt_info",
+                    "latest_expired_receipt_info", "web_order_line_item_id", "cancellation_date_ms",
                 ], topic.properties("NotificationV1")
             ),
             (
@@ -83,7 +142,7 @@ struct StoreNotificationTopicTests {
                     "transaction_id", "original_transaction_id", "product_id",
                     "purchase_date_ms", "cancellation_date_ms", "is_trial_period",
                     "is_in_intro_offer_period", "is_upgraded", "promotional_offer_id",
-                    "offer_code_ref_name", "bid",
+                    "offer_code_ref_name", "bid", "web_order_line_item_id", "in_app_ownership_type",
                 ], topic.properties("ReceiptTransaction")
             ),
             (

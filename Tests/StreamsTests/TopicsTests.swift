@@ -40,6 +40,28 @@ struct Topic {
         }
     }
 
+    /// What stands inside of the JWSs of a schema, and what it adds to the dump.
+    struct DecodedExample {
+        var name: String
+        var payload: Document
+        var counts: [String: Int64]
+        var ownership: String
+    }
+
+    func decodedExamples(of schema: String) -> [DecodedExample] {
+        let examples = root["components"]?["schemas"]?[schema]?["x-weir-decoded-examples"]
+        return (examples?.sequence ?? []).map { example in
+            DecodedExample(
+                name: example["name"]?.string ?? "",
+                payload: Self.document(example["payload"] ?? Node("")),
+                counts: Dictionary(
+                    uniqueKeysWithValues: (example["x-weir-counts"]?.mapping ?? [:]).map {
+                        ($0.key.string ?? "", Int64($0.value.int ?? 0))
+                    }),
+                ownership: example["x-weir-ownership"]?.string ?? "purchased")
+        }
+    }
+
     /// The names of a schema's properties.
     func properties(_ schema: String) -> Set<String> {
         properties(of: root["components"]?["schemas"]?[schema])

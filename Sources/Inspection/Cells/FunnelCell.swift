@@ -195,6 +195,7 @@ extension FunnelCell {
 
     private func sales(_ columns: Columns) -> [CellTerm]? {
         guard columns["environment"].text == "Production",
+            columns["ownership"].text == "\(Ownership.purchased)",
             let app = query.appsByBundle[columns["bundle_id"].text]
         else { return nil }
         let hour = hours.hour(columns["hour"].text)

@@ -127,12 +127,13 @@ struct FunnelFold {
         }
     }
 
-    /// Refunds and sales are the app's: they stand in every row of it, and in one of its own.
+    /// Refunds and sales are the app's: they stand in every row of it, and in one of its own. What family
+    /// members and assigned seats are given nobody bought.
     private mutating func addNotifications(_ copy: StoreView.Copy) throws {
         try copy.forEachRow(of: FunnelSource.storeNotifications) { _, columns, measures in
-            guard measures.contains(where: { $0 != 0 }), columns[1].text == "Production" else {
-                return
-            }
+            guard measures.contains(where: { $0 != 0 }), columns[1].text == "Production",
+                columns[3].text == "\(Ownership.purchased)"
+            else { return }
             guard let app = appsByBundle[columns[2].text] else {
                 unknownBundles.insert(columns[2].text)
                 return

@@ -29,7 +29,10 @@ enum FunnelSource {
         measures: ["revenue_min_micros", "revenue_max_micros"])
     static let storeNotifications = AggregateTable(
         name: "store-notifications",
-        columns: [.init("hour", .hour), .init("environment", .text), .init("bundle_id", .text)],
+        columns: [
+            .init("hour", .hour), .init("environment", .text), .init("bundle_id", .text),
+            .init("ownership", .text),
+        ],
         measures: [
             "refunds", "initial_buys", "resubscribes", "renewals", "recoveries",
             "one_time_purchases",

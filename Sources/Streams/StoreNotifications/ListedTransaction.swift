@@ -10,7 +10,7 @@ struct ListedTransaction {
     /// Milliseconds since 1970.
     let purchaseMilliseconds: Int64?
     /// Milliseconds since 1970; nil for one that was not cancelled.
-    let cancellationMilliseconds: Int64?
+    var cancellationMilliseconds: Int64?
 }
 
 extension [ListedTransaction] {
@@ -62,7 +62,9 @@ extension StoreNotificationDecoder {
     func columns(of transaction: ListedTransaction) -> StoreNotificationEvent.Columns {
         StoreNotificationEvent.Columns(
             productID: keep(faults.optionalText(transaction.value, "product_id")),
-            offer: offer(of: transaction.value))
+            offer: offer(of: transaction.value),
+            ownership: Ownership.column(
+                faults.optionalText(transaction.value, "in_app_ownership_type")))
     }
 
     private func offer(of transaction: JSONValue) -> Range<Int> {

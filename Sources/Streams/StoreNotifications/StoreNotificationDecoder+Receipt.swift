@@ -10,11 +10,16 @@ extension StoreNotificationDecoder {
     ) throws(NotificationRefusal) -> StoreNotificationEvent {
         let receipt = value.member("receipt")
         // Receipts of single transactions say `bid`.
-        let named = Self.firstText([receipt?.member("bundle_id"), receipt?.member("bid")])
-        guard let bundleID = named, trust.app(bundleID) != nil else {
+        let bundle = Self.firstText([receipt?.member("bundle_id"), receipt?.member("bid")])
+        guard let bundleID = bundle, trust.app(bundleID) != nil else {
             throw .untrusted("receipt.bundle_id", "is none of the configured bundles")
         }
-        let environment = try allowed(value.member("environment"))
+        // Responses for receipts of iOS 6 name none, and are of the App Store.
+        let name = faults.optionalText(value, "environment").flatMap { $0.isEmpty ? nil : $0 }
+        let environment = name.map { AppStoreEnvironment(ofVersion1: $0) } ?? .production
+        guard let environment, trust.environments.contains(environment) else {
+            throw .untrusted("environment", "is none that the pipeline allows")
+        }
         // Without a key it names no line, and has no id.
         let key = record.key.flatMap { $0.isEmpty ? nil : $0 } ?? faults.missing("the record's key")
         let line = TransactionID(key)

@@ -11,10 +11,14 @@ extension StoreNotificationDecoder {
         let statusChange =
             isStatusChange
             ? faults.optionalIdentifier(value, "auto_renew_status_change_date_ms") : nil
+        let transactionID = statusChange == nil ? subject.decisive?.transactionID : nil
         let instant =
-            subject.isCancellation
-            ? subject.decisive?.cancellationMilliseconds
-            : isStatusChange ? statusChange : subject.decisive?.purchaseMilliseconds
+            statusChange ?? subject.cancelled?.cancellationMilliseconds
+            ?? subject.decisive?.purchaseMilliseconds
+        if subject.line == nil, transactionID == nil, instant == nil {
+            // An id made of nothing would be that of the next such body too.
+            _ = faults.missing("original_transaction_id")
+        }
 
         idBuilder.begin()
         idBuilder.add("appstore.notification.v1")
@@ -22,19 +26,25 @@ extension StoreNotificationDecoder {
         idBuilder.add(bundleID)
         addToID(subject.line)
         // The switch of a line at an instant is one, whatever was bought before a retry.
-        addToID(statusChange == nil ? subject.decisive?.transactionID : nil)
+        addToID(transactionID)
         addToID(instant)
-        let effect: StoreNotificationEvent.Effect =
-            subject.isCancellation && !type.equals("REVOKE")
-            ? .cancellations(
-                cancellations(
-                    among: subject.transactions.filter {
-                        $0.originalTransactionID == subject.line
-                    }))
-            : countV1(type, value, subject.decisive)
         return StoreNotificationEvent(
             id: idBuilder.finish(), environment: environment, bundleID: keep(bundleID),
-            effect: effect)
+            effect: effectV1(type, value, subject))
+    }
+
+    private func effectV1(
+        _ type: UnsafeRawBufferPointer, _ value: JSONValue, _ subject: SubjectV1
+    ) -> StoreNotificationEvent.Effect {
+        guard subject.isCancellation else { return countV1(type, value, subject.decisive) }
+        // What is about a cancellation and has none adds nothing.
+        guard let cancelled = subject.cancelled else { return .cancellations([]) }
+        guard !type.equals("REVOKE") else { return countV1(type, value, cancelled) }
+        return .cancellations(
+            cancellations(
+                among: subject.transactions.filter {
+                    $0.originalTransactionID == subject.line
+                }))
     }
 
     /// What a body of version 1 is about.
@@ -43,7 +53,10 @@ extension StoreNotificationDecoder {
         let transactions: [ListedTransaction]
         /// Whether it is about a transaction that was cancelled.
         let isCancellation: Bool
-        /// The transaction that tells one notification from another.
+        /// That transaction; nil when none is known.
+        let cancelled: ListedTransaction?
+        /// The transaction that tells one notification from another: the cancelled one, else the newest
+        /// purchase.
         let decisive: ListedTransaction?
         /// The line of purchases.
         let line: TransactionID?
@@ -51,18 +64,45 @@ extension StoreNotificationDecoder {
 
     /// What a body of a type is about.
     func subjectV1(_ value: JSONValue, type: UnsafeRawBufferPointer) -> SubjectV1 {
-        let namedLine = transactionID(value, "original_transaction_id")
-        let transactions = transactionsV1(of: value).filter { transaction in
+        let namedLine = namedLine(of: value)
+        var transactions = transactionsV1(of: value).filter { transaction in
             namedLine == nil || transaction.originalTransactionID == namedLine
         }
         let isCancellation = ["REFUND", "CANCEL", "REVOKE"].contains { type.equals($0) }
+        if isCancellation, transactions.allSatisfy({ $0.cancellationMilliseconds == nil }) {
+            cancelNamed(by: value, among: &transactions)
+        }
+        let cancelled =
+            isCancellation ? transactions.firstNewest(by: \.cancellationMilliseconds) : nil
         let decisive =
-            isCancellation
-            ? transactions.firstNewest(by: \.cancellationMilliseconds)
-            : transactions.firstNewest(by: \.purchaseMilliseconds) ?? transactions.first
+            cancelled ?? transactions.firstNewest(by: \.purchaseMilliseconds) ?? transactions.first
         return SubjectV1(
-            transactions: transactions, isCancellation: isCancellation, decisive: decisive,
-            line: namedLine ?? decisive?.originalTransactionID)
+            transactions: transactions, isCancellation: isCancellation, cancelled: cancelled,
+            decisive: decisive, line: namedLine ?? decisive?.originalTransactionID)
+    }
+
+    /// The line of purchases that a body names at its top level; bodies before March 2021 do so within
+    /// the withdrawn objects.
+    private func namedLine(of value: JSONValue) -> TransactionID? {
+        if let line = transactionID(value, "original_transaction_id") { return line }
+        for member in [
+            value.member("latest_receipt_info"), value.member("latest_expired_receipt_info"),
+        ] {
+            guard let member, member.isObject else { continue }
+            if let line = transactionID(member, "original_transaction_id") { return line }
+        }
+        return nil
+    }
+
+    /// Bodies of 2021 may say what was cancelled at their top level only: an order, and when.
+    private func cancelNamed(by value: JSONValue, among transactions: inout [ListedTransaction]) {
+        guard let order = transactionID(value, "web_order_line_item_id"),
+            let cancelledAt = faults.optionalIdentifier(value, "cancellation_date_ms"),
+            let place = transactions.firstIndex(where: {
+                transactionID($0.value, "web_order_line_item_id") == order
+            })
+        else { return }
+        transactions[place].cancellationMilliseconds = cancelledAt
     }
 
     /// The bundle, whose secret the body knows, and the environment.
@@ -85,21 +125,14 @@ extension StoreNotificationDecoder {
         }
         let environment =
             value.member("environment") ?? value.member("unified_receipt")?.member("environment")
-        return (bundleID, try allowed(environment))
-    }
-
-    /// The environment that a body of version 1 or a receipt names; any for a body that names none,
-    /// which is refused.
-    func allowed(
-        _ environment: JSONValue?
-    ) throws(NotificationRefusal) -> AppStoreEnvironment {
-        let text = faults.requiredID(environment, "environment")
-        guard !text.isEmpty else { return .production }
-        guard let known = AppStoreEnvironment(ofVersion1: text), trust.environments.contains(known)
+        let name = faults.requiredID(environment, "environment")
+        // A body that names none is refused, whichever it is taken for.
+        guard !name.isEmpty else { return (bundleID, .production) }
+        guard let known = AppStoreEnvironment(ofVersion1: name), trust.environments.contains(known)
         else {
             throw .untrusted("environment", "is none that the pipeline allows")
         }
-        return known
+        return (bundleID, known)
     }
 
     /// The transactions that a body lists: those of the unified receipt, else those of the withdrawn

@@ -144,13 +144,19 @@ extension StoreNotificationDecoder {
         product: UnsafeRawBufferPointer?
     ) -> StoreNotificationEvent.Effect {
         var columns = StoreNotificationEvent.Columns(productID: keep(product))
-        let rule = NotificationRule.of(type: type, subtype: subtype)
+        var rule = NotificationRule.of(type: type, subtype: subtype)
         guard let transaction else {
             return .count(columns, rule.measure, rule.secondMeasure, grossPrice: 0)
         }
         columns.storefront = keep(faults.optionalText(transaction, "storefront"))
         columns.currency = keep(faults.optionalText(transaction, "currency"))
         columns.offer = offer(of: transaction)
+        columns.ownership = Ownership.column(faults.optionalText(transaction, "inAppOwnershipType"))
+        if rule.measure == .familyRevocations,
+            faults.optionalText(transaction, "revocationType")?.equals("ASSIGNMENT_REVOKE") == true
+        {
+            rule.measure = .assignmentRevocations
+        }
         let discount = faults.optionalText(transaction, "offerDiscountType")
         switch rule.money {
         case .refunded: return .refund(columns, rule.measure, refund(of: transaction))
@@ -191,6 +197,7 @@ extension StoreNotificationDecoder {
         case 2: keepOffer("promotional", identifier)
         case 3: keepOffer("code", identifier)
         case 4: keepOffer("win_back", identifier)
+        case 5: keepOffer("retention", identifier)
         default: 0..<0
         }
     }

@@ -9,6 +9,8 @@ struct StoreNotificationEvent {
         var storefront: Range<Int> = 0..<0
         var currency: Range<Int> = 0..<0
         var offer: Range<Int> = 0..<0
+        /// Empty where there is no transaction.
+        var ownership: StaticString = ""
     }
 
     /// A refund as version 2 tells it.

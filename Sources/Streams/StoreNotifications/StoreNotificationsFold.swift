@@ -296,7 +296,8 @@ extension StoreNotificationsFold {
                 environment: effects.symbols.intern(event.environment.name),
                 bundleID: symbol(event.bundleID), productID: symbol(columns.productID),
                 storefront: symbol(columns.storefront), currency: symbol(columns.currency),
-                offer: symbol(columns.offer))
+                offer: symbol(columns.offer),
+                ownership: effects.symbols.intern(columns.ownership))
         }
     }
 }

@@ -15,8 +15,10 @@ public struct StoreNotificationsKey: RowKey {
     /// The price's currency; empty in version 1.
     public var currency: Symbol
     /// Empty, `introductory`, or the kind of the offer with its id: `promotional:<id>`, `code:<name>`,
-    /// `win_back:<id>`.
+    /// `win_back:<id>`, `retention:<id>`.
     public var offer: Symbol
+    /// `purchased`, `family`, `assigned` or `other`; empty where there is no transaction.
+    public var ownership: Symbol
 
     /// The measures, in the table's order.
     enum Measure: Int {
@@ -25,8 +27,12 @@ public struct StoreNotificationsKey: RowKey {
         case expirationsVoluntary, expirationsBilling, expirationsPrice, expirationsOther
         case autoRenewOn, autoRenewOff, preferenceChanges, upgrades, downgrades, offersRedeemed
         case refunds, upgradeCancellations, refundReversals, refundsDeclined, familyRevocations
+        case assignmentRevocations
         case consumptionRequests, priceIncreasesPending, priceIncreasesAccepted
-        case oneTimePurchases, renewalsExtended, tests, other
+        case oneTimePurchases, renewalExtensionSummaries, renewalExtensionFailures
+        case externalTokensCreated, externalTokensReminded, externalTokensUnreported
+        case consentsRescinded, metadataUpdates, migrations, priceChanges
+        case renewalsExtended, tests, other
         case grossMicros, refundedMicros
     }
 
@@ -36,7 +42,7 @@ public struct StoreNotificationsKey: RowKey {
         columns: [
             .init("hour", .hour), .init("environment", .text), .init("bundle_id", .text),
             .init("product_id", .text), .init("storefront", .text), .init("currency", .text),
-            .init("offer", .text),
+            .init("offer", .text), .init("ownership", .text),
         ],
         measures: [
             "initial_buys", "trials", "resubscribes", "renewals", "recoveries",
@@ -45,8 +51,11 @@ public struct StoreNotificationsKey: RowKey {
             "expirations_other", "auto_renew_on", "auto_renew_off", "preference_changes",
             "upgrades", "downgrades", "offers_redeemed", "refunds", "upgrade_cancellations",
             "refund_reversals", "refunds_declined", "family_revocations",
-            "consumption_requests", "price_increases_pending", "price_increases_accepted",
-            "one_time_purchases", "renewals_extended", "tests", "other", "gross_micros",
+            "assignment_revocations", "consumption_requests", "price_increases_pending",
+            "price_increases_accepted", "one_time_purchases", "renewal_extension_summaries",
+            "renewal_extension_failures", "external_tokens_created", "external_tokens_reminded",
+            "external_tokens_unreported", "consents_rescinded", "metadata_updates", "migrations",
+            "price_changes", "renewals_extended", "tests", "other", "gross_micros",
             "refunded_micros",
         ])
 
@@ -56,6 +65,7 @@ public struct StoreNotificationsKey: RowKey {
         hasher.combine(environment, bundleID)
         hasher.combine(productID, offer)
         hasher.combine(storefront, currency)
+        hasher.combine(UInt64(ownership.number))
     }
 
     /// The columns, in the table's order.
@@ -67,5 +77,6 @@ public struct StoreNotificationsKey: RowKey {
         body(.symbol(storefront))
         body(.symbol(currency))
         body(.symbol(offer))
+        body(.symbol(ownership))
     }
 }

@@ -68,7 +68,7 @@ public struct StoreNotificationRules: FoldRules {
             json.name("stream")
             json.string(StoreNotificationsFold.streamName)
             json.name("rules")
-            json.raw(1)
+            json.raw(2)
             json.name("max_record_bytes")
             json.raw(maxRecordBytes)
             json.name("environments")
