@@ -76,7 +76,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "ConversionModels", swiftSettings: strict),
         .target(
-            name: "Pipelines", dependencies: ["ConversionModels", crypto, yams],
+            name: "Pipelines", dependencies: ["ConversionModels", yams],
             swiftSettings: strict),
         .target(
             name: "Streams",
