@@ -69,29 +69,20 @@ extension AggregateStore {
         try read { try StoreReader.epochs($0, partition: partition) }
     }
 
-    /// True when postbacks of an app were folded in a partition.
-    public func hasPostbacks(ofApp app: Int64, partition: Int32) throws(StoreError) -> Bool {
-        try read { db in
-            try Int.fetchOne(
-                db, sql: "SELECT 1 FROM postbacks WHERE partition = ? AND app_id = ? LIMIT 1",
-                arguments: [partition, app]) != nil
-        }
-    }
-
     /// Records which configuration is in force from the partition's next offset on, when it is not the
     /// one that is.
     public func recordEpoch(
         partition: Int32, configuration: FoldConfiguration
     ) throws(StoreError) {
         try commit { db in
-            try DedupeBlock.keepAlive(partition: partition, under: configuration, in: db)
-            // An epoch in which nothing was folded never was.
+            // An epoch in which nothing was folded never was: its window neither.
             try db.execute(
                 sql: """
                     DELETE FROM epochs WHERE partition = ?1 AND from_offset =
                       (SELECT next_offset FROM partitions WHERE partition = ?1)
                     """,
                 arguments: [partition])
+            try DedupeBlock.keepAlive(partition: partition, under: configuration, in: db)
             try db.execute(
                 sql: """
                     INSERT INTO epochs SELECT partition, next_offset, ?2, ?3, ?4 FROM partitions

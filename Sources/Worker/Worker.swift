@@ -374,13 +374,14 @@ extension Worker {
     }
 
     private func enforceConfiguration(on state: PartitionState) throws {
-        if let epoch = try store.epochs(of: state.partition).last,
-            epoch.configuration.hash != configuration.hash
-        {
-            let change = ConfigurationChange(from: epoch.configuration, to: configuration)
-            if let fault = try change.faultInHistory(of: state, store: store) {
-                throw WorkerError.historyChanged(detail: fault, store: store.path)
-            }
+        let (folded, refusal) = try store.snapshot { snapshot in
+            (
+                try snapshot.configurationOfLastRecord(of: state),
+                try configuration.refusal(of: state, in: snapshot, store: store.path)
+            )
+        }
+        if let refusal { throw refusal }
+        if let folded, folded.hash != configuration.hash {
             logger.notice(
                 "new configuration",
                 metadata: [

@@ -130,6 +130,14 @@ extension WorkerProgram {
             of: store, reader: reader, partitionCount: partitionCount,
             accepting: try options.acceptedPartitionCount)
         let rules = try rules(of: pipelines)
+        // Those that are assigned later, or to nobody now, are judged too: only then anything is written.
+        let refusal = try store.snapshot {
+            try rules.configuration.refusal(of: $0, store: store.path)
+        }
+        if let refusal { throw refusal }
+        if try store.origin().partitionCount != partitionCount {
+            try store.setPartitionCount(partitionCount)
+        }
         let fold = try makeFold(
             rules, topic: stream.topic, store: store,
             threadCount: ProcessInfo.processInfo.activeProcessorCount)
@@ -188,7 +196,6 @@ extension WorkerProgram {
                 topic: reader.topic, folded: origin.partitionCount, now: partitionCount,
                 store: store.path)
         }
-        try store.setPartitionCount(partitionCount)
     }
 
     /// A JSON parser of the caller's own.

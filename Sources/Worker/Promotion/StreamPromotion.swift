@@ -155,14 +155,14 @@ struct StreamPromotion<Program: WorkerProgram> {
         guard let present = try? Program.rules(of: order.source.pipelines).configuration else {
             return nil
         }
-        for state in try store.partitionStates() {
-            guard let last = try store.epochs(of: state.partition).last?.configuration,
-                last.hash != present.hash
-            else { continue }
-            let change = ConfigurationChange(from: last, to: present)
-            if let fault = try change.faultInHistory(of: state, store: store) { return fault }
+        return try store.snapshot { snapshot in
+            for state in try snapshot.partitionStates() {
+                guard let last = try snapshot.configurationOfLastRecord(of: state) else { continue }
+                let change = ConfigurationChange(from: last, to: present)
+                if let fault = try change.faultInHistory(of: state, in: snapshot) { return fault }
+            }
+            return nil
         }
-        return nil
     }
 }
 
