@@ -33,6 +33,11 @@ final class Workplace {
         try text.write(toFile: file, atomically: true, encoding: .utf8)
     }
 
+    /// Removes a file of the configuration.
+    func remove(_ name: String) throws {
+        try FileManager.default.removeItem(atPath: pipelines + "/" + name)
+    }
+
     func openLog() throws -> EmbeddedLog {
         try EmbeddedLog(path: path + "/log.sqlite", mode: .create)
     }
