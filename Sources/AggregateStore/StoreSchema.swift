@@ -87,12 +87,15 @@ enum StoreSchema {
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE hours (
-          -- Where the records of an hour lie; those of other hours may lie among them.
+          -- Where the records of an hour lie; those of other hours may lie among them. What the first and
+          -- the last of them were tells the log from one whose topic was made anew, or that lost its end.
           partition INTEGER NOT NULL,
           hour TEXT NOT NULL, -- of the record's timestamp, UTC
           first_offset INTEGER NOT NULL,
           last_offset INTEGER NOT NULL,
           records INTEGER NOT NULL,
+          first_record TEXT NOT NULL, -- as last_record of partitions
+          last_record TEXT NOT NULL,
           PRIMARY KEY (partition, hour)
         ) STRICT, WITHOUT ROWID;
 

@@ -3,6 +3,12 @@ import GRDB
 import GRDBSQLite
 import Streams
 
+/// Where a record lies.
+private struct RecordPosition: Hashable {
+    var partition: Int32
+    var offset: Int64
+}
+
 /// One transaction of a store: what a batch changes.
 public final class StoreTransaction {
     let db: Database
@@ -11,6 +17,9 @@ public final class StoreTransaction {
     private let batch: RecordBatch
     private let rowNumbers: RowNumbers
     private var hourTexts: [Hour: [UInt8]] = [:]
+    /// Where records lie in the batch, and what they are, as far as that was asked for.
+    private var places: [RecordPosition: Int] = [:]
+    private var fingerprints: [RecordPosition: String] = [:]
 
     init(_ db: Database, batch: RecordBatch, rowNumbers: RowNumbers) {
         self.db = db
@@ -101,22 +110,39 @@ public final class StoreTransaction {
         }
     }
 
-    /// Notes where the records of hours lie.
+    /// Notes where the records of hours lie, and what the first and the last of them are.
     func add(_ stretches: [HourStretch]) throws {
-        let row = StatementRow(
+        let update = StatementRow(
             try db.cachedStatement(
                 sql: """
-                    INSERT INTO hours VALUES (?, ?, ?, ?, ?) ON CONFLICT (partition, hour) DO UPDATE
-                    SET last_offset = excluded.last_offset, records = records + excluded.records
+                    UPDATE hours SET last_offset = ?, last_record = ?, records = records + ?
+                    WHERE partition = ? AND hour = ?
                     """))
+        let insertion = StatementRow(
+            try db.cachedStatement(sql: "INSERT INTO hours VALUES (?, ?, ?, ?, ?, ?, ?)"))
+        find(stretches.map { ($0.partition, $0.lastOffset) })
+        var begun: [HourStretch] = []
         for stretch in stretches {
-            row.begin()
-            row.bind(Int64(stretch.partition))
-            row.bind(hourText(stretch.hour))
-            row.bind(stretch.firstOffset)
-            row.bind(stretch.lastOffset)
-            row.bind(stretch.records)
-            try row.step()
+            update.begin()
+            update.bind(stretch.lastOffset)
+            update.bind(fingerprint(stretch.partition, stretch.lastOffset))
+            update.bind(stretch.records)
+            update.bind(Int64(stretch.partition))
+            update.bind(hourText(stretch.hour))
+            try update.step()
+            if db.changesCount == 0 { begun.append(stretch) }
+        }
+        find(begun.map { ($0.partition, $0.firstOffset) })
+        for stretch in begun {
+            insertion.begin()
+            insertion.bind(Int64(stretch.partition))
+            insertion.bind(hourText(stretch.hour))
+            insertion.bind(stretch.firstOffset)
+            insertion.bind(stretch.lastOffset)
+            insertion.bind(stretch.records)
+            insertion.bind(fingerprint(stretch.partition, stretch.firstOffset))
+            insertion.bind(fingerprint(stretch.partition, stretch.lastOffset))
+            try insertion.step()
         }
     }
 
@@ -133,18 +159,51 @@ public final class StoreTransaction {
         row.bind(progress.nextOffset)
         row.bind(progress.watermarkMilliseconds)
         row.bind(progress.records)
-        row.bind(lastRecord(of: progress))
+        // The last record of a partition is the last one of its hour, which was looked up for that.
+        row.bind(fingerprint(progress.partition, progress.nextOffset - 1))
         row.bind(Int64(progress.partition))
         row.bind(expected)
         try row.step()
         return db.changesCount == 1
     }
 
-    /// What the last record was that a partition is moved over.
-    private func lastRecord(of progress: PartitionProgress) -> String {
-        let last = (progress.partition, progress.nextOffset - 1)
-        let index = (0..<batch.count).reversed().first { batch.position($0) == last }
-        return index.map { batch[$0].fingerprint } ?? ""
+    /// What a record was whose place in the batch was found.
+    private func fingerprint(_ partition: Int32, _ offset: Int64) -> String {
+        let place = RecordPosition(partition: partition, offset: offset)
+        if let known = fingerprints[place] { return known }
+        guard let index = places[place] else { return "" }
+        let fingerprint = batch[index].fingerprint
+        fingerprints[place] = fingerprint
+        return fingerprint
+    }
+
+    /// Finds records in the batch, which has those of a partition in order of their offsets: from its end
+    /// on, where most of them lie.
+    private func find(_ wanted: [(partition: Int32, offset: Int64)]) {
+        var missing: [Int32: [Int64]] = [:]
+        var count = 0
+        for (partition, offset) in wanted
+        where places[RecordPosition(partition: partition, offset: offset)] == nil {
+            missing[partition, default: []].append(offset)
+            count += 1
+        }
+        for partition in missing.keys { missing[partition]?.sort() }
+        var index = batch.count
+        var current: Int32 = -1
+        var next: Int64?
+        while count > 0, index > 0 {
+            index -= 1
+            let (partition, offset) = batch.position(index)
+            if partition != current {
+                current = partition
+                next = missing[partition]?.last
+            }
+            guard offset == next else { continue }
+            places[RecordPosition(partition: partition, offset: offset)] = index
+            missing[partition]?.removeLast()
+            next = missing[partition]?.last
+            count -= 1
+        }
     }
 
     private func hourText(_ hour: Hour) -> [UInt8] {

@@ -50,6 +50,9 @@ public protocol LogBackend: AnyObject {
     ///   only looks.
     func reader(topic: String, group: String?) throws(LogError) -> any LogReader
 
+    /// A reader that looks at single records, and fetches little beside them. Throws `unknownTopic`.
+    func lookingReader(topic: String) throws(LogError) -> any LogReader
+
     /// A writer to all topics.
     func writer() throws(LogError) -> any LogWriter
 }
@@ -59,6 +62,11 @@ extension LogBackend {
     @discardableResult
     public func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool {
         try createTopic(name, partitionCount: partitionCount, settings: [:])
+    }
+
+    /// Where nothing is fetched ahead, any reader will do.
+    public func lookingReader(topic: String) throws(LogError) -> any LogReader {
+        try reader(topic: topic, group: nil)
     }
 
     /// A reader that only looks.

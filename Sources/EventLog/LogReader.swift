@@ -98,6 +98,10 @@ public protocol LogReader: AnyObject {
     /// Reads on with a paused partition, from the offset that it was last told to seek to.
     func resume(partition: Int32) throws(LogError)
 
+    /// Whether something happened, since this was asked last, after which the topic may hold other records
+    /// than before: nobody knew it for a while, it ended earlier than it had, or it gave offsets again.
+    func takeDoubt() -> Bool
+
     /// Offset of the first record of a partition whose timestamp is at least `timestampMilliseconds`;
     /// nil when there is none.
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
@@ -124,6 +128,9 @@ extension LogReader {
     ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
         (try bounds(of: partitions), [:])
     }
+
+    /// Where a topic that was made anew is not read on there is nothing to doubt.
+    public func takeDoubt() -> Bool { false }
 
     /// Nothing is waited for where a commit is taken at once.
     public func settleCommits(_: Duration) throws(LogError) {}

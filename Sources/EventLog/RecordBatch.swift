@@ -60,6 +60,11 @@ public final class RecordBatch {
         (entries[index].partition, entries[index].offset)
     }
 
+    /// Timestamp of the record at a position, in milliseconds since 1970.
+    public func timestampMilliseconds(_ index: Int) -> Int64 {
+        entries[index].timestampMilliseconds
+    }
+
     /// Forgets all records; views into the batch are no longer valid. The memory is kept for reuse,
     /// but for blocks that were made for one long value.
     public func removeAll() {

@@ -8,6 +8,8 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
     /// The log, or the topic in it, is not the one that the store was folded from.
     case otherLog(topic: String, address: String)
+    /// The log holds another record than the store has folded.
+    case otherRecords(topic: String, partition: Int32, offset: Int64)
     /// The dump has no such measure.
     case unknownMeasure(String, dump: String, known: [String])
     /// The measure is not a sum of what records add.
@@ -23,7 +25,8 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     public var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum, .severalCurrencies: true
-        case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .file, .noEvidence: false
+        case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .otherRecords, .file, .noEvidence:
+            false
         }
     }
 
@@ -38,6 +41,8 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
             "the log no longer has offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): name an archive that has them with --archive"
         case .otherLog(let topic, let address):
             "\(topic) of \(address) is not the topic that the stores were folded from: give --log that one"
+        case .otherRecords(let topic, let partition, let offset):
+            "\(topic)/\(partition) holds another record at offset \(offset) than the store has folded: the topic was created anew, or its log lost its end and was written on; give --log the one that was folded (ops/runbooks/topic-made-anew.md)"
         case .unknownMeasure(let measure, let dump, let known):
             "no measure '\(measure)' in \(dump): there are \(known.joined(separator: ", "))"
         case .noSum(let measure, let dump, let words):

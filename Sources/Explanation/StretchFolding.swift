@@ -10,6 +10,8 @@ public final class StretchFolding {
     private let reader: StretchReader
     private let rules: FoldRuleSource
     private var folds: [Int32: PartitionFold] = [:]
+    /// Of each partition that was begun the records that tell its log from another one.
+    private var ladders: [Int32: [Rung]] = [:]
 
     /// Folds what a store has folded.
     ///
@@ -46,12 +48,46 @@ public final class StretchFolding {
         _ body: (FoldedRecord) throws -> Void
     ) throws -> StretchReading {
         let fold = try fold(of: partition)
+        let ladder = try ladder(of: partition)
         return try reader.read(partition: partition, offsets: offsets) { batch in
             guard batch.count > 0 else { return }
+            try check(ladder, against: batch)
             let stretch = batch.position(0).offset..<batch.position(batch.count - 1).offset + 1
             let notes = try StretchNotes(snapshot, partition: partition, offsets: stretch)
             try fold.fold(
                 batch, notes: notes, looksAtLeftOut: looksAtLeftOut, where: isWanted, body)
+        }
+    }
+
+    /// All that is known of a partition's records, once a few of them were found in the log as they were: it
+    /// may be another one where none of the stretch is known.
+    private func ladder(of partition: Int32) throws -> [Rung] {
+        if let ladder = ladders[partition] { return ladder }
+        let states = try snapshot.partitionStates()
+        guard let state = states.first(where: { $0.partition == partition }) else { return [] }
+        let ladder = try snapshot.ladder(of: state)
+        for rung in try snapshot.rungs(of: state, from: 0) {
+            _ = try reader.read(partition: partition, offsets: rung.offset..<rung.offset + 1) {
+                batch in
+                try check([rung], against: batch)
+            }
+        }
+        ladders[partition] = ladder
+        return ladder
+    }
+
+    /// Compares the records of a batch, of one partition in order, with those that were folded.
+    private func check(_ ladder: [Rung], against batch: RecordBatch) throws(ExplanationError) {
+        guard batch.count > 0 else { return }
+        let offsets = batch.position(0).offset...batch.position(batch.count - 1).offset
+        var index = 0
+        for rung in ladder where offsets.contains(rung.offset) {
+            while batch.position(index).offset < rung.offset { index += 1 }
+            guard batch.position(index).offset == rung.offset,
+                batch[index].fingerprint != rung.fingerprint
+            else { continue }
+            throw .otherRecords(
+                topic: snapshot.topic, partition: rung.partition, offset: rung.offset)
         }
     }
 

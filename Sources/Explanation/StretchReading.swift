@@ -46,7 +46,8 @@ final class StretchReader {
         var lastMove = ContinuousClock.now
         while next < end {
             let answer = try reader.read(
-                into: batch, maxRecords: Self.batchRecords, maxBytes: Self.batchBytes,
+                into: batch, maxRecords: Int(min(end - next, Int64(Self.batchRecords))),
+                maxBytes: Self.batchBytes,
                 waitMilliseconds: 100)
             if answer == .records {
                 while batch.count > 0, batch.position(batch.count - 1).offset >= end {

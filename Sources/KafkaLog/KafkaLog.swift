@@ -33,6 +33,12 @@ public final class KafkaLog: LogBackend {
         return KafkaReader(topic: topic, group: group, log: self)
     }
 
+    /// A reader that looks at single records: what it fetches beside them is small.
+    public func lookingReader(topic: String) throws(LogError) -> any LogReader {
+        _ = try partitionCount(ofTopic: topic)
+        return KafkaReader(topic: topic, group: nil, log: self, isLooking: true)
+    }
+
     /// A writer to all topics.
     public func writer() throws(LogError) -> any LogWriter {
         let client = try KafkaClient(
@@ -40,10 +46,10 @@ public final class KafkaLog: LogBackend {
         return KafkaWriter(log: self, client: client)
     }
 
-    func openConsumer(group: String?) throws(LogError) -> KafkaClient {
+    func openConsumer(group: String?, isLooking: Bool = false) throws(LogError) -> KafkaClient {
         try KafkaClient(
-            .consumer, settings.forReading(group: group), of: settings, address: address,
-            logger: logger)
+            .consumer, isLooking ? settings.forLooking : settings.forReading(group: group),
+            of: settings, address: address, logger: logger)
     }
 
     /// What the clients sign in with, where they do so by name; any words where they do not.

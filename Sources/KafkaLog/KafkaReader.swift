@@ -15,6 +15,8 @@ final class KafkaReader: LogReader {
         var isPaused = false
         /// Whether librdkafka was told to fetch it.
         var isFetched = false
+        /// Where the partition ended, as far as librdkafka had heard.
+        var end: Int64 = -1
     }
 
     let topic: String
@@ -32,6 +34,9 @@ final class KafkaReader: LogReader {
     var isGiving = false
     var isShared = false
     private var isAssignmentNew = false
+    private var isDoubtful = false
+    /// Whether it looks at single records only.
+    private let isLooking: Bool
     /// What the last commit left to be answered.
     var commits: KafkaCommits?
     private var places: [UnsafeMutablePointer<rd_kafka_message_t>?] = []
@@ -41,10 +46,11 @@ final class KafkaReader: LogReader {
     /// Most time that one look into the queue takes, in milliseconds, so that an end is noticed.
     private static let sliceMilliseconds = 20
 
-    init(topic: String, group: String?, log: KafkaLog) {
+    init(topic: String, group: String?, log: KafkaLog, isLooking: Bool = false) {
         self.topic = topic
         self.group = group
         self.log = log
+        self.isLooking = isLooking
     }
 
     deinit {
@@ -112,8 +118,27 @@ final class KafkaReader: LogReader {
             if isFull || isLastLook { break }
             if !consumer.events.rebalances.isEmpty || isCaughtUp && !batch.isEmpty { break }
         }
+        noteEnds(of: consumer)
         if !batch.isEmpty { return .records }
         return nextRebalance() ?? .idle
+    }
+
+    func takeDoubt() -> Bool {
+        defer { isDoubtful = false }
+        return isDoubtful
+    }
+
+    /// A partition that ends earlier than it did was cut off, or is another one.
+    private func noteEnds(of consumer: KafkaClient) {
+        for (partition, state) in assigned where state.isFetched {
+            var (earliest, end): (Int64, Int64) = (-1, -1)
+            // As the last answer said that came with records: the cluster is not asked.
+            let code = rd_kafka_get_watermark_offsets(
+                consumer.handle, topic, partition, &earliest, &end)
+            guard code == RD_KAFKA_RESP_ERR_NO_ERROR, end >= 0 else { continue }
+            if end < state.end { isDoubtful = true }
+            assigned[partition]?.end = end
+        }
     }
 
     func close() {
@@ -134,7 +159,7 @@ final class KafkaReader: LogReader {
 
     func openConsumer() throws(LogError) -> KafkaClient {
         if let consumer { return consumer }
-        let opened = try log.openConsumer(group: group)
+        let opened = try log.openConsumer(group: group, isLooking: isLooking)
         try opened.check(rd_kafka_poll_set_consumer(opened.handle), "read")
         queue = rd_kafka_queue_get_consumer(opened.handle)
         consumer = opened
@@ -232,6 +257,7 @@ extension KafkaReader {
             log.logger.warning("a batch took longer than max.poll.interval.ms: the group goes on")
         default:
             // librdkafka tries again by itself.
+            isDoubtful = true
             log.logger.warning("\(String(cString: rd_kafka_err2str(message.err)))")
         }
         return false

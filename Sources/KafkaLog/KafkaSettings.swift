@@ -140,6 +140,17 @@ extension KafkaSettings {
         return settings
     }
 
+    /// Settings of a consumer that looks at single records: a broker answers with one batch at least,
+    /// however little is asked for.
+    var forLooking: [(String, String)] {
+        let little = [
+            ("fetch.message.max.bytes", "1024"), ("fetch.wait.max.ms", "10"),
+            ("queued.min.messages", "1"), ("queued.max.messages.kbytes", "64"),
+        ]
+        return forReading(group: nil).filter { name, _ in !little.contains { $0.0 == name } }
+            + little
+    }
+
     /// Settings of a producer.
     var forWriting: [(String, String)] {
         common

@@ -31,6 +31,10 @@ public final class Worker<Fold: StoredFold> {
     private var filling = 0
     /// Where the next record of each partition is expected in the log.
     private var readOffsets: [Int32: Int64] = [:]
+    /// Timestamp of the newest record of each partition, in milliseconds since 1970.
+    private var newest: [Int32: Int64] = [:]
+    /// Looks whether the log is still the one that was folded; nil where nothing else can be read there.
+    private let watch: LogWatch?
     /// The last folded records of partitions that were just taken: they are read again, and must still
     /// be what they were.
     private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
@@ -47,7 +51,8 @@ public final class Worker<Fold: StoredFold> {
         fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter?,
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
         logger: Logger, metrics: WorkerMetrics? = nil,
-        interruption: @escaping () -> Bool = { false }
+        interruption: @escaping () -> Bool = { false },
+        openReader: LogWatch.OpenReader? = nil
     ) {
         self.fold = fold
         self.store = store
@@ -61,6 +66,10 @@ public final class Worker<Fold: StoredFold> {
         self.metrics = metrics
         self.interruption = Interruption(interruption)
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
+        watch = openReader.map {
+            LogWatch(
+                store: store, topic: reader.topic, interval: settings.lookInterval, openReader: $0)
+        }
     }
 
     /// How long offsets may take to be taken at the end.
@@ -108,10 +117,7 @@ public final class Worker<Fold: StoredFold> {
         metrics?.turn(reader, isFolded: pending == nil)
         let batch = batches[filling]
         let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
-        switch try reader.read(
-            into: batch, maxRecords: settings.batchRecords, maxBytes: settings.batchBytes,
-            waitMilliseconds: wait)
-        {
+        switch try read(into: batch, waitMilliseconds: wait) {
         case .assigned(let partitions):
             try foldPending()
             try take(partitions)
@@ -144,15 +150,35 @@ public final class Worker<Fold: StoredFold> {
             if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept {
                 try commitOffsets()
             }
+            try watch?.lookNowAndThen()
             try checkPartitionCount()
             return !(settings.untilEnd && isAtEnd)
         }
         return !(settings.untilEnd && isAtEnd)
     }
 
+    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
+    private func read(into batch: RecordBatch, waitMilliseconds: Int) throws -> LogReading {
+        defer { if reader.takeDoubt() { watch?.doubt() } }
+        do throws(LogError) {
+            return try reader.read(
+                into: batch, maxRecords: settings.batchRecords, maxBytes: settings.batchBytes,
+                waitMilliseconds: waitMilliseconds)
+        } catch {
+            switch error {
+            case .unknownTopic, .unknownPartition, .offsetGone, .backend: try watch?.lookNow()
+            default: break
+            }
+            throw error
+        }
+    }
+
     private func foldPending() throws {
         guard let (batch, prepared) = pending else { return }
         pending = nil
+        try watch?.settle(Set((0..<batch.count).map { batch.position($0).partition }))
+        try watch?.lookNowAndThen()
+        watch?.mark(batch)
         try store(batch, prepared)
     }
 
@@ -260,6 +286,7 @@ extension Worker {
         if partitions.contains(where: { $0 >= partitionCount }) {
             try checkPartitionCount(always: true)
         }
+        try watch?.take(partitions)
         let committed = try reader.committedOffsets()
         for bounds in try reader.bounds(of: partitions) {
             try take(bounds, emitted: committed[bounds.partition] ?? 0)
@@ -312,6 +339,7 @@ extension Worker {
         store.expect(state)
         nextOffsets[partition] = state.nextOffset
         readOffsets[partition] = state.nextOffset
+        newest[partition] = state.watermarkMilliseconds
         ends[partition] = bounds.endOffset
         metrics?.take(state, end: bounds.endOffset)
         let last = state.nextOffset - 1
@@ -351,24 +379,36 @@ extension Worker {
     /// Now and then asks how many partitions the topic has: with more of them keys land elsewhere. A log
     /// that does not answer now is asked again later.
     private func checkPartitionCount(always: Bool = false) throws {
-        guard always || lastCount.duration(to: .now) > .seconds(30) else { return }
+        guard always || lastCount.duration(to: .now) > settings.lookInterval else { return }
         lastCount = .now
         guard let now = try? reader.partitionCount(), now != partitionCount else { return }
+        // One that was made anew may have another number too.
+        try watch?.lookNow()
         throw WorkerError.partitionCountChanged(
             topic: reader.topic, folded: partitionCount, now: now, store: store.path)
     }
 
-    /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker.
+    /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker. Offsets that come
+    /// again, and times long past, are a reason to doubt that the log is the same.
     private func checkContinuity(of batch: RecordBatch) throws {
         for index in 0..<batch.count {
             let (partition, offset) = batch.position(index)
             let expected = readOffsets.updateValue(offset + 1, forKey: partition) ?? offset
-            guard offset > expected else { continue }
+            let time = batch.timestampMilliseconds(index)
+            let newest = newest[partition] ?? time
+            if time > newest { self.newest[partition] = time }
+            watch?.note(time, after: newest, in: partition)
+            guard offset != expected else { continue }
+            let place = TopicPartition(topic: reader.topic, partition: partition)
+            guard offset > expected else {
+                try watch?.lookNow()
+                throw WorkerError.offsetsAgain(place, offset: offset, expected: expected)
+            }
             let bounds = try reader.bounds(of: [partition]).first
             if let bounds, bounds.earliestOffset > expected {
                 throw WorkerError.logStartsLater(
-                    TopicPartition(topic: reader.topic, partition: partition),
-                    nextOffset: expected, earliest: bounds.earliestOffset, store: store.path)
+                    place, nextOffset: expected, earliest: bounds.earliestOffset,
+                    store: store.path)
             }
         }
     }
@@ -398,7 +438,9 @@ extension Worker {
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil
         readOffsets[partition] = nil
+        newest[partition] = nil
         lastFolded[partition] = nil
+        watch?.drop(partition)
         ends[partition] = nil
         metrics?.drop(partition)
         logger.info("partition given up", metadata: ["partition": "\(partition)"])

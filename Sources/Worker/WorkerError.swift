@@ -23,6 +23,8 @@ public enum WorkerError: Error, CustomStringConvertible {
     case unknownPartition(Int32, topic: String)
     /// The record that was folded last is not the one that stands in its place now.
     case otherRecords(TopicPartition, offset: Int64, store: String)
+    /// The log gave an offset that was read before.
+    case offsetsAgain(TopicPartition, offset: Int64, expected: Int64)
     /// The topic has another number of partitions than the store has folded.
     case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
     /// Anything that should not happen.
@@ -48,7 +50,9 @@ public enum WorkerError: Error, CustomStringConvertible {
         case .unknownPartition(let partition, let topic):
             "--partitions names \(partition), which topic '\(topic)' does not have: see weir topics list"
         case .otherRecords(let partition, let offset, let store):
-            "\(partition) holds another record at offset \(offset) than \(store) has folded: the topic was created anew, or its log truncated and written on; nothing was folded of it; give the right --log, or fold into a fresh --data directory"
+            "\(partition) holds another record at offset \(offset) than \(store) has folded: the topic was created anew, or its log lost its end and was written on; nothing more is folded. Give --log the one that was folded, or move the store away and fold again (ops/runbooks/topic-made-anew.md)"
+        case .offsetsAgain(let partition, let offset, let expected):
+            "\(partition) gave offset \(offset) where \(expected) was to come: nothing of it was folded; see weir lag and the cluster, then start again"
         case .partitionCountChanged(let topic, let folded, let now, let store):
             "topic '\(topic)' has \(now) partitions, and had \(folded) when \(store) folded it: the same key may now land in another partition, where its duplicates are not known. Nothing is lost. Start with --accept-partition-count \(now) to go on so (ids seen before the change are then not recognised in their new partition), or fold into a fresh --data directory"
         case .unexpected(let detail): detail

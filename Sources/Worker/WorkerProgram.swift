@@ -165,7 +165,8 @@ extension WorkerProgram {
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
             metrics: monitor?.metrics,
-            interruption: { PromotionRequest.isMade(in: options.dataDirectory) })
+            interruption: { PromotionRequest.isMade(in: options.dataDirectory) },
+            openReader: { try log.lookingReader(topic: stream.topic) })
         return try worker.run()
     }
 

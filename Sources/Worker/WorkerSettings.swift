@@ -16,6 +16,9 @@ struct WorkerSettings {
     var batchBytes = 32 << 20
     /// How long records wait at most for their commit.
     var commitIntervalMilliseconds: Int
+    /// How often the log is looked at without a reason: how many partitions the topic has, and whether it
+    /// still holds what was folded.
+    var lookInterval = Duration.seconds(30)
     /// Most ids that may be remembered; nil for no bound.
     var dedupeMaxIDs: Int?
     /// How many records are left for later, when these are folded: for the time that is left.

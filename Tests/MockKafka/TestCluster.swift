@@ -63,6 +63,9 @@ public final class TestCluster: Sendable {
         topics.withLock { _ = $0.insert(topic) }
     }
 
+    /// Deletes a topic of a real cluster.
+    public func delete(_ topic: String) { Self.delete([topic], brokers) }
+
     /// Settings of members of a group that are soon found to be away, as far as brokers allow.
     public var hasty: [String: String] {
         [

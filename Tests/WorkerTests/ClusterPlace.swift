@@ -46,6 +46,14 @@ final class ClusterPlace {
         }
     }
 
+    /// Deletes the topic of a stream in a real cluster, and makes it again.
+    func makeAnew(_ stream: String, partitionCount: Int32) throws {
+        test.delete(topic(stream))
+        // Brokers take a while to forget it.
+        try #require(Wait.until { (try? log.reader(topic: topic(stream))) == nil })
+        try log.createTopic(topic(stream), partitionCount: partitionCount)
+    }
+
     /// Configures the stream to fold its topic of this cluster, in small batches.
     func configure(_ stream: String, more: String = "") throws {
         try place.write(

@@ -71,6 +71,9 @@ public final class ArchivedLogReader: LogReader {
             ? live.position(partition: partition) : archive.position(partition: partition)
     }
 
+    /// Whether the log gives reason to doubt it.
+    public func takeDoubt() -> Bool { live.takeDoubt() }
+
     /// Offsets that the log's group has committed.
     public func committedOffsets() throws(LogError) -> [Int32: Int64] {
         try live.committedOffsets()

@@ -81,6 +81,7 @@ final class BoundedLogReader: LogReader {
         paused[partition] ?? reader.position(partition: partition)
     }
 
+    func takeDoubt() -> Bool { reader.takeDoubt() }
     func pause(partition: Int32) throws(LogError) { try reader.pause(partition: partition) }
     func resume(partition: Int32) throws(LogError) { try reader.resume(partition: partition) }
 

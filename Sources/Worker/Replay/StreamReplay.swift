@@ -215,7 +215,7 @@ extension StreamReplay {
         return Worker(
             fold: fold, store: store, reader: reader, emitter: nil, settings: workerSettings,
             configuration: rules.configuration, stop: stop, logger: logger,
-            interruption: interruption)
+            interruption: interruption, openReader: openReader)
     }
 
     /// The rules of a configuration: the present ones where they are the same.

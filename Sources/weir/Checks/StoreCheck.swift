@@ -9,6 +9,9 @@ struct StoreCheck {
     let stream: String
     let path: String
 
+    /// Of so many last hours the log is compared with what was folded.
+    private static let hours = 100
+
     /// The store of a stream; nil when there is none in the directory.
     init?(_ stream: String, in directory: String) throws(StoreError) {
         self.stream = stream
@@ -32,7 +35,14 @@ struct StoreCheck {
                 try topicFaults(topic, configured)
                 + (log.map {
                     try LogOrigin(topic: topic, identity: identity).faults(
-                        of: states.map { ($0.partition, $0.nextOffset) }, in: $0)
+                        of: states.map { ($0.partition, $0.nextOffset) }, in: $0,
+                        rungs: { partition, earliest in
+                            try reader.snapshot { snapshot in
+                                try states.filter { $0.partition == partition }.flatMap {
+                                    try snapshot.rungs(of: $0, from: earliest, hours: Self.hours)
+                                }
+                            }
+                        })
                 } ?? [])
             for fault in faults { report.note(wrong: "\(path): \(fault)") }
             guard faults.isEmpty else { return }

@@ -40,11 +40,11 @@ struct LagReport {
             let path = try StoreSet.path(of: stream, in: directory)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             let store = try StoreReader(path: path).snapshot { snapshot in
-                StreamLag.Store(
+                let states = try snapshot.partitionStates()
+                return StreamLag.Store(
                     path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
-                    nextOffsets: try snapshot.partitionStates().reduce(into: [:]) {
-                        $0[$1.partition] = $1.nextOffset
-                    })
+                    nextOffsets: states.reduce(into: [:]) { $0[$1.partition] = $1.nextOffset },
+                    rungs: try states.flatMap { try snapshot.rungs(of: $0, from: 0) })
             }
             stores.append(store)
         }

@@ -1,5 +1,7 @@
+import AggregateStore
 import EventLog
 import PartnerPostbacks
+import Worker
 
 /// How far behind the partitions of a stream are, of one topic.
 struct StreamLag {
@@ -10,6 +12,8 @@ struct StreamLag {
         var logIdentity: String
         /// The first record of each partition that is not folded.
         var nextOffsets: [Int32: Int64]
+        /// A few records that were folded.
+        var rungs: [Rung] = []
         /// What waits for partners; nil for a store of a fold.
         var waiting: WaitingDeliveries?
     }
@@ -54,7 +58,10 @@ struct StreamLag {
             "folded from another log than \(log.address), or before the topic was created anew: "
                 + "give --log that one, or fold into a fresh --data directory")
         for store in own {
-            partitions += try Self.folded(store, bounds, faults, reader, nowMilliseconds)
+            let others =
+                nowMilliseconds == nil ? [] : try Self.otherRecords(store, bounds, in: log)
+            partitions += try Self.folded(
+                store, bounds, faults, otherRecords: others, reader, nowMilliseconds)
         }
         let missing = bounds.filter { bounds in
             !own.contains { $0.nextOffsets[bounds.partition] != nil }
@@ -125,9 +132,25 @@ extension StreamLag {
             })
     }
 
+    /// Folded records whose place another one has now.
+    private static func otherRecords(
+        _ store: Store, _ bounds: [PartitionBounds], in log: any LogBackend
+    ) throws(LogError) -> [Rung] {
+        let rungs = store.rungs.filter { rung in
+            bounds.contains {
+                $0.partition == rung.partition
+                    && ($0.earliestOffset..<$0.endOffset).contains(rung.offset)
+            }
+        }
+        guard !rungs.isEmpty else { return [] }
+        let reader = try log.lookingReader(topic: store.topic)
+        defer { reader.close() }
+        return try LadderLook(rungs, with: reader).others
+    }
+
     private static func folded(
         _ store: Store, _ bounds: [PartitionBounds], _ faults: [Int32: LogError],
-        _ reader: any LogReader, _ nowMilliseconds: Int64?
+        otherRecords: [Rung], _ reader: any LogReader, _ nowMilliseconds: Int64?
     ) throws(LogError) -> [PartitionLag] {
         let nextOffsets = store.nextOffsets.sorted { $0.key < $1.key }
         var partitions = nextOffsets.map { partition, nextOffset in
@@ -141,6 +164,12 @@ extension StreamLag {
                 partition: partition, store: store.path, nextOffset: nextOffset,
                 earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
             lag.note = fault(nextOffset, bounds)
+            if let other = otherRecords.first(where: { $0.partition == partition }) {
+                lag.note =
+                    lag.note
+                    ?? "another record at offset \(other.offset) than was folded: the topic was created "
+                    + "anew, or lost its end; give the right --log, or move the store away and fold again"
+            }
             if let bounds, lag.note == nil { lag.lag = bounds.endOffset - nextOffset }
             return lag
         }
