@@ -59,9 +59,16 @@ let package = Package(
     targets: [
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "JSONReader", dependencies: ["CSimdjson"], swiftSettings: hot),
+        // Every page that is read or written is summed, in tests too.
+        .target(
+            name: "CPageChecksums", cSettings: [.unsafeFlags(["-O2"])],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "DatabaseFiles", dependencies: ["CPageChecksums", grdb], swiftSettings: hot),
         .target(
             name: "EventLog",
-            dependencies: [grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            dependencies: [
+                "DatabaseFiles", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: hot),
         .systemLibrary(
             name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
@@ -85,7 +92,7 @@ let package = Package(
         .target(
             name: "AggregateStore",
             dependencies: [
-                "EventLog", "Streams", crypto, grdb,
+                "DatabaseFiles", "EventLog", "Streams", crypto, grdb,
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: hot),
@@ -105,14 +112,15 @@ let package = Package(
         .target(
             name: "ConversionValues",
             dependencies: [
-                "AggregateStore", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
-                grdb,
+                "AggregateStore", "ConversionModels", "DatabaseFiles", "EventLog", "JSONReader",
+                "Streams", crypto, grdb,
             ],
             swiftSettings: strict),
         .target(
             name: "PartnerPostbacks",
             dependencies: [
-                "AggregateStore", "EventLog", "JSONReader", "KafkaLog", "Monitoring", "Pipelines",
+                "AggregateStore", "DatabaseFiles", "EventLog", "JSONReader", "KafkaLog",
+                "Monitoring", "Pipelines",
                 "Streams", "Worker", arguments, crypto, grdb, httpClient, logging, metrics, nio,
                 nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -160,10 +168,10 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "AggregateStore", "Attestation", "Collector", "ConversionModels",
-                "ConversionValues", "EventLog", "Explanation", "Inspection", "JSONReader",
-                "KafkaLog", "Monitoring",
-                "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, logging,
-                yams,
+                "ConversionValues", "DatabaseFiles", "EventLog", "Explanation", "Inspection",
+                "JSONReader", "KafkaLog", "Monitoring",
+                "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, grdb,
+                logging, yams,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -209,8 +217,15 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "DatabaseFilesTests",
+            dependencies: [
+                "CPageChecksums", "DatabaseFiles", "Simulation", grdb,
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "EventLogTests",
-            dependencies: ["EventLog", grdb],
+            dependencies: ["DatabaseFiles", "EventLog", "Simulation", grdb],
             swiftSettings: strict),
         .target(
             name: "MockKafka", dependencies: ["CRdKafka", "Simulation"], path: "Tests/MockKafka",
@@ -231,8 +246,9 @@ let package = Package(
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
-                "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "Inspection", "JSONReader", "KafkaLog", "MockKafka", "PartnerPostbacks",
+                "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels",
+                "DatabaseFiles", "EventLog", "Inspection", "JSONReader", "KafkaLog", "MockKafka",
+                "PartnerPostbacks",
                 "Pipelines", "Simulation", "Streams", "Worker", "weir", grdb, logging,
             ],
             swiftSettings: strict),

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import EventLog
 import Foundation
 import GRDB
@@ -31,7 +32,7 @@ public final class AggregateStore {
                 atPath: (path as NSString).deletingLastPathComponent,
                 withIntermediateDirectories: true)
         } catch {
-            throw .disk(operation: "create", path: path, detail: error.localizedDescription)
+            throw .disk(operation: "create", path: path, detail: SystemRefusal.words(of: error))
         }
         lock = try StoreLock(storePath: path)
         do {
@@ -62,9 +63,11 @@ public final class AggregateStore {
             // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
             // copies the last copy of each only. The cache holds the rows of the hours being folded;
             // a larger one would only fill up with history.
+            try db.execute(sql: "PRAGMA page_size = 8192")
+            try CheckedPages.prepare(db)
             try db.execute(
                 sql: """
-                    PRAGMA page_size = 8192; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;
+                    PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;
                     PRAGMA wal_autocheckpoint = 2048
                     """)
         }

@@ -1,3 +1,5 @@
+import DatabaseFiles
+import Foundation
 import GRDB
 
 extension StoreError {
@@ -7,21 +9,23 @@ extension StoreError {
             self = error
             return
         }
+        if let error = error as? CocoaError {
+            self = .disk(operation: operation, path: path, detail: SystemRefusal.words(of: error))
+            return
+        }
         guard let error = error as? DatabaseError else {
             self = .backend(operation: operation, path: path, detail: "\(error)")
             return
         }
-        let detail = error.message ?? "SQLite code \(error.extendedResultCode.rawValue)"
-        switch error.resultCode {
-        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
-            self = .disk(operation: operation, path: path, detail: detail)
-        case .SQLITE_NOTADB, .SQLITE_CORRUPT:
-            self = .notAStore(path: path, detail: detail)
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
+        switch FileFault(error, path: path) {
+        case .damaged(let detail): self = .damaged(path: path, detail: detail)
+        case .noDatabase: self = .notAStore(path: path, detail: "no SQLite database")
+        case .refused(let detail): self = .disk(operation: operation, path: path, detail: detail)
+        case .locked:
             self = .backend(
                 operation: operation, path: path,
                 detail: "another program keeps it locked; close that, then start again")
-        default:
+        case .other(let detail):
             self = .backend(operation: operation, path: path, detail: detail)
         }
     }

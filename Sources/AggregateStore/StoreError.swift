@@ -2,8 +2,10 @@
 public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no store at this path.
     case noStore(path: String)
-    /// What lies there is no store, or is damaged.
+    /// What lies there is no store.
     case notAStore(path: String, detail: String)
+    /// The file holds something else than what was written to it.
+    case damaged(path: String, detail: String)
     /// The store belongs to another stream.
     case otherStream(path: String, found: String, wanted: String)
     /// The store was written by a newer version.
@@ -20,7 +22,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case promotionUnderWay(path: String)
     /// A store that was promoted is not there any more.
     case promotedStoreGone(path: String, journal: String)
-    /// The disk refused: full, read-only, or failed.
+    /// The operating system refused; the detail says what to do.
     case disk(operation: String, path: String, detail: String)
     /// Anything else that SQLite reported.
     case backend(operation: String, path: String, detail: String)
@@ -34,6 +36,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "no store at \(path): run the stream's worker first, or give --data"
         case .notAStore(let path, let detail):
             "\(path) is not a store (\(detail)): give --data another directory, or move the file away and fold again"
+        case .damaged(let path, let detail):
+            "\(path) is damaged (\(detail)): none of its numbers can be trusted, and none is shown; ops/runbooks/damaged-file.md says how to get it back"
         case .otherStream(let path, let found, let wanted):
             "\(path) is a store of '\(found)', not of '\(wanted)': give --data another directory"
         case .newerVersion(let path, let found, let known):
@@ -51,7 +55,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .promotedStoreGone(let path, let journal):
             "\(path) is gone, and \(journal) says that it is in force: put it back (is its disk mounted?), or go back to the stores before (weir promote --back)"
         case .disk(let operation, let path, let detail):
-            "cannot \(operation) \(path): \(detail); make room or mend the disk, then start again: nothing is lost"
+            "cannot \(operation) \(path): \(detail)"
         case .backend(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail)"
         case .overflow:

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 
 /// The right to work on a store: an exclusive lock on a file beside it, which ends with the process.
@@ -9,7 +10,7 @@ package final class StoreLock {
         let path = storePath + ".lock"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
-            throw .disk(operation: "open", path: path, detail: String(cString: strerror(errno)))
+            throw .disk(operation: "open", path: path, detail: SystemRefusal.words())
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             // Closed by `deinit`, which runs although this throws.

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 import GRDB
 
@@ -12,12 +13,21 @@ public final class StoreReader {
     /// Opens a store that exists.
     public init(path: String) throws(StoreError) {
         self.path = path
-        guard FileManager.default.fileExists(atPath: path) else { throw .noStore(path: path) }
+        try Self.requireFile(path)
         var configuration = Configuration()
         configuration.readonly = true
         configuration.label = "store reader"
         configuration.busyMode = .timeout(10)
         (queue, stream) = try Self.open(path, configuration)
+    }
+
+    /// Throws `noStore` when there is no file, and `disk` when nobody can say.
+    package static func requireFile(_ path: String) throws(StoreError) {
+        guard access(path, F_OK) != 0 else { return }
+        guard errno == ENOENT else {
+            throw .disk(operation: "open", path: path, detail: SystemRefusal.words())
+        }
+        throw .noStore(path: path)
     }
 
     private static func open(
@@ -37,7 +47,7 @@ public final class StoreReader {
                 }
                 return (queue, stream)
             } catch let error as DatabaseError
-                where error.resultCode == .SQLITE_IOERR && triesLeft > 0
+                where error.resultCode == .SQLITE_IOERR && !error.isOfDamagedPage && triesLeft > 0
             {
                 triesLeft -= 1
                 usleep(20_000)

@@ -48,7 +48,7 @@ public enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConv
     /// The file is of no use as it is, and can be made again from the log.
     var isOfFile: Bool {
         switch self {
-        case .otherLog, .store(.notAStore), .store(.newerVersion): true
+        case .otherLog, .store(.notAStore), .store(.damaged), .store(.newerVersion): true
         case .busy, .late, .behind, .stopped, .log, .store, .unwritable: false
         }
     }

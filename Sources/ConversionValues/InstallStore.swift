@@ -1,4 +1,5 @@
 import AggregateStore
+import DatabaseFiles
 import EventLog
 import Foundation
 import GRDB
@@ -72,7 +73,9 @@ final class InstallStore {
                 try files.moveItem(atPath: path + end, toPath: aside + end)
             }
         } catch {
-            throw .store(.disk(operation: "set aside", path: path, detail: "\(error)"))
+            throw .store(
+                .disk(
+                    operation: "set aside", path: path, detail: SystemRefusal.words(of: error)))
         }
         warn("\(path) is made again from the log, and what it was is now \(aside): \(reason)")
     }
@@ -86,6 +89,7 @@ final class InstallStore {
             var configuration = Configuration()
             configuration.journalMode = .wal
             configuration.busyMode = .timeout(10)
+            configuration.prepareDatabase(CheckedPages.prepare)
             queue = try DatabaseQueue(path: path, configuration: configuration)
             row = try queue.inDatabase { db in
                 try migrate(db, path: path, origin)

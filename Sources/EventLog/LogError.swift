@@ -4,15 +4,19 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case badAddress(String)
     /// There is no log at this address.
     case noLog(address: String)
-    /// What lies at this address is no log, or is damaged.
+    /// What lies at this address is no log.
     case notALog(address: String, detail: String)
+    /// The log's file holds something else than what was written to it.
+    case damaged(address: String, detail: String)
+    /// A record is not what was appended: its checksum is not that of its bytes.
+    case damagedRecord(TopicPartition, offset: Int64, address: String)
     /// The log was written by a newer version.
     case newerVersion(address: String, found: Int, known: Int)
     /// The topic does not exist.
     case unknownTopic(String, address: String)
     /// The partition does not exist.
     case unknownPartition(TopicPartition, partitionCount: Int32)
-    /// The disk refused: full, read-only, or failed.
+    /// The operating system refused; the detail says what to do.
     case disk(operation: String, address: String, detail: String)
     /// The log stayed locked by other processes for longer than the time allowed.
     case busy(operation: String, address: String)
@@ -43,6 +47,10 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             "no log at \(address): publish to it first (weir publish), or give --log"
         case .notALog(let address, let detail):
             "\(address) is not a log (\(detail)): give --log the file that weir publish writes"
+        case .damaged(let address, let detail):
+            "\(address) is damaged (\(detail)): nothing read from it can be trusted; ops/runbooks/damaged-file.md says how to get it back"
+        case .damagedRecord(let partition, let offset, let address):
+            "the record at offset \(offset) of \(partition) in \(address) is damaged: its checksum is wrong, and it was not read; ops/runbooks/damaged-file.md says how to get it back"
         case .newerVersion(let address, let found, let known):
             "\(address) has format \(found) and this program knows \(known): use the newer program"
         case .unknownTopic(let topic, let address):
@@ -50,7 +58,7 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
         case .unknownPartition(let partition, let count):
             "no partition \(partition): the topic has \(count), numbered from 0"
         case .disk(let operation, let address, let detail):
-            "cannot \(operation) \(address): \(detail); make room or mend the disk, then start again"
+            "cannot \(operation) \(address): \(detail)"
         case .busy(let operation, let address):
             "cannot \(operation) \(address): other processes keep it locked; try again"
         case .badSetting(let subject, let detail): "\(subject) \(detail)"

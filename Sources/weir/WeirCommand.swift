@@ -29,7 +29,8 @@ struct WeirCommand: ParsableCommand {
             DigestCommand.self, ExplainCommand.self, EvidenceCommand.self, DiffCommand.self,
             WhatIfCommand.self, ChangesCommand.self, ReconcileCommand.self, ExportCommand.self,
             VerifyCommand.self, DecodeCommand.self,
-            CheckCommand.self, LagCommand.self, ArchiveCommand.self, PartnersCommand.self,
+            CheckCommand.self, LagCommand.self, ArchiveCommand.self, BackupCommand.self,
+            PartnersCommand.self,
             DeliveriesCommand.self, ReplayCommand.self, PromoteCommand.self, TokenCommand.self,
             UpCommand.self, DemoCommand.self,
         ])

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 import GRDB
 import Streams
@@ -29,6 +30,7 @@ public final class CorrectionStore {
         configuration.label = "corrections"
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { db in
+            try CheckedPages.prepare(db)
             try db.execute(sql: "PRAGMA synchronous = FULL")
         }
         do {
@@ -61,7 +63,9 @@ public final class CorrectionStore {
             try FileManager.default.removeItem(atPath: file)
         }
         do {
-            let queue = try DatabaseQueue(path: new)
+            var configuration = Configuration()
+            configuration.prepareDatabase(CheckedPages.prepare)
+            let queue = try DatabaseQueue(path: new, configuration: configuration)
             try queue.inDatabase { db in
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try db.inTransaction(.exclusive) {

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 
 /// A small file that is replaced as a whole.
@@ -35,6 +36,6 @@ package enum DurableFile {
     }
 
     private static func failure(_ operation: String, _ path: String) -> StoreError {
-        .disk(operation: operation, path: path, detail: String(cString: strerror(errno)))
+        .disk(operation: operation, path: path, detail: SystemRefusal.words())
     }
 }

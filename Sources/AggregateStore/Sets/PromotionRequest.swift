@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 
 /// A promotion that is under way in a data directory: `promotion.lock`, locked while its process lives.
@@ -32,7 +33,7 @@ public final class PromotionRequest {
         for _ in 0..<tries {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
             guard descriptor >= 0 else {
-                throw .disk(operation: "open", path: path, detail: String(cString: strerror(errno)))
+                throw .disk(operation: "open", path: path, detail: SystemRefusal.words())
             }
             // Whoever removed the file of a dead promotion may have taken this one's name away.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, isCurrent(descriptor, path) {

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 
 /// Which stores of a data directory are in force.
@@ -34,7 +35,7 @@ public struct StoreSets: Sendable {
         } catch let error as DecodingError {
             throw .badSets(path: path, detail: Self.words(error))
         } catch {
-            throw .disk(operation: "read", path: path, detail: error.localizedDescription)
+            throw .disk(operation: "read", path: path, detail: SystemRefusal.words(of: error))
         }
     }
 

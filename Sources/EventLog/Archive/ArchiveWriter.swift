@@ -71,7 +71,9 @@ final class ArchiveWriter {
     func lastRecord(of partition: Int32) throws(LogError) -> RecordCopy? {
         let ref = partitions[Int(partition)].ref
         return try connection.transaction("read") { db in
-            try EmbeddedPartition.lastRecord(db, ref: ref, partition: partition)
+            try EmbeddedPartition.lastRecord(
+                db, ref: ref, of: TopicPartition(topic: topic, partition: partition),
+                address: log.address)
         }
     }
 

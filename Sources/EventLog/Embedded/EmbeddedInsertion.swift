@@ -1,3 +1,4 @@
+import DatabaseFiles
 import GRDB
 import GRDBSQLite
 
@@ -11,8 +12,8 @@ struct EmbeddedInsertion {
         self.db = db
         insertion = try db.cachedStatement(
             sql: """
-                INSERT INTO records (position, timestamp_ms, key, headers, value)
-                VALUES (?, ?, ?, ?, ?)
+                INSERT INTO records (position, timestamp_ms, checksum, key, headers, value)
+                VALUES (?, ?, ?, ?, ?, ?)
                 """
         )
     }
@@ -29,9 +30,13 @@ struct EmbeddedInsertion {
         defer { sqlite3_reset(statement) }
         sqlite3_bind_int64(statement, 1, position)
         sqlite3_bind_int64(statement, 2, timestampMilliseconds)
-        var code = Self.bind(key, to: statement, 3)
-        if code == SQLITE_OK { code = Self.bind(headers, to: statement, 4) }
-        if code == SQLITE_OK { code = Self.bind(value, to: statement, 5) }
+        let checksum = RecordSum.of(
+            offset: position & (EmbeddedSchema.offsetLimit - 1),
+            timestampMilliseconds: timestampMilliseconds, key: key, headers: headers, value: value)
+        sqlite3_bind_int64(statement, 3, checksum)
+        var code = Self.bind(key, to: statement, 4)
+        if code == SQLITE_OK { code = Self.bind(headers, to: statement, 5) }
+        if code == SQLITE_OK { code = Self.bind(value, to: statement, 6) }
         if code == SQLITE_OK { code = sqlite3_step(statement) }
         guard code == SQLITE_DONE else {
             throw DatabaseError(

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 import GRDB
 
@@ -27,8 +28,8 @@ public final class EmbeddedLog: LogBackend, Sendable {
 
     /// Opens the log at a path.
     ///
-    /// Throws `noLog` when there is none and `mode` is `existing`, `notALog`, `newerVersion`, `disk`,
-    /// or `busy` when it is to be created and another process does so for more than 30 seconds.
+    /// Throws `noLog` when there is none and `mode` is `existing`, `notALog`, `newerVersion`, `damaged`,
+    /// `disk`, or `busy` when it is to be created and another process does so for more than 30 seconds.
     public init(path: String, mode: Mode) throws(LogError) {
         address = "sqlite:\(path)"
         if mode == .create { try Self.createDirectory(of: path, address: address) }
@@ -92,9 +93,13 @@ public final class EmbeddedLog: LogBackend, Sendable {
     /// A read-only connection; nil when there is no file, or one that is not yet a log.
     private static func open(_ path: String, address: String) throws(LogError) -> DatabaseQueue? {
         var found = stat()
-        guard stat(path, &found) == 0 || errno != ENOENT else { return nil }
+        guard stat(path, &found) == 0 else {
+            if errno == ENOENT { return nil }
+            throw .disk(operation: "open", address: address, detail: SystemRefusal.words())
+        }
         if found.st_mode & S_IFMT == S_IFDIR {
-            throw .notALog(address: address, detail: "a directory")
+            throw .disk(
+                operation: "open", address: address, detail: SystemRefusal.directory.words)
         }
         var configuration = Configuration()
         configuration.readonly = true
@@ -111,7 +116,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
                 }
                 return finding == .log ? connection : nil
             } catch let error as DatabaseError
-                where error.resultCode == .SQLITE_IOERR && triesLeft > 0
+                where error.resultCode == .SQLITE_IOERR && !error.isOfDamagedPage && triesLeft > 0
             {
                 triesLeft -= 1
                 usleep(20_000)
@@ -132,7 +137,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
             throw .disk(
                 operation: "create",
                 address: address,
-                detail: "no directory \(directory.path): \(error.localizedDescription)"
+                detail: "no directory \(directory.path): \(SystemRefusal.words(of: error))"
             )
         }
     }

@@ -40,7 +40,9 @@ extension EmbeddedLogReader {
     func lastOffset(partition number: Int32) throws(LogError) -> Int64? {
         let ref = try partition(number).ref
         return try connection.reading("read", log.address) { db in
-            try EmbeddedPartition.lastRecord(db, ref: ref, partition: number)?.offset
+            try EmbeddedPartition.lastRecord(
+                db, ref: ref, of: TopicPartition(topic: topic, partition: number),
+                address: log.address)?.offset
         }
     }
 

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -38,6 +39,9 @@ final class EmbeddedLogReader: LogReader {
     /// The assigned partition that the next read begins with.
     private var turn = 0
     private var quiet: Quiet?
+    /// Whether records may have checksums; a log that was made before there were any gets them by the first
+    /// writer that opens it.
+    private var hasChecksums = false
     private(set) var isCaughtUp = false
 
     /// So many records, or bytes, of one partition are read before it is the next one's turn.
@@ -219,6 +223,7 @@ final class EmbeddedLogReader: LogReader {
             try connection.inDatabase { db in
                 var partitionsWithoutMore = 0
                 isCaughtUp = false
+                if !hasChecksums { hasChecksums = try EmbeddedSchema.hasChecksums(db) }
                 while partitionsWithoutMore < assigned.count,
                     batch.count < maxRecords, batch.byteCount < maxBytes
                 {
@@ -255,7 +260,7 @@ final class EmbeddedLogReader: LogReader {
     ) throws -> Bool {
         let selection = try db.cachedStatement(
             sql: """
-                SELECT position, timestamp_ms, key, headers, value FROM records
+                SELECT \(EmbeddedSchema.recordColumns(hasChecksums: hasChecksums)) FROM records
                 WHERE position >= ? AND position < ? ORDER BY position
                 """
         )
@@ -281,13 +286,27 @@ final class EmbeddedLogReader: LogReader {
                 break
             }
             let offset = sqlite3_column_int64(statement, 0) & (EmbeddedSchema.offsetLimit - 1)
+            let timestamp = sqlite3_column_int64(statement, 1)
+            let key = Self.bytes(statement, 2)
+            let headers = Self.bytes(statement, 3)
+            let value = Self.bytes(statement, 4)
+            if sqlite3_column_type(statement, 5) != SQLITE_NULL {
+                let sum = RecordSum.of(
+                    offset: offset, timestampMilliseconds: timestamp, key: key, headers: headers,
+                    value: value)
+                guard sum == sqlite3_column_int64(statement, 5) else {
+                    throw LogError.damagedRecord(
+                        TopicPartition(topic: topic, partition: from.partition), offset: offset,
+                        address: log.address)
+                }
+            }
             batch.append(
                 partition: from.partition,
                 offset: offset,
-                timestampMilliseconds: sqlite3_column_int64(statement, 1),
-                key: Self.bytes(statement, 2),
-                headers: Self.bytes(statement, 3) ?? UnsafeRawBufferPointer(start: nil, count: 0),
-                value: Self.bytes(statement, 4)
+                timestampMilliseconds: timestamp,
+                key: key,
+                headers: headers ?? UnsafeRawBufferPointer(start: nil, count: 0),
+                value: value
             )
             from.nextOffset = offset + 1
         }

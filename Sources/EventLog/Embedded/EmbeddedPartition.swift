@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 import GRDB
 
@@ -49,10 +50,14 @@ struct EmbeddedPartition {
     }
 
     /// A copy of the last record of a partition; nil when there is none.
-    static func lastRecord(_ db: Database, ref: Int64, partition: Int32) throws -> RecordCopy? {
+    static func lastRecord(
+        _ db: Database, ref: Int64, of place: TopicPartition, address: String
+    ) throws -> RecordCopy? {
+        let columns = EmbeddedSchema.recordColumns(
+            hasChecksums: try EmbeddedSchema.hasChecksums(db))
         let statement = try db.cachedStatement(
             sql: """
-                SELECT position, timestamp_ms, key, headers, value FROM records
+                SELECT \(columns) FROM records
                 WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT 1
                 """
         )
@@ -60,14 +65,27 @@ struct EmbeddedPartition {
         let limit = (ref + 1) << EmbeddedSchema.offsetBits
         guard let row = try Row.fetchOne(statement, arguments: [first, limit]) else { return nil }
         let position: Int64 = row[0]
+        let offset = position & (EmbeddedSchema.offsetLimit - 1)
+        let key = (row[2] as Data?).map { [UInt8]($0) }
+        let headers = (row[3] as Data?).map { [UInt8]($0) }
+        let value = (row[4] as Data?).map { [UInt8]($0) }
+        if let checksum = row[5] as Int64? {
+            let found = key.withBytes { key in
+                headers.withBytes { headers in
+                    value.withBytes { value in
+                        RecordSum.of(
+                            offset: offset, timestampMilliseconds: row[1], key: key,
+                            headers: headers, value: value)
+                    }
+                }
+            }
+            guard found == checksum else {
+                throw LogError.damagedRecord(place, offset: offset, address: address)
+            }
+        }
         return RecordCopy(
-            partition: partition,
-            offset: position & (EmbeddedSchema.offsetLimit - 1),
-            timestampMilliseconds: row[1],
-            key: (row[2] as Data?).map { Array($0) },
-            headers: (row[3] as Data?).map { Array($0) } ?? [],
-            value: (row[4] as Data?).map { Array($0) }
-        )
+            partition: place.partition, offset: offset, timestampMilliseconds: row[1], key: key,
+            headers: headers ?? [], value: value)
     }
 
     /// A partition of a deleted topic, nil when nothing of any is left.

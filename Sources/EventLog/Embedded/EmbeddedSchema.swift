@@ -6,7 +6,9 @@ enum EmbeddedSchema {
     /// Marks the file as an embedded log: `WELG` in ASCII, as `PRAGMA application_id`.
     static let applicationID: Int64 = 0x5745_4C47
     /// The format that this code reads and writes, as `PRAGMA user_version`.
-    static let version = 1
+    static let version = 2
+    /// From this format on records have checksums; those that were appended before have none.
+    static let versionWithChecksums = 2
 
     /// A record's row number is its partition's `ref` shifted by this, plus its offset.
     static let offsetBits: Int64 = 40
@@ -42,13 +44,40 @@ enum EmbeddedSchema {
 
     /// Makes an empty file a log. An interrupted creation leaves an empty file.
     static func create(_ db: Database) throws {
-        try db.execute(sql: "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL")
+        try db.execute(sql: "PRAGMA journal_mode = WAL")
         try db.inTransaction(.immediate) {
             try db.execute(sql: tables)
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
             try db.execute(sql: "PRAGMA user_version = \(version)")
             return .commit
         }
+    }
+
+    /// Brings a log of an older format to this one. A copy that was made by `weir backup` gets its
+    /// write-ahead log again.
+    static func bringUp(_ db: Database) throws {
+        if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
+            try db.execute(sql: "PRAGMA journal_mode = WAL")
+        }
+        guard try !hasChecksums(db) else { return }
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: "ALTER TABLE records ADD COLUMN \(checksumColumn)")
+            try db.execute(sql: "PRAGMA user_version = \(version)")
+            return .commit
+        }
+    }
+
+    /// Whether records may have checksums. A log that nobody has written to since the format changed has
+    /// no column for them.
+    static func hasChecksums(_ db: Database) throws -> Bool {
+        try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 >= versionWithChecksums
+    }
+
+    private static let checksumColumn = "checksum INTEGER"
+
+    /// The columns of a record, with NULL in the place of a checksum where the log has none.
+    static func recordColumns(hasChecksums: Bool) -> String {
+        "position, timestamp_ms, key, headers, value, \(hasChecksums ? "checksum" : "NULL")"
     }
 
     /// The first row number of a partition's records from this offset on.
@@ -94,6 +123,7 @@ enum EmbeddedSchema {
         CREATE TABLE records (
             position INTEGER PRIMARY KEY, -- partitions.ref << 40 | offset
             timestamp_ms INTEGER NOT NULL,
+            \(checksumColumn),             -- over the offset and all that follows; NULL: of before there were any
             key BLOB,                     -- NULL: none
             headers BLOB,                 -- NULL: none; else for each: length of the name (4 bytes,
                                           -- little endian), name, length of the value (4 bytes,

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -30,7 +31,10 @@ final class EmbeddedWriteConnection {
     init(path: String, address: String, creating: Bool) throws(LogError) {
         self.path = path
         self.address = address
-        guard creating || access(path, F_OK) == 0 else { throw .noLog(address: address) }
+        guard creating || access(path, F_OK) == 0 else {
+            if errno == ENOENT { throw .noLog(address: address) }
+            throw .disk(operation: "open", address: address, detail: SystemRefusal.words())
+        }
         let lock = try EmbeddedWriteLock(path: path + ".lock", address: address)
         self.lock = lock
         try lock.acquire("open", timeoutSeconds: Self.timeoutSeconds)
@@ -95,6 +99,7 @@ final class EmbeddedWriteConnection {
                     guard creating else { throw LogError.noLog(address: address) }
                     try EmbeddedSchema.create(db)
                 }
+                try EmbeddedSchema.bringUp(db)
             }
         } catch {
             throw LogError(error, operation: "open", address: address)
@@ -109,6 +114,8 @@ final class EmbeddedWriteConnection {
         // connection.
         let hookArgument = UInt(bitPattern: walPages)
         configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA page_size = 8192")
+            try CheckedPages.prepare(db)
             try db.execute(
                 sql: """
                     PRAGMA synchronous = FULL;

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 
 /// The lock that makes everything that writes an embedded log take turns, between processes and
@@ -103,6 +104,6 @@ final class EmbeddedWriteLock {
     }
 
     private static func reason(_ path: String) -> String {
-        "\(path): \(String(cString: strerror(errno)))"
+        "\(path): \(SystemRefusal.words())"
     }
 }

@@ -1,8 +1,9 @@
+import DatabaseFiles
 import GRDB
 
 extension LogError {
     /// What SQLite's error means for the log. An error that is a `LogError` already stays as it is.
-    init(_ error: any Error, operation: String, address: String) {
+    package init(_ error: any Error, operation: String, address: String) {
         if let error = error as? LogError {
             self = error
             return
@@ -11,23 +12,18 @@ extension LogError {
             self = .backend(operation: operation, address: address, detail: "\(error)")
             return
         }
-        let detail = Self.oneLine(error)
-        switch error.resultCode {
-        case .SQLITE_NOTADB:
-            self = .notALog(address: address, detail: "no SQLite database")
-        case .SQLITE_CORRUPT:
-            self = .notALog(address: address, detail: "damaged: \(detail)")
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self = .busy(operation: operation, address: address)
-        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
+        switch FileFault(error, path: Self.path(address)) {
+        case .damaged(let detail): self = .damaged(address: address, detail: detail)
+        case .noDatabase: self = .notALog(address: address, detail: "no SQLite database")
+        case .refused(let detail):
             self = .disk(operation: operation, address: address, detail: detail)
-        default:
+        case .locked: self = .busy(operation: operation, address: address)
+        case .other(let detail):
             self = .backend(operation: operation, address: address, detail: detail)
         }
     }
 
-    private static func oneLine(_ error: DatabaseError) -> String {
-        let words = error.message ?? "SQLite error"
-        return "\(words) (SQLite \(error.extendedResultCode.rawValue))"
+    private static func path(_ address: String) -> String {
+        address.hasPrefix("sqlite:") ? String(address.dropFirst("sqlite:".count)) : address
     }
 }

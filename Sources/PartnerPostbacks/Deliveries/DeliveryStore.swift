@@ -1,4 +1,5 @@
 import AggregateStore
+import DatabaseFiles
 import Foundation
 import GRDB
 
@@ -27,7 +28,7 @@ public final class DeliveryStore {
                 atPath: (path as NSString).deletingLastPathComponent,
                 withIntermediateDirectories: true)
         } catch {
-            throw .disk(operation: "create", path: path, detail: error.localizedDescription)
+            throw .disk(operation: "create", path: path, detail: SystemRefusal.words(of: error))
         }
         lock = try StoreLock(storePath: path)
         do {
@@ -45,7 +46,7 @@ public final class DeliveryStore {
     public init(existing path: String) throws(StoreError) {
         self.path = path
         lock = nil
-        guard FileManager.default.fileExists(atPath: path) else { throw .noStore(path: path) }
+        try StoreReader.requireFile(path)
         do {
             queue = try DatabaseQueue(path: path, configuration: Self.configuration)
             let isMade = try queue.inDatabase { try Self.isMade($0, path: path) }
@@ -58,8 +59,10 @@ public final class DeliveryStore {
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "deliveries"
-        configuration.busyMode = .timeout(10)
+        // `weir backup` and `weir check` keep what they read as it is until they are through.
+        configuration.busyMode = .timeout(60)
         configuration.prepareDatabase { db in
+            try CheckedPages.prepare(db)
             try db.execute(
                 sql: "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL")
         }

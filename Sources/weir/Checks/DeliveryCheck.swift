@@ -4,7 +4,7 @@ import PartnerPostbacks
 
 /// Checks what became of documents for partners: that nothing waits for an operator.
 struct DeliveryCheck {
-    private let path: String
+    let path: String
     private let directory: String
 
     /// The store of deliveries of a directory; nil when there is none.

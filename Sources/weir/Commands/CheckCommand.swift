@@ -10,13 +10,17 @@ struct CheckCommand: ParsableCommand {
         abstract: "Says what is wrong with the configuration, the log and the stores.",
         discussion: """
             One line each. Ends with 1 when anything is wrong, a partner that answered 410 and \
-            deliveries that nobody tries any more among it.
+            deliveries that nobody tries any more among it. Every page of the stores, of the deliveries \
+            and of an embedded log is held against its checksum, and so is every record of that log, \
+            which takes as long as reading them; --quick leaves that out.
             """)
 
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var topics: TopicsOptions
+    @Flag(help: "Do not read all of the stores and of the log.")
+    var quick = false
 
     func run() throws {
         var report = CheckReport()
@@ -26,6 +30,12 @@ struct CheckCommand: ParsableCommand {
             try StoreSet.streams.compactMap { try StoreCheck($0, in: data) }
         }
         let deliveries = data.directories.compactMap { DeliveryCheck(in: $0) }
+        var damaged: Set<String> = []
+        if !quick {
+            let address = Environment().log(self.log.log, dataDirectories: data.directories)
+            let pages = try PageCheck(dataDirectories: data.directories, logAddress: address)
+            damaged = pages.run(into: &report)
+        }
         let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)
         let configured = [
             "bids": try? directory.bids().stream.topic,
@@ -35,11 +45,13 @@ struct CheckCommand: ParsableCommand {
             "postbacks": try? directory.postbacks().stream.topic,
             "store-notifications": try? directory.storeNotifications().stream.topic,
         ]
-        for store in stores {
+        for store in stores where !damaged.contains(store.path) {
             store.run(log, topic: configured[store.stream] ?? nil, into: &report)
         }
         let delivered = try? directory.partnerPostbacks().stream.topic
-        for store in deliveries { store.run(log, topic: delivered, into: &report) }
+        for store in deliveries where !damaged.contains(store.path) {
+            store.run(log, topic: delivered, into: &report)
+        }
         if stores.isEmpty, deliveries.isEmpty {
             report.note(right: "no stores yet in \(data.directories.joined(separator: ", "))")
         }

@@ -1,0 +1,420 @@
+// A layer between SQLite and its files: each page that is written to a database gets a checksum into its
+// last eight bytes, and each page that is read is held against it. The bytes are those that the header
+// of the file reserves, and the sums are those of SQLite's own checksum VFS, so that its tools read the
+// files. Files with another number of reserved bytes pass as they are.
+//
+// Pages in a write-ahead log cannot carry such a sum: SQLite computes the sum of a frame before this layer
+// sees it. But that sum is there, and SQLite itself looks at it during recovery only. So it is verified
+// here at each read of a page.
+
+#include "CPageChecksums.h"
+#include "Faults.h"
+#include "Sums.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    reserved_bytes = 8,
+    // Places in the header of a database.
+    page_size_at = 16,
+    reserved_at = 20,
+    header_bytes = 100,
+    // Sizes in a write-ahead log.
+    log_header_bytes = 32,
+    frame_header_bytes = 24,
+    write_lock = 0,
+    // File controls of this layer: far from those of SQLite and of others.
+    prepare_control = 0x57504731,
+    checked_control = 0x57504732,
+};
+
+static const char magic[16] = "SQLite format 3";
+
+/// A file of SQLite's; the one below lies after it in memory.
+typedef struct page_file {
+    sqlite3_file base;
+    const char *path; // SQLite keeps it while the file is open
+    /// Of a write-ahead log the database, else NULL.
+    struct page_file *database;
+    uint8_t *buffer;
+    size_t buffer_size;
+
+    // Of a database:
+    bool is_checked;
+    int page_size;
+    /// In the log, frames from here on may have been written again by the transaction that is under way,
+    /// and have their sums again only at its commit.
+    sqlite3_int64 rewritten_from;
+
+    // Of a write-ahead log:
+    /// Where the header of a frame was written by the last write; -1 when that was no header.
+    sqlite3_int64 frame_written;
+} page_file;
+
+static const sqlite3_int64 nowhere = INT64_MAX;
+
+static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)((page_file *)file + 1); }
+
+static sqlite3_vfs layer;
+static sqlite3_vfs *system_vfs;
+
+static int note_refusal(page_file *file, int code) {
+    const int primary = code & 0xff;
+    if (code == SQLITE_IOERR_SHORT_READ) return code;
+    if (primary != SQLITE_IOERR && primary != SQLITE_FULL && primary != SQLITE_READONLY &&
+        primary != SQLITE_CANTOPEN)
+        return code;
+    int number = 0;
+    sqlite3_file *real = below(&file->base);
+    real->pMethods->xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &number);
+    weir_fault_note(file->path, (struct weir_fault){.error_number = number});
+    return code;
+}
+
+static int note_damage(page_file *file, sqlite3_int64 page, bool is_in_wal) {
+    weir_fault_note(file->path, (struct weir_fault){.page = page, .is_in_wal = is_in_wal});
+    return SQLITE_IOERR_DATA;
+}
+
+static bool is_page_size(int size) { return size >= 512 && size <= 65536 && (size & (size - 1)) == 0; }
+
+static uint32_t big_endian(const uint8_t *at) {
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static uint8_t *buffer(page_file *file, size_t size) {
+    if (file->buffer_size < size) {
+        uint8_t *larger = realloc(file->buffer, size);
+        if (larger == NULL) return NULL;
+        file->buffer = larger;
+        file->buffer_size = size;
+    }
+    return file->buffer;
+}
+
+// MARK: Pages of a database
+
+static void note_header(page_file *file, const uint8_t *page) {
+    if (memcmp(page, magic, sizeof magic) != 0) return;
+    const int size = page[page_size_at] << 8 | page[page_size_at + 1];
+    file->page_size = size == 1 ? 65536 : size;
+    file->is_checked = page[reserved_at] == reserved_bytes;
+}
+
+static void put_sums(uint8_t *at, const uint32_t sums[2]) {
+    for (int byte = 0; byte < 8; byte++) at[byte] = (uint8_t)(sums[byte / 4] >> (8 * (byte % 4)));
+}
+
+static bool is_sound(const uint8_t *page, int size) {
+    uint32_t sums[2] = {0, 0};
+    uint8_t expected[reserved_bytes];
+    weir_sums_add(sums, page, (size_t)(size - reserved_bytes));
+    put_sums(expected, sums);
+    return memcmp(expected, page + size - reserved_bytes, reserved_bytes) == 0;
+}
+
+/// Whether the first page is that of a checked file but for the byte that says so.
+static bool is_disowned(page_file *file, const uint8_t *page, int size) {
+    uint8_t *copy = buffer(file, (size_t)size);
+    if (copy == NULL) return false;
+    memcpy(copy, page, (size_t)size);
+    copy[reserved_at] = reserved_bytes;
+    return is_sound(copy, size);
+}
+
+static int check_page(page_file *file, void *bytes, int count, sqlite3_int64 offset) {
+    if (offset == 0 && count >= header_bytes) {
+        note_header(file, bytes);
+        if (!file->is_checked && count == file->page_size && is_disowned(file, bytes, count))
+            return note_damage(file, 1, false);
+    }
+    const int size = file->page_size;
+    if (!file->is_checked || !is_page_size(size)) return SQLITE_OK;
+    if (count == size && offset % size == 0) {
+        if (is_sound(bytes, count)) return SQLITE_OK;
+        return note_damage(file, offset / size + 1, false);
+    }
+    // The header is looked at on its own when a file is opened; then the whole page is read. Other parts
+    // of pages are held against the sum of the whole.
+    if (offset < size) return SQLITE_OK;
+    const sqlite3_int64 start = offset - offset % size;
+    if (offset + count > start + size) return SQLITE_OK;
+    uint8_t *page = buffer(file, (size_t)size);
+    if (page == NULL) return SQLITE_IOERR_NOMEM;
+    sqlite3_file *real = below(&file->base);
+    const int code = real->pMethods->xRead(real, page, size, start);
+    if (code != SQLITE_OK) return note_refusal(file, code);
+    if (!is_sound(page, size)) return note_damage(file, start / size + 1, false);
+    memcpy(bytes, page + (offset - start), (size_t)count);
+    return SQLITE_OK;
+}
+
+// MARK: Frames of a write-ahead log
+
+static bool fits(
+    const uint8_t *seed, const uint8_t *frame, const void *page, int size,
+    void (*add)(uint32_t *, const void *, size_t)
+) {
+    uint32_t sums[2] = {big_endian(seed), big_endian(seed + 4)};
+    add(sums, frame, 8);
+    add(sums, page, (size_t)size);
+    return sums[0] == big_endian(frame + 16) && sums[1] == big_endian(frame + 20);
+}
+
+/// Holds a page against the sum of its frame, which goes on from that of the frame before.
+static int check_frame(page_file *file, const void *page, int size, sqlite3_int64 offset) {
+    const int frame_size = frame_header_bytes + size;
+    const sqlite3_int64 start = offset - frame_header_bytes;
+    if (!is_page_size(size) || start < log_header_bytes ||
+        (start - log_header_bytes) % frame_size != 0)
+        return SQLITE_OK;
+    if (file->database != NULL && start >= file->database->rewritten_from) return SQLITE_OK;
+    uint8_t seed[8], frame[frame_header_bytes];
+    sqlite3_file *real = below(&file->base);
+    const sqlite3_int64 seed_at =
+        start == log_header_bytes ? log_header_bytes - 8 : start - frame_size + 16;
+    int code = real->pMethods->xRead(real, seed, sizeof seed, seed_at);
+    if (code == SQLITE_OK) code = real->pMethods->xRead(real, frame, sizeof frame, start);
+    if (code != SQLITE_OK) return note_refusal(file, code);
+    // Once a transaction has written over one of its frames, it leaves the sums of new ones out until its
+    // commit; after a savepoint is rolled back those frames may lie before the one written over.
+    static const uint8_t unsummed[frame_header_bytes - 8];
+    if (memcmp(frame + 8, unsummed, sizeof unsummed) == 0) return SQLITE_OK;
+    if (fits(seed, frame, page, size, weir_sums_add) ||
+        fits(seed, frame, page, size, weir_sums_add_swapped))
+        return SQLITE_OK;
+    return note_damage(file, (start - log_header_bytes) / frame_size + 1, true);
+}
+
+/// A new frame is written as its header and then its page. A page without its header is written over one
+/// of the same transaction, whose sums SQLite mends at the commit, before others can see them.
+static void note_frame(page_file *file, int count, sqlite3_int64 offset) {
+    const bool is_new = file->frame_written == offset - frame_header_bytes;
+    file->frame_written = -1;
+    if (count == frame_header_bytes) {
+        file->frame_written = offset;
+    } else if (offset == 0 && count == log_header_bytes) {
+        file->database->rewritten_from = nowhere;
+    } else if (!(is_new && is_page_size(count))) {
+        const sqlite3_int64 start = offset - frame_header_bytes;
+        if (start < file->database->rewritten_from) file->database->rewritten_from = start;
+    }
+}
+
+// MARK: Methods of a file
+
+static int close_file(sqlite3_file *base) {
+    page_file *file = (page_file *)base;
+    free(file->buffer);
+    file->buffer = NULL;
+    return below(base)->pMethods->xClose(below(base));
+}
+
+static int read_file(sqlite3_file *base, void *bytes, int count, sqlite3_int64 offset) {
+    page_file *file = (page_file *)base;
+    sqlite3_file *real = below(base);
+    const int code = real->pMethods->xRead(real, bytes, count, offset);
+    if (code != SQLITE_OK) return note_refusal(file, code);
+    return file->database != NULL ? check_frame(file, bytes, count, offset)
+                                  : check_page(file, bytes, count, offset);
+}
+
+static int write_file(sqlite3_file *base, const void *bytes, int count, sqlite3_int64 offset) {
+    page_file *file = (page_file *)base;
+    sqlite3_file *real = below(base);
+    if (file->database != NULL) {
+        note_frame(file, count, offset);
+    } else {
+        if (offset == 0 && count >= header_bytes) note_header(file, bytes);
+        if (file->is_checked && is_page_size(count) && offset % count == 0) {
+            // Not in SQLite's own page, which may be written elsewhere at the same time.
+            uint8_t *copy = buffer(file, (size_t)count);
+            if (copy == NULL) return SQLITE_IOERR_NOMEM;
+            memcpy(copy, bytes, (size_t)(count - reserved_bytes));
+            uint32_t sums[2] = {0, 0};
+            weir_sums_add(sums, copy, (size_t)(count - reserved_bytes));
+            put_sums(copy + count - reserved_bytes, sums);
+            bytes = copy;
+        }
+    }
+    return note_refusal(file, real->pMethods->xWrite(real, bytes, count, offset));
+}
+
+static int truncate_file(sqlite3_file *base, sqlite3_int64 size) {
+    sqlite3_file *real = below(base);
+    return note_refusal((page_file *)base, real->pMethods->xTruncate(real, size));
+}
+
+static int sync_file(sqlite3_file *base, int flags) {
+    sqlite3_file *real = below(base);
+    return note_refusal((page_file *)base, real->pMethods->xSync(real, flags));
+}
+
+static int file_size(sqlite3_file *base, sqlite3_int64 *size) {
+    sqlite3_file *real = below(base);
+    return note_refusal((page_file *)base, real->pMethods->xFileSize(real, size));
+}
+
+static int lock_file(sqlite3_file *base, int level) {
+    sqlite3_file *real = below(base);
+    return note_refusal((page_file *)base, real->pMethods->xLock(real, level));
+}
+
+static int unlock_file(sqlite3_file *base, int level) {
+    return below(base)->pMethods->xUnlock(below(base), level);
+}
+
+static int check_reserved_lock(sqlite3_file *base, int *result) {
+    return below(base)->pMethods->xCheckReservedLock(below(base), result);
+}
+
+static int control_file(sqlite3_file *base, int operation, void *argument) {
+    page_file *file = (page_file *)base;
+    if (operation == prepare_control) {
+        // Pages may be written before the first one, which says whether they have sums.
+        sqlite3_int64 size = 0;
+        const int code = file_size(base, &size);
+        if (code == SQLITE_OK && size == 0) file->is_checked = true;
+        return code;
+    }
+    if (operation == checked_control) {
+        *(int *)argument = file->is_checked;
+        return SQLITE_OK;
+    }
+    return below(base)->pMethods->xFileControl(below(base), operation, argument);
+}
+
+static int sector_size(sqlite3_file *base) { return below(base)->pMethods->xSectorSize(below(base)); }
+
+static int characteristics(sqlite3_file *base) {
+    int found = below(base)->pMethods->xDeviceCharacteristics(below(base));
+#ifdef SQLITE_IOCAP_SUBPAGE_READ
+    found &= ~SQLITE_IOCAP_SUBPAGE_READ;
+#endif
+    return found;
+}
+
+static int map_shared(sqlite3_file *base, int region, int size, int extends, void volatile **memory) {
+    sqlite3_file *real = below(base);
+    return note_refusal(
+        (page_file *)base, real->pMethods->xShmMap(real, region, size, extends, memory));
+}
+
+static int lock_shared(sqlite3_file *base, int offset, int count, int flags) {
+    // The transaction is over: its frames have their sums again, or count for nothing.
+    if (offset == write_lock && flags == (SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE))
+        ((page_file *)base)->rewritten_from = nowhere;
+    return below(base)->pMethods->xShmLock(below(base), offset, count, flags);
+}
+
+static void barrier_shared(sqlite3_file *base) { below(base)->pMethods->xShmBarrier(below(base)); }
+
+static int unmap_shared(sqlite3_file *base, int deletes) {
+    return below(base)->pMethods->xShmUnmap(below(base), deletes);
+}
+
+/// Pages that are mapped into memory would pass unread.
+static int fetch_nothing(sqlite3_file *base, sqlite3_int64 offset, int count, void **page) {
+    (void)base, (void)offset, (void)count;
+    *page = NULL;
+    return SQLITE_OK;
+}
+
+static int unfetch_nothing(sqlite3_file *base, sqlite3_int64 offset, void *page) {
+    (void)base, (void)offset, (void)page;
+    return SQLITE_OK;
+}
+
+static const sqlite3_io_methods methods = {
+    .iVersion = 3,
+    .xClose = close_file,
+    .xRead = read_file,
+    .xWrite = write_file,
+    .xTruncate = truncate_file,
+    .xSync = sync_file,
+    .xFileSize = file_size,
+    .xLock = lock_file,
+    .xUnlock = unlock_file,
+    .xCheckReservedLock = check_reserved_lock,
+    .xFileControl = control_file,
+    .xSectorSize = sector_size,
+    .xDeviceCharacteristics = characteristics,
+    .xShmMap = map_shared,
+    .xShmLock = lock_shared,
+    .xShmBarrier = barrier_shared,
+    .xShmUnmap = unmap_shared,
+    .xFetch = fetch_nothing,
+    .xUnfetch = unfetch_nothing,
+};
+
+static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int flags, int *found) {
+    (void)vfs;
+    if ((flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)) == 0)
+        return system_vfs->xOpen(system_vfs, path, base, flags, found);
+    page_file *file = (page_file *)base;
+    memset(file, 0, sizeof *file);
+    file->path = path;
+    file->rewritten_from = nowhere;
+    file->frame_written = -1;
+    sqlite3_file *real = below(base);
+    int code = system_vfs->xOpen(system_vfs, path, real, flags, found);
+    if (code != SQLITE_OK) {
+        weir_fault_note(
+            path, (struct weir_fault){.error_number = system_vfs->xGetLastError(system_vfs, 0, NULL)});
+        return code;
+    }
+    if (real->pMethods->iVersion < methods.iVersion) {
+        // Not SQLite's usual layer: it has no write-ahead log, and nothing here would be verified.
+        real->pMethods->xClose(real);
+        return SQLITE_CANTOPEN;
+    }
+    base->pMethods = &methods;
+    if (flags & SQLITE_OPEN_WAL) {
+        sqlite3_file *database = sqlite3_database_file_object(path);
+        if (database == NULL || database->pMethods != &methods) {
+            base->pMethods = NULL;
+            real->pMethods->xClose(real);
+            return SQLITE_CANTOPEN;
+        }
+        file->database = (page_file *)database;
+    } else if (sqlite3_uri_boolean(path, "weir_pages", 0)) {
+        code = control_file(base, prepare_control, NULL);
+    }
+    return code;
+}
+
+// MARK: Connections
+
+/// Runs when the program is loaded: a connection that was opened without the layer would write pages
+/// whose sums are those of before.
+__attribute__((constructor)) static void begin(void) {
+    sqlite3_config(SQLITE_CONFIG_URI, 1);
+    if (sqlite3_initialize() != SQLITE_OK) return;
+    system_vfs = sqlite3_vfs_find(NULL);
+    if (system_vfs == NULL) return;
+    layer = *system_vfs;
+    layer.pNext = NULL;
+    layer.zName = "weir-pages";
+    layer.szOsFile += (int)sizeof(page_file);
+    layer.xOpen = open_file;
+    sqlite3_vfs_register(&layer, 1);
+}
+
+int weir_pages_request(struct sqlite3 *connection) {
+    int reserved = reserved_bytes;
+    return sqlite3_file_control(connection, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+}
+
+int weir_pages_prepare(struct sqlite3 *connection) {
+    const int code = weir_pages_request(connection);
+    if (code != SQLITE_OK) return code;
+    return sqlite3_file_control(connection, "main", prepare_control, NULL);
+}
+
+bool weir_pages_are_checked(struct sqlite3 *connection) {
+    int is_checked = 0;
+    sqlite3_file_control(connection, "main", checked_control, &is_checked);
+    return is_checked != 0;
+}

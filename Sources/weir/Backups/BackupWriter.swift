@@ -1,0 +1,180 @@
+import AggregateStore
+import DatabaseFiles
+import EventLog
+import Foundation
+import Inspection
+import PartnerPostbacks
+
+/// Copies what a data directory holds while all of it is in use.
+///
+/// Each file is one consistent state of itself. They are copied one after another, and the log last: what
+/// a store or the deliveries have folded or taken over, the copy of the log then holds. The other way
+/// round a store could be ahead of the log, and would be refused. What came in between is in the log, and is
+/// folded, published and taken over again: documents with the same id and revision, which deliveries know.
+struct BackupWriter {
+    private let data: String
+    private let logPath: String?
+    private let target: String
+    private let work: String
+    private let sets: StoreSets
+    private let show: (String) -> Void
+    private var manifest: BackupManifest
+
+    /// - Parameters:
+    ///   - data: the data directory.
+    ///   - logPath: the embedded log; nil when the log is another one.
+    ///   - target: the directory to make; there may be none.
+    ///   - show: shows how far it is.
+    init(
+        data: String, logPath: String?, target: String, show: @escaping (String) -> Void
+    ) throws {
+        self.data = data
+        self.logPath = logPath
+        let path = URL(fileURLWithPath: target).standardizedFileURL.path
+        self.target = path
+        work = "\(path).new-\(getpid())"
+        self.show = show
+        guard access(path, F_OK) != 0 else {
+            throw CommandError.failure(
+                "\(path) is there already, and a backup replaces nothing: name another directory")
+        }
+        guard !PromotionRequest.isMade(in: data) || !PromotionRequest.isHeld(in: data) else {
+            throw CommandError.failure(
+                "a promotion is under way in \(data): wait until it is done, then back up")
+        }
+        sets = try StoreSets(directory: data)
+        manifest = BackupManifest(
+            atMilliseconds: Int64(Date().timeIntervalSince1970 * 1000), data: data)
+    }
+
+    /// Writes the backup. It has its name when all of it is there and on the disk; before, it is under a
+    /// name of its own, which an error removes.
+    mutating func write() throws -> BackupManifest {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: work, withIntermediateDirectories: true)
+            try copyStores()
+            try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
+            try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
+            if let logPath { try copyIfThere(logPath, "log.sqlite", .log) }
+            guard !manifest.files.isEmpty else {
+                throw CommandError.failure(
+                    "nothing to back up in \(data): give --data a directory that is in use")
+            }
+            guard try StoreSets(directory: data).promotions == sets.promotions else {
+                throw CommandError.failure(
+                    "a set of stores was promoted in \(data) meanwhile: back up again")
+            }
+            if manifest.files.contains(where: { $0.kind == .store }) {
+                show("computing the digest ...")
+                manifest.digest = try StoreSet(directories: [work]).digest()
+            }
+            try DurableFile.replace(
+                "\(work)/\(BackupManifest.fileName)", with: manifest.encoded())
+            for directory in Set(
+                manifest.files.map { ("\(work)/\($0.name)" as NSString).deletingLastPathComponent }
+            )
+            .union([work]).sorted() {
+                try Self.sync(directory)
+            }
+            try DurableFile.move(work, to: target)
+            return manifest
+        } catch {
+            try? FileManager.default.removeItem(atPath: work)
+            if error is CocoaError {
+                throw CommandError.failure(
+                    "cannot write \(target): \(SystemRefusal.words(of: error))")
+            }
+            throw error
+        }
+    }
+
+    /// The stores in force, at the places where the copied `sets.json` says that they are.
+    private mutating func copyStores() throws {
+        var relocated: [String: String] = [:]
+        var directories: [String: String] = [:]
+        for stream in StoreSet.streams {
+            let set = sets.set(of: stream)
+            var place = set
+            if set.hasPrefix("/") {
+                place = relocated[set] ?? "sets/\(relocated.count + 1)"
+                relocated[set] = place
+            }
+            let prefix = place == "." ? "" : place + "/"
+            directories[prefix] = sets.resolve(set)
+            try copyIfThere(sets.presentPath(of: stream), "\(prefix)\(stream).sqlite", .store)
+        }
+        for (prefix, directory) in directories.sorted(by: { $0.key < $1.key }) {
+            let corrections = CorrectionStore.fileName
+            try copyIfThere("\(directory)/\(corrections)", prefix + corrections, .corrections)
+            let replay = "\(directory)/replay.json"
+            if FileManager.default.fileExists(atPath: replay) {
+                try note(Data(contentsOf: URL(fileURLWithPath: replay)), as: prefix + "replay.json")
+            }
+        }
+        guard !sets.promotions.isEmpty else { return }
+        try note(BackedUpSets(sets.promotions, relocated).encoded(), as: StoreSets.fileName)
+    }
+
+    private mutating func note(_ bytes: Data, as name: String) throws {
+        try makeDirectory(of: name)
+        try DurableFile.replace("\(work)/\(name)", with: bytes)
+        try manifest.add(name, .note, in: work)
+    }
+
+    private mutating func copyIfThere(
+        _ path: String, _ name: String, _ kind: BackupManifest.Kind
+    ) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        try makeDirectory(of: name)
+        let copy = "\(work)/\(name)"
+        let show = show
+        show("copying \(name) ...")
+        do {
+            try FileCopy.write(path, to: copy) { done, all in
+                show("copying \(name): \(done * 100 / max(all, 1)) %")
+            }
+        } catch {
+            // It says which of both files it is about.
+            throw StoreError(error, operation: "copy", path: path)
+        }
+        try Self.sync(copy)
+        try manifest.add(name, kind, in: work)
+    }
+
+    private func makeDirectory(of name: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: ("\(work)/\(name)" as NSString).deletingLastPathComponent,
+            withIntermediateDirectories: true)
+    }
+
+    private static func sync(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw CommandError.failure("cannot write \(path): \(SystemRefusal.words())")
+        }
+    }
+}
+
+/// `sets.json` of a backup: stores outside of the data directory lie in the backup.
+private struct BackedUpSets: Encodable {
+    var promotions: [StorePromotion]
+
+    init(_ promotions: [StorePromotion], _ relocated: [String: String]) {
+        self.promotions = promotions.map { promotion in
+            var promotion = promotion
+            promotion.streams = promotion.streams.mapValues { move in
+                StorePromotion.Move(
+                    to: relocated[move.to] ?? move.to, from: relocated[move.from] ?? move.from)
+            }
+            return promotion
+        }
+    }
+
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self) + Data("\n".utf8)
+    }
+}
