@@ -239,8 +239,8 @@ let package = Package(
         .testTarget(
             name: "InspectionTests",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Inspection",
-                "JSONReader", "Pipelines", "Streams", grdb,
+                "AggregateStore", "Attestation", "ConversionModels", "DatabaseFiles", "EventLog",
+                "Inspection", "JSONReader", "Pipelines", "Simulation", "Streams", grdb,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -3,78 +3,81 @@
 
 #include <string.h>
 
-static inline uint32_t word(const uint8_t *at, bool is_swapped) {
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
+// Word after word the sums are x(k) = x(k - 1) + x(k - 2) + word(k), and the last two are kept. So a word
+// counts as often as the number of Fibonacci that belongs to its distance from the end. With these numbers in a
+// table no word waits for the one before, and the processor takes eight of them at once.
+enum { block_words = 512 };
+
+/// F(512), F(511), ... F(0), F(-1).
+static uint32_t weights[block_words + 2];
+
+__attribute__((constructor)) static void fill_weights(void) {
+    uint32_t number = 1, next = 0; // F(-1), F(0)
+    for (int index = block_words + 1; index >= 0; index--) {
+        weights[index] = number;
+        const uint32_t after = number + next;
+        number = next;
+        next = after;
+    }
+}
+
+__attribute__((always_inline)) static inline void add_blocks(
+    uint32_t sums[2], const uint8_t *bytes, size_t count, bool is_swapped
+) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     is_swapped = !is_swapped;
 #endif
-    return is_swapped ? __builtin_bswap32(value) : value;
-}
-
-static inline void step(uint32_t *first, uint32_t *second, const uint8_t *at, bool is_swapped) {
-    *first += word(at, is_swapped) + *second;
-    *second += word(at + 4, is_swapped) + *first;
-}
-
-/// A step takes the state (a, b) to (a + b, a + 2b), plus what the words add: two steps of Fibonacci's
-/// numbers. So `count` steps multiply it by a matrix of the numbers 2 count - 1 to 2 count + 1.
-static void advance(uint32_t sums[2], size_t count) {
-    uint32_t number = 0, next = 1; // F(0), F(1)
-    for (int bit = 63 - __builtin_clzll((unsigned long long)(2 * count)); bit >= 0; bit--) {
-        const uint32_t twice = number * (2 * next - number);
-        const uint32_t after = number * number + next * next;
-        const bool is_odd = (2 * count) >> bit & 1;
-        number = is_odd ? after : twice;
-        next = is_odd ? twice + after : after;
-    }
-    const uint32_t before = next - number;
-    const uint32_t first = before * sums[0] + number * sums[1];
-    sums[1] = number * sums[0] + next * sums[1];
-    sums[0] = first;
-}
-
-/// Each step waits for the one before. Four stretches are summed side by side and then put together, which
-/// takes a third of the time.
-static inline void add(uint32_t sums[2], const uint8_t *bytes, size_t count, bool is_swapped) {
-    const size_t steps = count / 8;
-    const size_t quarter = steps / 4;
-    size_t done = 0;
-    if (quarter >= 16) {
-        uint32_t a[4] = {sums[0], 0, 0, 0}, b[4] = {sums[1], 0, 0, 0};
-        for (size_t at = 0; at < quarter * 8; at += 8) {
-            step(&a[0], &b[0], bytes + at, is_swapped);
-            step(&a[1], &b[1], bytes + at + quarter * 8, is_swapped);
-            step(&a[2], &b[2], bytes + at + quarter * 16, is_swapped);
-            step(&a[3], &b[3], bytes + at + quarter * 24, is_swapped);
+    while (count > 0) {
+        const size_t words = count / 4 < block_words ? count / 4 : block_words;
+        const uint32_t *weight = weights + (block_words - words);
+        uint32_t first = weight[1] * sums[0] + weight[0] * sums[1];
+        uint32_t second = weight[0] * sums[0] + (weight[0] + weight[1]) * sums[1];
+        for (size_t index = 0; index < words; index++) {
+            uint32_t word;
+            memcpy(&word, bytes + 4 * index, sizeof word);
+            if (is_swapped) word = __builtin_bswap32(word);
+            first += word * weight[index + 1];
+            second += word * weight[index];
         }
-        sums[0] = a[0];
-        sums[1] = b[0];
-        for (int stretch = 1; stretch < 4; stretch++) {
-            advance(sums, quarter);
-            sums[0] += a[stretch];
-            sums[1] += b[stretch];
-        }
-        done = quarter * 4;
+        sums[0] = first;
+        sums[1] = second;
+        bytes += 4 * words;
+        count -= 4 * words;
     }
-    for (; done < steps; done++) step(&sums[0], &sums[1], bytes + done * 8, is_swapped);
 }
 
-void weir_sums_add(uint32_t sums[2], const void *bytes, size_t count) {
-    add(sums, bytes, count, false);
+static void add_plainly(uint32_t sums[2], const uint8_t *bytes, size_t count) {
+    add_blocks(sums, bytes, count, false);
 }
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void add_widely(
+    uint32_t sums[2], const uint8_t *bytes, size_t count
+) {
+    add_blocks(sums, bytes, count, false);
+}
+#endif
+
+static void add(uint32_t sums[2], const uint8_t *bytes, size_t count) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) return add_widely(sums, bytes, count);
+#endif
+    add_plainly(sums, bytes, count);
+}
+
+void weir_sums_add(uint32_t sums[2], const void *bytes, size_t count) { add(sums, bytes, count); }
 
 void weir_sums_add_swapped(uint32_t sums[2], const void *bytes, size_t count) {
-    add(sums, bytes, count, true);
+    add_blocks(sums, bytes, count, true);
 }
 
 static void add_filled(uint32_t sums[2], const void *bytes, size_t count) {
     const size_t whole = count & ~(size_t)7;
-    if (whole > 0) add(sums, bytes, whole, false);
+    if (whole > 0) add(sums, bytes, whole);
     if (whole == count) return;
     uint8_t last[8] = {0};
     memcpy(last, (const uint8_t *)bytes + whole, count - whole);
-    add(sums, last, sizeof last, false);
+    add(sums, last, sizeof last);
 }
 
 static void put(uint8_t *at, uint64_t value) {
@@ -89,7 +92,7 @@ int64_t weir_record_sum(const struct weir_record *record) {
     put(numbers + 24, record->headers_count);
     put(numbers + 32, record->has_value ? record->value_count : UINT64_MAX);
     uint32_t sums[2] = {0, 0};
-    add(sums, numbers, sizeof numbers, false);
+    add(sums, numbers, sizeof numbers);
     add_filled(sums, record->key, record->key_count);
     add_filled(sums, record->headers, record->headers_count);
     add_filled(sums, record->value, record->value_count);

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import EventLog
 import Foundation
 import GRDB
@@ -32,8 +33,29 @@ struct EmbeddedLogOpeningTests {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: other))
         expectNotALog(other, creating)
         #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == bytes)
+    }
 
-        expectNotALog(temporary.directory, creating)
+    @Test("a directory in the place of a log is said to be one", arguments: [true, false])
+    func refusesDirectories(creating: Bool) throws {
+        let temporary = try TemporaryLog()
+        let error = LogError.disk(
+            operation: "open", address: "sqlite:\(temporary.directory)",
+            detail: SystemRefusal.directory.words)
+        #expect(throws: error) {
+            try EmbeddedLog(path: temporary.directory, mode: creating ? .create : .existing)
+        }
+    }
+
+    @Test("what does not let a log be looked for is not taken for its absence")
+    func refusesUnreadablePlaces() throws {
+        let temporary = try TemporaryLog()
+        try Data("text".utf8).write(to: URL(fileURLWithPath: temporary.path))
+        let address = "sqlite:\(temporary.path)/log.sqlite"
+        let error = LogError.disk(
+            operation: "open", address: address, detail: SystemRefusal.noDirectory.words)
+        #expect(throws: error) {
+            try EmbeddedLog(path: temporary.path + "/log.sqlite", mode: .existing)
+        }
     }
 
     @Test("a log of a newer format is refused", arguments: [true, false])
@@ -41,10 +63,10 @@ struct EmbeddedLogOpeningTests {
         let temporary = try TemporaryLog()
         _ = try temporary.open()
         try DatabaseQueue(path: temporary.path).write { db in
-            try db.execute(sql: "PRAGMA user_version = 2")
+            try db.execute(sql: "PRAGMA user_version = 3")
         }
         let address = "sqlite:\(temporary.path)"
-        #expect(throws: LogError.newerVersion(address: address, found: 2, known: 1)) {
+        #expect(throws: LogError.newerVersion(address: address, found: 3, known: 2)) {
             try EmbeddedLog(path: temporary.path, mode: creating ? .create : .existing)
         }
     }

@@ -8,7 +8,7 @@ struct CommandsTests {
         "--log", "--data", "--pipelines", "--until-end", "--partitions", "--metrics", "--member",
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
-        "--unmasked", "--from-offset", "--from-time", "--help", "--partner", "--state", "--listen",
+        "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state", "--listen",
     ]
     private let variables: Set = [
         "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",
@@ -22,7 +22,7 @@ struct CommandsTests {
     ]
     private let commands: Set = [
         "publish", "read", "topics", "dump", "digest", "export", "verify", "decode", "check",
-        "demo", "lag", "archive", "token", "deliveries", "partners",
+        "demo", "lag", "archive", "backup", "token", "deliveries", "partners",
     ]
 
     @Test("every option of a program of Weir is one that it has")

@@ -1,0 +1,103 @@
+import DatabaseFiles
+import Foundation
+import GRDB
+import Testing
+
+@Suite("Errors of the operating system")
+struct SystemRefusalTests {
+    private let scratch: ScratchFile
+
+    init() throws { scratch = try ScratchFile() }
+
+    @Test("the page of the documentation has every error with the sentence that is printed")
+    func page() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let page = try String(
+            contentsOf: root.appendingPathComponent("docs/operating-system-errors.md"),
+            encoding: .utf8)
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `E") }.map(String.init)
+        let expected = SystemRefusal.allCases.map { refusal in
+            let names = refusal.errors.map { "`\($0.name)`" }.joined(separator: ", ")
+            return "| \(names) | \(refusal.words) |"
+        }
+        #expect(rows == expected)
+    }
+
+    @Test("each error has one sentence, and no two mean the same")
+    func sentences() {
+        let numbers = SystemRefusal.allCases.flatMap { $0.errors.map(\.number) }
+        #expect(Set(numbers).count == numbers.count)
+        #expect(Set(SystemRefusal.allCases.map(\.words)).count == SystemRefusal.allCases.count)
+        for refusal in SystemRefusal.allCases {
+            for error in refusal.errors {
+                #expect(SystemRefusal(errorNumber: error.number) == refusal)
+            }
+        }
+    }
+
+    private func words(_ code: ResultCode) -> String? {
+        let fault = FileFault(DatabaseError(resultCode: code), path: scratch.path)
+        guard case .refused(let words) = fault else { return nil }
+        return words
+    }
+
+    @Test("what SQLite says of a disk becomes the sentence of its cause")
+    func resultCodes() throws {
+        _ = try scratch.open()
+        #expect(words(.SQLITE_FULL) == SystemRefusal.full.words)
+        #expect(words(.SQLITE_NOMEM) == SystemRefusal.outOfMemory.words)
+        #expect(words(.SQLITE_IOERR_READ)?.hasPrefix(SystemRefusal.failed.words) == true)
+        #expect(words(.SQLITE_READONLY)?.hasPrefix(SystemRefusal.permission.words) == true)
+        #expect(words(.SQLITE_PERM)?.hasPrefix(SystemRefusal.permission.words) == true)
+    }
+
+    @Test("opening says which of a missing directory, a directory and a file in the way it is")
+    func opening() throws {
+        func words(_ path: String) throws -> String {
+            do {
+                try DatabaseQueue(path: path).read { _ in }
+            } catch let error as DatabaseError {
+                guard case .refused(let words) = FileFault(error, path: path) else { return "" }
+                return words
+            }
+            return ""
+        }
+        try "text".write(
+            toFile: "\(scratch.directory)/file", atomically: true, encoding: .utf8)
+        #expect(try words(scratch.directory) == SystemRefusal.directory.words)
+        #expect(
+            try words("\(scratch.directory)/none/a.sqlite") == SystemRefusal.missingDirectory.words)
+        #expect(
+            try words("\(scratch.directory)/file/a.sqlite") == SystemRefusal.noDirectory.words)
+        #expect(
+            try words("\(scratch.directory)/\(String(repeating: "a", count: 300))")
+                == SystemRefusal.tooLong.words)
+    }
+
+    @Test(
+        "a file without rights is a matter of permission",
+        .disabled(if: geteuid() == 0, "root may all"))
+    func rights() throws {
+        _ = try scratch.open().rowsOrNothing()
+        chmod(scratch.path, 0o000)
+        defer { chmod(scratch.path, 0o600) }
+        #expect(SystemRefusal(opening: scratch.path, writing: false) == .permission)
+    }
+
+    @Test("an error of Foundation is the same sentence")
+    func foundation() throws {
+        #expect {
+            try FileManager.default.createDirectory(
+                atPath: "/proc/none/x", withIntermediateDirectories: false)
+        } throws: { error in
+            SystemRefusal.words(of: error) != error.localizedDescription
+        }
+    }
+}
+
+extension DatabaseQueue {
+    fileprivate func rowsOrNothing() throws -> Int {
+        try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") } ?? 0
+    }
+}

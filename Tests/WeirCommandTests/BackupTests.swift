@@ -1,0 +1,174 @@
+import AggregateStore
+import DatabaseFiles
+import EventLog
+import Foundation
+import Inspection
+import PartnerPostbacks
+import Pipelines
+import Simulation
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("Backups")
+struct BackupTests {
+    private let place: TemporaryPlace
+    private let log: EmbeddedLog
+    private let data: String
+    private let pipelines = Repository.path("pipelines")
+
+    init() throws {
+        place = try TemporaryPlace()
+        data = "\(place.path)/data"
+        log = try EmbeddedLog(path: "\(data)/log.sqlite", mode: .create)
+    }
+
+    private func publish(_ topic: String, _ records: some Sequence<OutgoingRecord>) throws {
+        try log.createTopic(topic, partitionCount: 4)
+        try log.writer().append(Array(records))
+    }
+
+    private func options(_ data: String) -> WorkerOptions {
+        WorkerOptions(
+            log: .sqlite(path: "\(data)/log.sqlite"), data: data, pipelines: pipelines,
+            untilEnd: true)
+    }
+
+    private func fold(_ data: String) throws {
+        try BidsWorker.work(options(data), stop: StopSignal())
+        try PostbacksWorker.work(options(data), stop: StopSignal())
+    }
+
+    private func backUp(to name: String, data: String? = nil) throws -> BackupManifest {
+        let data = data ?? self.data
+        var writer = try BackupWriter(
+            data: data, logPath: "\(data)/log.sqlite", target: "\(place.path)/\(name)"
+        ) { _ in }
+        return try writer.write()
+    }
+
+    private func faults(_ name: String) throws -> [String] {
+        try BackupVerification(directory: "\(place.path)/\(name)") { _ in }.faults
+    }
+
+    private func demo(_ stream: String) throws -> [OutgoingRecord] {
+        let models = try PipelineDirectory(pipelines).conversionModels()
+        let all = try DemoRecords.all(models: models)
+        return all.first { $0.stream == stream }?.records ?? []
+    }
+
+    @Test("a restored backup goes on with the log where it ended, and comes to the right totals")
+    func restore() throws {
+        let (bids, postbacks) = (try demo("bids"), try demo("postbacks"))
+        try publish("bids", bids.prefix(bids.count / 2))
+        try publish("postbacks", postbacks.prefix(postbacks.count / 2))
+        try fold(data)
+        // The log is ahead of the stores, as it is when workers run.
+        try publish("bids", bids.dropFirst(bids.count / 2).prefix(10))
+        let manifest = try backUp(to: "backup")
+        #expect(
+            manifest.files.map(\.name) == ["bids.sqlite", "postbacks.sqlite", "log.sqlite"])
+        #expect(try faults("backup") == [])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
+                == ["backup", "data"])
+
+        let restored = "\(place.path)/restored"
+        try FileManager.default.copyItem(atPath: "\(place.path)/backup", toPath: restored)
+        let restoredLog = try EmbeddedLog(path: "\(restored)/log.sqlite", mode: .existing)
+        let rest =
+            Array(bids.dropFirst(bids.count / 2 + 10)) + postbacks.dropFirst(postbacks.count / 2)
+        try restoredLog.writer().append(rest)
+        try log.writer().append(rest)
+        try fold(restored)
+        try fold(data)
+        let digest = try StoreSet(directories: [data]).digest()
+        #expect(try StoreSet(directories: [restored]).digest() == digest)
+        #expect(digest != manifest.digest)
+        // As one log each, too.
+        #expect(
+            try restoredLog.verifyRecords() == log.verifyRecords())
+    }
+
+    @Test("backups that are taken while records come and are folded all fit together")
+    func whileInUse() throws {
+        let bids = try demo("bids")
+        try publish("bids", bids.prefix(100))
+        try fold(data)
+        let stop = StopSignal()
+        let (log, data, pipelines) = (log, data, pipelines)
+        let work = Thread {
+            var turn = 0
+            while !stop.isRequested {
+                let records = bids.map { record in
+                    var record = record
+                    record.key = Array("\(turn)".utf8)
+                    turn += 1
+                    return record
+                }
+                _ = try? log.writer().append(records)
+                let options = WorkerOptions(
+                    log: .sqlite(path: "\(data)/log.sqlite"), data: data, pipelines: pipelines,
+                    untilEnd: true)
+                try? BidsWorker.work(options, stop: StopSignal())
+            }
+        }
+        work.start()
+        defer {
+            stop.request()
+            while !work.isFinished { usleep(10_000) }
+        }
+        var bytes: Set<Int> = []
+        for number in 1...3 {
+            let manifest = try backUp(to: "backup-\(number)")
+            #expect(try faults("backup-\(number)") == [])
+            bytes.insert(manifest.files.last?.bytes ?? 0)
+        }
+        #expect(bytes.count > 1)
+    }
+
+    @Test("a backup that was changed is refused in words, and one is never written over")
+    func refusals() throws {
+        try publish("bids", try demo("bids").prefix(50))
+        try fold(data)
+        _ = try backUp(to: "backup")
+        #expect(throws: CommandError.self) { try backUp(to: "backup") }
+        let store = "\(place.path)/backup/bids.sqlite"
+        try DamagedBytes.each(1, in: store, seed: 1) { _ in
+            let faults = try faults("backup")
+            #expect(faults.count == 1)
+            #expect(faults.first?.hasPrefix("\(store) is not what was written") == true)
+        }
+        #expect(try faults("backup") == [])
+        // A log that ends before the stores go on, although every file is whole.
+        try FileManager.default.removeItem(atPath: "\(place.path)/backup/log.sqlite")
+        let other = try EmbeddedLog(path: "\(place.path)/backup/log.sqlite", mode: .create)
+        try other.createTopic("bids", partitionCount: 4)
+        #expect(try !faults("backup").isEmpty)
+        #expect(throws: CommandError.self) {
+            try BackupVerification(directory: data) { _ in }
+        }
+    }
+
+    @Test("promoted stores are copied from where they are, and the copy finds them")
+    func promotedSets() throws {
+        try publish("bids", try demo("bids"))
+        try fold(data)
+        let outside = "\(place.path)/outside"
+        try FileManager.default.createDirectory(
+            atPath: outside, withIntermediateDirectories: true)
+        try FileManager.default.moveItem(
+            atPath: "\(data)/bids.sqlite", toPath: "\(outside)/bids.sqlite")
+        var sets = try StoreSets(directory: data)
+        try sets.append(
+            StorePromotion(
+                atMilliseconds: 1, kind: .promote, streams: ["bids": .init(to: outside, from: ".")])
+        )
+        let manifest = try backUp(to: "backup")
+        #expect(manifest.files.map(\.name).contains("sets/1/bids.sqlite"))
+        try FileManager.default.removeItem(atPath: outside)
+        #expect(try faults("backup") == [])
+        #expect(try StoreSet(directories: ["\(place.path)/backup"]).digest() == manifest.digest)
+    }
+}

@@ -1,0 +1,89 @@
+import DatabaseFiles
+import EventLog
+import Foundation
+import GRDB
+import PartnerPostbacks
+import Simulation
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("What check says of damage")
+struct DamageCheckTests {
+    private let place: TemporaryPlace
+    private let log: EmbeddedLog
+
+    /// A log with 300 documents for a partner that is not configured, all of them held in deliveries.
+    init() throws {
+        place = try TemporaryPlace()
+        log = try place.log("partner-postbacks", partitions: 2)
+        try log.writer().append(
+            (0..<300).map { number in
+                let id = "\(number)".padding(toLength: 32, withPad: "a", startingAt: 0)
+                let filling = String(repeating: "\(number) ", count: 60)
+                return OutgoingRecord(
+                    topic: "partner-postbacks", partition: 0, timestampMilliseconds: 1000,
+                    key: nil,
+                    value: Array(
+                        #"{"id":"\#(id)","revision":1,"partner":"none","postback":{"filling":"\#(filling)"}}"#
+                            .utf8))
+            })
+        try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
+        try PartnerPostbacksWorker.work(
+            WorkerOptions(
+                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
+                pipelines: place.path, untilEnd: true), stop: StopSignal())
+    }
+
+    private func check() throws -> String {
+        var report = CheckReport()
+        _ = try PageCheck(
+            dataDirectories: [place.path], logAddress: "sqlite:\(place.path)/log.sqlite"
+        ).run(into: &report)
+        return report.text.replacing(place.path, with: "DIR")
+    }
+
+    @Test("files that are whole are said to be, with how many records were read")
+    func whole() throws {
+        #expect(
+            try check()
+                == "ok: all pages of 2 files, and 300 records of the log are what was written\n")
+    }
+
+    @Test("damaged deliveries give the same rows or an error, and each change is found")
+    func deliveries() throws {
+        let path = DeliveryStore.path(in: place.path)
+        let read = {
+            try DeliveryStore(existing: path).deliveries(partner: nil, state: nil, limit: 1000)
+                .map { "\($0)" }
+        }
+        let expected = try read()
+        #expect(expected.count == 300)
+        var refused = 0
+        try DamagedBytes.each(100, in: path, seed: 1) { place in
+            do {
+                #expect(try read() == expected, "byte \(place)")
+            } catch {
+                #expect("\(error)".contains(" is damaged ("), "byte \(place): \(error)")
+                refused += 1
+            }
+        }
+        #expect(refused > 50)
+        try DamagedBytes.each(40, in: path, seed: 2) { _ in
+            let words = try check()
+            #expect(words.hasPrefix("wrong: DIR/deliveries.sqlite is damaged ("), "\(words)")
+            #expect(words.contains("damaged-file.md"))
+        }
+    }
+
+    @Test("a file of before pages had checksums is said to have none")
+    func older() throws {
+        try DatabaseQueue(path: "file:\(place.path)/conversions.sqlite?vfs=unix").write { db in
+            try db.execute(sql: "CREATE TABLE log (topic TEXT)")
+        }
+        #expect(
+            try check().hasPrefix(
+                "warning: DIR/conversions.sqlite is of before pages had checksums"))
+    }
+}
