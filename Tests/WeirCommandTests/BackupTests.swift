@@ -55,7 +55,7 @@ struct BackupTests {
     private func demo(_ stream: String) throws -> [OutgoingRecord] {
         let models = try PipelineDirectory(pipelines).conversionModels()
         let all = try DemoRecords.all(models: models)
-        return all.first { $0.stream == stream }?.records ?? []
+        return all.first { $0.topic == stream }?.records ?? []
     }
 
     @Test("a restored backup goes on with the log where it ended, and comes to the right totals")
