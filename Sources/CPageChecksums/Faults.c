@@ -44,28 +44,38 @@ static bool belongs(const char *name, const char *path) {
     return strncmp(name, path, length) == 0 && (name[length] == 0 || name[length] == '-');
 }
 
+/// The last that was noted lately of a file; -1 for nothing. To be called with the lock.
+static int last_fault(const char *path, bool of_page) {
+    const int count = sizeof faults / sizeof faults[0];
+    for (int back = 1; back <= count; back++) {
+        const int index = ((int)next_fault + count - back) % count;
+        if (faults[index].path == NULL || !belongs(faults[index].path, path)) continue;
+        if (now() - faults[index].seconds > longest_seconds) return -1;
+        if ((faults[index].fault.page > 0) == of_page) return index;
+    }
+    return -1;
+}
+
 bool weir_fault_take(const char *path, struct weir_fault *fault) {
     // SQLite's own idea of the whole path, which is what was noted.
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
     if (vfs == NULL) return false;
     char *full = malloc((size_t)vfs->mxPathname + 1);
     if (full == NULL) return false;
-    bool is_found = false;
+    int index = -1;
     const int code = vfs->xFullPathname(vfs, path, vfs->mxPathname + 1, full);
     if (code == SQLITE_OK || code == SQLITE_OK_SYMLINK) {
-        const size_t count = sizeof faults / sizeof faults[0];
         pthread_mutex_lock(&faults_lock);
-        for (size_t back = 1; back <= count && !is_found; back++) {
-            const size_t index = (next_fault + count - back) % count;
-            if (faults[index].path == NULL || !belongs(faults[index].path, full)) continue;
-            if (now() - faults[index].seconds > longest_seconds) break;
+        // A connection that is closed after a damaged page may be refused something as well.
+        index = last_fault(full, true);
+        if (index < 0) index = last_fault(full, false);
+        if (index >= 0) {
             *fault = faults[index].fault;
             free(faults[index].path);
             faults[index].path = NULL;
-            is_found = true;
         }
         pthread_mutex_unlock(&faults_lock);
     }
     free(full);
-    return is_found;
+    return index >= 0;
 }

@@ -82,7 +82,7 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
         var next: NSError? = error as NSError
         while let found = next {
             if found.domain == NSPOSIXErrorDomain { return words(Int32(found.code)) }
-            next = found.userInfo[NSUnderlyingErrorKey] as? NSError
+            next = (found.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
         }
         return error.localizedDescription
     }
