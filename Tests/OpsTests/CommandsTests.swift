@@ -8,7 +8,8 @@ struct CommandsTests {
         "--log", "--data", "--pipelines", "--until-end", "--partitions", "--metrics", "--member",
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
-        "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state", "--listen",
+        "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state",
+        "--listen",
     ]
     private let variables: Set = [
         "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",
