@@ -12,7 +12,8 @@ package final class HTTPListener: Sendable {
     /// Where it listens, with the port that was picked.
     package let address: ListenAddress
     private let group: MultiThreadedEventLoopGroup
-    private let drain: @Sendable () async throws -> Void
+    /// Drains the server, which it holds; nil once it is stopped.
+    private let drain: Mutex<(@Sendable () async throws -> Void)?>
     private let task: Task<Void, Never>
     private let ended: DispatchSemaphore
     private let isStopped = Atomic<Bool>(false)
@@ -44,7 +45,7 @@ package final class HTTPListener: Sendable {
                     maxConnections, logger: logger)),
             onServerRunning: { bound.succeed($0.localAddress) }, eventLoopGroup: group,
             logger: logger)
-        drain = { try await server.shutdownGracefully() }
+        drain = Mutex { try await server.shutdownGracefully() }
         let ended = DispatchSemaphore(value: 0)
         task = Task(executorPreference: EventLoopExecutor(loop)) {
             do {
@@ -71,23 +72,31 @@ package final class HTTPListener: Sendable {
     /// Accepts no more, lets requests end for so long, then closes all connections; returns when they are.
     package func stop(drainSeconds: Int64 = 0) {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Begins at 0: one that ends below where it began ends the process.
-        let drained = DispatchSemaphore(value: 0)
-        if drainSeconds <= 0 {
-            drained.signal()
-        } else {
-            // On a thread of its own group: whoever stops it may hold up all others.
-            Task(executorPreference: EventLoopExecutor(group.next())) { [drain] in
-                try? await drain()
-                drained.signal()
-            }
-        }
+        let drained = beginDraining(isWanted: drainSeconds > 0)
         let isDrained = drained.wait(timeout: .now() + .seconds(Int(drainSeconds))) == .success
         task.cancel()
         ended.wait()
         // Nothing may run on the threads once they have ended.
         if !isDrained { _ = drained.wait(timeout: .now() + .seconds(Self.cutSeconds)) }
+        // As the server goes it still fails a promise on one of its threads, so they end after it.
+        drain.withLock { $0 = nil }
         try? group.syncShutdownGracefully()
+    }
+
+    /// Accepts no more where that is wanted; signals when requests have ended.
+    private func beginDraining(isWanted: Bool) -> DispatchSemaphore {
+        // Begins at 0: one that ends below where it began ends the process.
+        let drained = DispatchSemaphore(value: 0)
+        guard isWanted, let drain = drain.withLock({ $0 }) else {
+            drained.signal()
+            return drained
+        }
+        // On a thread of its own group: whoever stops it may hold up all others.
+        Task(executorPreference: EventLoopExecutor(group.next())) {
+            try? await drain()
+            drained.signal()
+        }
+        return drained
     }
 }
 

@@ -219,6 +219,20 @@ struct MetricsTests {
         #expect(try !end("off").log.contains("serving metrics"))
     }
 
+    @Test("The end of a worker that served metrics says nothing but that it stopped")
+    func quietEnd() throws {
+        let place = try Workplace()
+        try place.write("bids.yaml", "commit_interval_ms: 20\n")
+        try place.publish("bids", Samples.bids(10, seed: 3))
+        let served = try Served("weir-bids", place)
+        #expect(try served.get("/livez").status == 200)
+        served.worker.signal(SIGTERM)
+        try served.worker.waitForExit()
+        let lines = served.worker.logged.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.contains(" info weir-bids: ") }, "\(served.worker.logged)")
+        #expect(lines.last?.contains("stopped") == true)
+    }
+
     @Test("Metrics take one thread, and without --metrics none")
     func threads() throws {
         let place = try Workplace()
