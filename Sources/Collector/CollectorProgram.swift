@@ -20,7 +20,8 @@ public struct CollectorProgram: CommandLineProgram {
             Each answer of 2xx means that the log has it durably. What it takes stands in \
             docs/openapi/collector.yaml, its limits and keys in collector.yaml. It ends with SIGTERM, \
             after the requests that have begun.
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// How often it looks whether it is to stop.
     private static let pollSeconds = 0.1

@@ -21,13 +21,14 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         discussion: """
             Takes the documents of partner-postbacks over into deliveries.sqlite and sends each to its \
             partner as partners/<name>.yaml says, at least once, under a stable Idempotency-Key, again \
-            and again over four days while the partner is away. Stop it at any time: it goes on where \
-            it was.
+            and again while the partner is away: \(RetrySchedule.words). Stop it at any time: it goes on \
+            where it was.
 
               weir partners preview acme        what would be sent
               weir-partner-postbacks --until-end
               weir deliveries list --state dead
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions

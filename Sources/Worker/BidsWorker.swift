@@ -1,6 +1,7 @@
 import AggregateStore
 import ArgumentParser
 import Attestation
+import Monitoring
 import Pipelines
 import Streams
 
@@ -23,7 +24,8 @@ public struct BidsWorker: WindowedWorker {
               weir publish --topic bids auctions.ndjson
               weir-bids --until-end
               weir dump bids --by day,seat
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions

@@ -1,5 +1,6 @@
 import AggregateStore
 import ArgumentParser
+import Monitoring
 import Pipelines
 import Streams
 
@@ -22,7 +23,8 @@ public struct ConversionUpdatesWorker: WindowedWorker {
 
               weir-conversion-updates --until-end
               weir dump conversion-updates --by app_id,sequence_index,kind,value
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions

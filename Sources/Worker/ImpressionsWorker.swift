@@ -1,5 +1,6 @@
 import AggregateStore
 import ArgumentParser
+import Monitoring
 import Pipelines
 import Streams
 
@@ -23,7 +24,8 @@ public struct ImpressionsWorker: WindowedWorker {
               weir publish --topic impressions impressions.ndjson
               weir-impressions --until-end
               weir dump impressions --by day,format,placement
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions

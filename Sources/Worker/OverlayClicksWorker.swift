@@ -1,5 +1,6 @@
 import AggregateStore
 import ArgumentParser
+import Monitoring
 import Pipelines
 import Streams
 
@@ -23,7 +24,8 @@ public struct OverlayClicksWorker: WindowedWorker {
               weir publish --topic overlay-clicks clicks.ndjson
               weir-overlay-clicks --until-end
               weir dump overlay-clicks --by day,format,placement
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions

@@ -1,6 +1,7 @@
 import AggregateStore
 import ArgumentParser
 import Attestation
+import Monitoring
 import Pipelines
 import Streams
 
@@ -22,7 +23,8 @@ public struct PostbacksWorker: WorkerProgram {
               weir publish --topic postbacks postbacks.ndjson
               weir-postbacks --until-end
               weir dump postbacks --by day,campaign,verdict
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions

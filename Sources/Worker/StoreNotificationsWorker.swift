@@ -1,5 +1,6 @@
 import AggregateStore
 import ArgumentParser
+import Monitoring
 import Pipelines
 import Streams
 
@@ -21,7 +22,8 @@ public struct StoreNotificationsWorker: WorkerProgram {
               weir publish --topic store-notifications notifications.ndjson
               weir-store-notifications --until-end
               weir dump store-notifications --by day,product_id
-            """)
+            """,
+        version: WeirVersion.current)
 
     /// What every worker can be told.
     @OptionGroup public var options: WorkerOptions

@@ -9,6 +9,23 @@ struct ScheduleTests {
     static let published: [Int64] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
     @Test(
+        "what pages and alerts say of the schedule is what it adds up to",
+        arguments: [
+            "docs/partner-delivery.md", "docs/first-postback-network.md",
+            "ops/prometheus/alerts.yml", "ops/prometheus/alerts.test.yml",
+            "ops/runbooks/partner-away.md", "ops/grafana/dashboards/weir.json",
+        ])
+    func words(_ page: String) throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../\(page)").standardized
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(RetrySchedule.words == "10 attempts over 3 days and 3 hours, up to a tenth longer")
+        #expect(line.contains(RetrySchedule.words))
+        #expect(!line.contains("four days"))
+    }
+
+    @Test(
         "a partner that fails is asked ten times, with the published pauses and up to a tenth more",
         arguments: ["500", "503", "429", "hang up", "garbage", "no status"])
     func failing(_ way: String) throws {

@@ -10,6 +10,13 @@ public enum RetrySchedule {
     ]
     /// So often a delivery is tried.
     public static let attemptCount = pausesMilliseconds.count + 1
+    /// How often and for how long, for people: "10 attempts over 3 days and 3 hours, up to a tenth longer".
+    /// Whole hours, rounded down: what is promised is kept.
+    public static var words: String {
+        let hours = pausesMilliseconds.reduce(0, +) / 3_600_000
+        return
+            "\(attemptCount) attempts over \(hours / 24) days and \(hours % 24) hours, up to a tenth longer"
+    }
     /// A partner may ask for a longer pause than the schedule's (`Retry-After`), up to this.
     public static let maxRetryAfterMilliseconds: Int64 = 86_400_000
 
