@@ -13,7 +13,7 @@ extension CommandLineProgram {
     /// on standard error, 64 bad usage.
     public static func start() -> Never {
         StopSignal.listen()
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        LoggingSystem.bootstrap { TerminalLogHandler(label: $0) }
         do {
             var command = try parseAsRoot()
             try command.run()

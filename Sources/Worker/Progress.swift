@@ -3,6 +3,9 @@ import Foundation
 /// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
 /// Writes nothing when standard error is no terminal, or nobody wants it.
 struct Progress {
+    /// Whether a person reads standard error.
+    static let isTerminal = isatty(STDERR_FILENO) == 1
+
     private let label: String
     private let isShown: Bool
     private let start = ContinuousClock.now
@@ -11,7 +14,7 @@ struct Progress {
 
     init(label: String, isWanted: Bool) {
         self.label = label
-        isShown = isWanted && isatty(STDERR_FILENO) == 1
+        isShown = isWanted && Self.isTerminal
     }
 
     mutating func add(_ count: Int, behind: Int64?) {
@@ -20,7 +23,7 @@ struct Progress {
         lastShown = .now
         let seconds = max(Self.seconds(start.duration(to: .now)), 0.001)
         let line = Self.line(label, records: records, seconds: seconds, left: behind)
-        write("\r\u{1B}[K\(line)")
+        Self.write("\r\u{1B}[K\(line)")
     }
 
     /// How many records were folded, how fast, how many are left, and about how long they take.
@@ -39,11 +42,15 @@ struct Progress {
         return ", about \(seconds / 3600) h"
     }
 
+    /// Takes the line away, so that what stays is not written behind it.
     func end() {
-        if isShown { write("\r\u{1B}[K") }
+        if isShown { Self.clearLine() }
     }
 
-    private func write(_ text: String) {
+    /// Takes away whatever is written over at the terminal just now.
+    static func clearLine() { write("\r\u{1B}[K") }
+
+    private static func write(_ text: String) {
         FileHandle.standardError.write(Data(text.utf8))
     }
 

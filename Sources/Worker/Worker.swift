@@ -84,6 +84,8 @@ public final class Worker<Fold: StoredFold> {
     func run() throws(WorkerError) -> WorkerEnd {
         // Whatever ends it: what was stored is waited for.
         defer { _ = try? store.awaitCommit() }
+        // And what ends it with an error is not written behind the progress.
+        defer { progress.end() }
         do {
             try reader.subscribe(settings.assignment)
             var isOver = false

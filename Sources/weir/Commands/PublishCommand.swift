@@ -1,6 +1,5 @@
 import ArgumentParser
 import EventLog
-import Foundation
 
 /// `weir publish`
 struct PublishCommand: ParsableCommand {
@@ -28,13 +27,16 @@ struct PublishCommand: ParsableCommand {
         let log = try openLog()
         var publisher = Publisher(
             topic: try existingTopic(in: log), writer: try log.writer(), address: log.address)
-        let showsProgress = isatty(STDERR_FILENO) == 1
-        if showsProgress {
-            publisher.onProgress = { Self.say("\rpublished \($0) records") }
+        if StandardError.isTerminal {
+            publisher.onProgress = { StandardError.show("published \($0) records") }
         }
-        defer { if showsProgress { Self.say("\r\u{1B}[K") } }
-        try publisher.publish(lines)
-        Self.say("published \(publisher.published) records to \(topic) in \(log.address)\n")
+        do {
+            // What is written over goes before anything that stays is written.
+            defer { StandardError.show("") }
+            try publisher.publish(lines)
+        }
+        StandardError.write(
+            line: "published \(publisher.published) records to \(topic) in \(log.address)")
     }
 
     /// The log; a new one only for a topic that can be created there.
@@ -55,9 +57,5 @@ struct PublishCommand: ParsableCommand {
             throw LogError.unknownTopic(topic, address: log.address)
         }
         return created
-    }
-
-    private static func say(_ words: String) {
-        FileHandle.standardError.write(Data(words.utf8))
     }
 }
