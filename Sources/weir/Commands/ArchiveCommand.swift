@@ -44,8 +44,9 @@ struct ArchiveCommand: ParsableCommand {
             valueName: "offset"))
     var fromOffset: Int64?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "Begin at the first record of this time: RFC 3339, a date, or milliseconds (WEIR_FROM_TIME).",
+            "Begin at the first record of this time: \(LogTime.forms) (WEIR_FROM_TIME).",
             valueName: "time"))
     var fromTime: String?
     @Flag(help: "Stop at the end that the log has at the start: the default.")
@@ -76,15 +77,15 @@ struct ArchiveCommand: ParsableCommand {
         try output.write(Self.table(copy.ranges))
         try output.flush()
         let words = "archived \(copy.addedCount) records of \(topic) to sqlite:\(archive)"
-        Self.say("\(words)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")\n")
+        StandardError.write(
+            line: "\(words)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")")
     }
 
     private func run(_ copy: ArchiveCopy, follows: Bool) throws {
-        let isTerminal = isatty(STDERR_FILENO) == 1
         let progress = { (count: Int64) in
-            if isTerminal { Self.say("\rarchived \(count) records") }
+            if StandardError.isTerminal { StandardError.show("archived \(count) records") }
         }
-        defer { if isTerminal { Self.say("\r\u{1B}[K") } }
+        defer { StandardError.show("") }
         let isStopped = { StopSignal.ofProcess.isRequested }
         if follows {
             try copy.follow(isStopped: isStopped, onProgress: progress)
@@ -157,9 +158,5 @@ struct ArchiveCommand: ParsableCommand {
                 ]
             })
         return table.lines.joined(separator: "\n") + "\n"
-    }
-
-    private static func say(_ words: String) {
-        FileHandle.standardError.write(Data(words.utf8))
     }
 }

@@ -25,9 +25,9 @@ struct ChangesCommand: ParsableCommand {
 
     @Argument(help: "Name of the dump.")
     var name: String
-    @Option(help: "The earlier time: RFC 3339, a date, or milliseconds since 1970.")
+    @Option(parsing: .unconditional, help: "The earlier time: \(LogTime.forms).")
     var from: String
-    @Option(help: "The later time. Default now.")
+    @Option(parsing: .unconditional, help: "The later time. Default now.")
     var to: String?
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var source: SourceOptions

@@ -29,9 +29,10 @@ struct ExportCommand: ParsableCommand {
     var profile: String
     @Option(help: "Only what this partner got (default: what any partner got).")
     var partner: String?
-    @Option(help: "Only what arrived from this time on: RFC 3339, a date, or milliseconds.")
+    @Option(
+        parsing: .unconditional, help: "Only what arrived from this time on: \(LogTime.forms).")
     var since: String?
-    @Option(help: "Only what arrived before this time.")
+    @Option(parsing: .unconditional, help: "Only what arrived before this time.")
     var until: String?
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions

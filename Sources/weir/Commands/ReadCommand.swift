@@ -20,11 +20,14 @@ struct ReadCommand: ParsableCommand {
     @Option(help: "Only this partition.")
     var partition: Int32?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "From this offset on, or from the first record of this time on.",
+            discussion: "A time is \(LogTime.forms); digits alone are an offset.",
             valueName: "offset|time"))
     var from: String?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Up to this offset or time, without it (default: what is there now).",
             valueName: "offset|time"))

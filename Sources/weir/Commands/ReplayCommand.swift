@@ -38,8 +38,9 @@ struct ReplayCommand: ParsableCommand {
     )
     var fromOffset: Int64?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "Begin at the first record of this time: RFC 3339, a date, or milliseconds.",
+            "Begin at the first record of this time: \(LogTime.forms).",
             valueName: "time"))
     var fromTime: String?
     @Option(
@@ -49,6 +50,7 @@ struct ReplayCommand: ParsableCommand {
             valueName: "offset"))
     var toOffset: Int64?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "End before the first record of this time or later.", valueName: "time"))
     var toTime: String?

@@ -13,9 +13,9 @@ struct CellOptions: ParsableArguments {
             "Only rows with this value in this column; may be given several times.",
             valueName: "column=value"))
     var conditions: [String] = []
-    @Option(help: "Only from this time on: RFC 3339, a date, or milliseconds since 1970.")
+    @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
     var since: String?
-    @Option(help: "Only before this time.")
+    @Option(parsing: .unconditional, help: "Only before this time.")
     var until: String?
 
     /// The question, with the conditions in the order in which they were given.

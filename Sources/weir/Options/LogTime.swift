@@ -1,12 +1,51 @@
+import Foundation
 import Streams
+import Synchronization
 
 /// Times as a person writes them.
 enum LogTime {
-    /// Milliseconds since 1970, from RFC 3339, a date, or milliseconds in digits.
+    /// What may be written, for help.
+    static let forms = """
+        RFC 3339, a date, milliseconds since 1970, now, today, yesterday (from midnight, UTC), or so long \
+        ago: 90s, 15m, 24h, 7d, 2w
+        """
+
+    /// The clock as the program started: all relative times of a command line mean the same instant.
+    private static let startMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
+    private static let dayMilliseconds: Int64 = 86_400_000
+    private static let units: [Character: Int64] = [
+        "s": 1000, "m": 60_000, "h": 3_600_000, "d": dayMilliseconds, "w": 7 * dayMilliseconds,
+    ]
+    /// The relative times that standard error named already.
+    private static let named = Mutex<Set<String>>([])
+
+    /// Milliseconds since 1970. What a relative time stands for is written to standard error.
     static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {
         if let time = Int64(text) ?? UTC.milliseconds(text: text) { return time }
-        throw .usage(
-            "\(option) '\(text)' is no time: write 2026-11-21, 2026-11-21T05:00:00Z or milliseconds"
-        )
+        if let time = relative(text, nowMilliseconds: startMilliseconds) {
+            let words = "\(option) \(text) is \(UTC.text(milliseconds: time))"
+            if named.withLock({ $0.insert(words).inserted }) { Notice.write(words) }
+            return time
+        }
+        throw .usage("\(option) '\(text)' is no time: write \(forms)")
+    }
+
+    /// `now`, `today`, `yesterday`, and a number with a unit, with a minus or without; nil for anything else,
+    /// and for what lies before the year 0.
+    static func relative(_ text: String, nowMilliseconds now: Int64) -> Int64? {
+        let midnight = now - now % dayMilliseconds
+        switch text {
+        case "now": return now
+        case "today": return midnight
+        case "yesterday": return midnight - dayMilliseconds
+        default:
+            let digits = text.drop { $0 == "-" }.dropLast()
+            guard text.count - digits.count <= 2, !digits.isEmpty,
+                digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                let count = Int64(digits), let unit = text.last.flatMap({ units[$0] })
+            else { return nil }
+            let (span, overflows) = count.multipliedReportingOverflow(by: unit)
+            return overflows || span > now ? nil : now - span
+        }
     }
 }

@@ -5,9 +5,9 @@ import Inspection
 struct SelectionOptions: ParsableArguments {
     @Option(help: "Columns to group by: column,column,... among them hour and day, or total.")
     var by: String?
-    @Option(help: "Only from this time on: RFC 3339, a date, or milliseconds since 1970.")
+    @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
     var since: String?
-    @Option(help: "Only before this time.")
+    @Option(parsing: .unconditional, help: "Only before this time.")
     var until: String?
     @Option(
         name: .customLong("where"),

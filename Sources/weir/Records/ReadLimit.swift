@@ -8,16 +8,13 @@ enum ReadLimit: Equatable {
     /// The first record of this time or later, milliseconds since 1970.
     case time(Int64)
 
-    /// Reads an offset in digits, or a time as RFC 3339 or a date.
+    /// Reads an offset in digits, or a time in any other form.
     init(_ text: String, option: String) throws(CommandError) {
         if let offset = Int64(text) {
             guard offset >= 0 else { throw .usage("\(option) \(text): offsets begin with 0") }
             self = .offset(offset)
-        } else if let time = UTC.milliseconds(text: text) {
-            self = .time(time)
         } else {
-            throw .usage(
-                "\(option) '\(text)' is neither an offset nor a time as 2026-11-21T05:00:00Z")
+            self = .time(try LogTime.milliseconds(text, option: option))
         }
     }
 

@@ -1,0 +1,57 @@
+import Foundation
+import Streams
+import Testing
+
+@testable import weir
+
+@Suite("Times on the command line")
+struct TimeTests {
+    @Test(
+        "relative times count back from the start of the program, in UTC",
+        arguments: [
+            ("now", "2026-11-22T03:17:48.500Z"), ("today", "2026-11-22T00:00:00Z"),
+            ("yesterday", "2026-11-21T00:00:00Z"), ("7d", "2026-11-15T03:17:48.500Z"),
+            ("-24h", "2026-11-21T03:17:48.500Z"), ("90s", "2026-11-22T03:16:18.500Z"),
+            ("15m", "2026-11-22T03:02:48.500Z"), ("2w", "2026-11-08T03:17:48.500Z"),
+        ])
+    func relative(_ text: String, _ instant: String) throws {
+        let now = try #require(UTC.milliseconds(text: "2026-11-22T03:17:48.500Z"))
+        let found = try #require(LogTime.relative(text, nowMilliseconds: now))
+        #expect(UTC.text(milliseconds: found) == instant)
+    }
+
+    @Test(
+        "what is no time is refused with the forms that are",
+        arguments: [
+            "d", "7", "--7d", "+7d", "7y", "7 d", "99999999999d", "tomorrow", "", "-", "７d",
+        ])
+    func refused(_ text: String) {
+        #expect(LogTime.relative(text, nowMilliseconds: 1_700_000_000_000) == nil)
+        guard Int64(text) == nil else { return }
+        #expect {
+            try LogTime.milliseconds(text, option: "--since")
+        } throws: { error in
+            let error = error as? CommandError
+            return error?.exitCode == 64 && error?.words?.contains("yesterday") == true
+        }
+    }
+
+    @Test("they are taken wherever a time is, also with a minus in front")
+    func options() throws {
+        for arguments in [
+            ["dump", "bids", "--since", "-24h", "--until", "today"],
+            ["export", "postbacks", "--profile", "adjust", "--since", "-7d", "--until", "-1d"],
+            ["changes", "bids", "--from", "-2d", "--to", "-1d"],
+            ["read", "--topic", "bids", "--from", "-2d", "--to", "yesterday"],
+            ["replay", "--topic", "bids", "--into", "x", "--from-time", "-2d", "--to-time", "1h"],
+            ["explain", "bids", "--since", "-24h", "--until", "now"],
+            ["dead-letters", "list", "--since", "-24h", "--until", "now"],
+            ["dump", "bids", "--as-of", "-24h"],
+        ] {
+            #expect(throws: Never.self) { try WeirCommand.parseAsRoot(arguments) }
+        }
+        #expect(try ReadLimit("12", option: "--from") == .offset(12))
+        let today = try LogTime.milliseconds("today", option: "--from")
+        #expect(try ReadLimit("today", option: "--from") == .time(today))
+    }
+}
