@@ -1,4 +1,5 @@
 import AggregateStore
+import Streams
 
 extension Dump {
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
@@ -38,16 +39,31 @@ extension Dump {
         to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
         guard !rows.isEmpty else { return try sink(Array("no rows\n".utf8)) }
-        let isNumber = columns.map { $0.kind == .integer } + measures.map { _ in true }
         let table = TextTable(
-            header: columns.map(\.name) + measures, isNumber: isNumber, rows: rows.map(words))
+            header: columns.map(\.name) + measures, isNumber: areNumbers,
+            rows: rows.map(wordsOfTable))
         try TextPieces.write(table.lines, to: sink) { line, text in
             text.append(contentsOf: line.utf8)
             text.append(TextPieces.newline)
         }
     }
 
-    /// The values of a row as people read them.
+    /// For each column and measure, whether a table aligns it to the right.
+    var areNumbers: [Bool] {
+        columns.map { $0.kind == .integer && !$0.isInstant } + measures.map { _ in true }
+    }
+
+    /// The values of a row as a table shows them: instants as people read them.
+    func wordsOfTable(_ row: Row) -> [String] {
+        var words = words(row)
+        for place in columns.indices where columns[place].isInstant {
+            guard case .integer(let milliseconds) = row.columns[place] else { continue }
+            words[place] = UTC.text(milliseconds: milliseconds)
+        }
+        return words
+    }
+
+    /// The values of a row as CSV has them.
     func words(_ row: Row) -> [String] {
         zip(columns, row.columns).map { column, value in
             switch value {

@@ -9,6 +9,9 @@ public struct DumpColumn: Sendable {
     /// False for one that is there only when it is asked for.
     public let isDefault: Bool
 
+    /// Whether it holds milliseconds since 1970, which tables show as RFC 3339.
+    var isInstant: Bool { name == "timestamp" && kind == .integer }
+
     init(_ name: String, _ kind: AggregateTable.ColumnKind, isDefault: Bool = true) {
         self.name = name
         self.kind = kind

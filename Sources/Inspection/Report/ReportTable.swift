@@ -25,14 +25,6 @@ public struct ReportTable: Sendable {
         self.rows = rows
     }
 
-    /// Some of the columns as a table, in the order of `names`.
-    public func table(of names: [String]) -> TextTable {
-        let places = names.compactMap { name in columns.firstIndex { $0.name == name } }
-        return TextTable(
-            header: places.map { columns[$0].name }, isNumber: places.map { columns[$0].isNumber },
-            rows: rows.map { row in places.map { row[$0].words } })
-    }
-
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
     public func write<Failure: Error>(
         as format: DumpFormat, to sink: ([UInt8]) throws(Failure) -> Void

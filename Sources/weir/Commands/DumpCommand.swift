@@ -18,6 +18,10 @@ struct DumpCommand: ParsableCommand {
             --until look at the hour's beginning. Of several --data, the copy of \
             a partition that is folded furthest counts.
 
+            --measures shows some of the measures only: weir dump bids --by seat --measures bids,wins. \
+            Tables show times as RFC 3339, and the names of loss reasons; other formats have numbers, and \
+            the names with --names.
+
             --names adds the catalog's names: network, app, and of the campaign name, media_source and \
             partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
             campaigns of the catalog end with the shortened identifier of a postback.
@@ -31,6 +35,8 @@ struct DumpCommand: ParsableCommand {
     @Argument(help: "Name of the dump.")
     var name: String
     @OptionGroup var selection: SelectionOptions
+    @Option(help: "Only these measures: measure,measure,... (default: all).")
+    var measures: String?
     @Flag(help: "Add names from the catalog (WEIR_NAMES=1).")
     var names = false
     @Option(
@@ -53,6 +59,7 @@ struct DumpCommand: ParsableCommand {
             """)
     var maturity = false
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             What it said at this time: the records with an earlier timestamp, of the stores that were in \
@@ -66,24 +73,36 @@ struct DumpCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: DumpFormat.table)
         let output = BufferedOutput()
-        let sink = { (piece: [UInt8]) throws(CommandError) in try output.write(piece) }
-        if name == Funnel.name {
-            let funnel = try stores().funnel(funnelQuery())
-            try funnel.table.write(as: format, to: sink)
-            try output.flush()
-            funnel.notices.forEach(Notice.write)
-        } else {
-            let dump = try dump()
-            if maturity {
-                try dump.withMaturity().write(as: format, to: sink)
-            } else {
-                try dump.write(as: format, to: sink)
-            }
-            try output.flush()
+        let notices = try write(as: format) { (piece: [UInt8]) throws(CommandError) in
+            try output.write(piece)
         }
+        try output.flush()
+        notices.forEach(Notice.write)
     }
 
-    private func dump() throws -> Dump {
+    /// Writes what is asked for, and returns what a reader should know beside it.
+    func write(
+        as format: DumpFormat, to sink: ([UInt8]) throws(CommandError) -> Void
+    ) throws -> [String] {
+        let names = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
+            String.init)
+        if name == Funnel.name {
+            let funnel = try stores().funnel(funnelQuery())
+            let table = try names.map { try funnel.table(ofMeasures: $0) } ?? funnel.table
+            try table.write(as: format, to: sink)
+            return funnel.notices
+        }
+        let all = try dump(as: format)
+        let dump = try names.map { try all.limited(toMeasures: $0) } ?? all
+        if maturity {
+            try dump.withMaturity().write(as: format, to: sink)
+        } else {
+            try dump.write(as: format, to: sink)
+        }
+        return []
+    }
+
+    private func dump(as format: DumpFormat) throws -> Dump {
         guard date == nil else {
             throw CommandError.usage(
                 "--date is of the funnel: \(name) goes by the hour of its records")
@@ -94,8 +113,10 @@ struct DumpCommand: ParsableCommand {
         let models =
             name == ConversionUpdatesFold.streamName ? try source.pipelines.conversionModels() : []
         let dump = try stores().dump(query(models: models))
-        guard try Environment().isSet("WEIR_NAMES", option: names) else { return dump }
-        return dump.named(
+        let isNamed = try Environment().isSet("WEIR_NAMES", option: names)
+        let readable = isNamed || format == .table ? dump.withLossReasonNames() : dump
+        guard isNamed else { return readable }
+        return readable.named(
             by: try source.pipelines.catalog(), appsByBundle: try source.pipelines.appsByBundle())
     }
 

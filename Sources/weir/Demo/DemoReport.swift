@@ -23,128 +23,106 @@ struct DemoReport {
         try output.write("  weir dump funnel --date install --data \(directory)\n")
     }
 
-    /// From the bid to the refund, a campaign a line, in two tables that fit a terminal.
+    /// From the bid to the refund, a campaign a line, in three tables that fit a terminal.
     private func writeFunnel(to output: BufferedOutput) throws {
-        let columns = ["app_id", "campaign", "name"]
-        let funnel = try StoreSet(directories: [directory]).funnel(
-            FunnelQuery(
-                query: query("funnel", by: columns), dateRule: .arrival,
-                catalog: pipelines.catalog(),
-                trustsDevelopment: pipelines.postbacks().trustDevelopment,
-                appsByBundle: pipelines.appsByBundle()))
-        try output.write(
-            """
-
-            The funnel of each campaign, from the bid to the refund
-            $ weir dump funnel --by \(columns.joined(separator: ","))
-
-            """)
+        try output.write("\nThe funnel of each campaign, from the bid to the refund\n")
         for measures in [
-            [
-                "bids", "wins", "win_rate", "presented", "viewed", "clicks", "ctr", "installs",
-                "install_rate",
-            ],
-            [
-                "cost_micros", "cpi", "revenue_min_micros", "revenue_max_micros", "roas_min",
-                "roas_max",
-            ],
-            ["null_rate", "app_refunds", "app_refund_rate", "maturity"],
+            "bids,wins,win_rate,presented,viewed,clicks,ctr,installs,install_rate",
+            "cost_micros,cpi,revenue_min_micros,revenue_max_micros,roas_min,roas_max",
+            "null_rate,app_refunds,app_refund_rate,maturity",
         ] {
-            for line in funnel.table.table(of: columns + measures).lines {
-                try output.write("  \(line)\n")
-            }
-            try output.write("\n")
+            try write(
+                "funnel", by: "app_id,campaign,name", ["--measures", measures], to: output)
         }
     }
 
     private func writeWhatWasShown(to output: BufferedOutput) throws {
         try section(
-            "What was bid, won and billed (prices are CPM, in millionths)", output,
-            "weir dump bids --by seat,campaign,currency",
-            query("bids", by: ["seat", "campaign", "currency"]),
-            leavingOut: ["overlay_requested"])
+            "What was bid, won and billed (prices are CPM, in millionths)", "bids",
+            by: "seat,campaign,currency", to: output)
         try section(
-            "Why bids were lost: OpenRTB's reason codes", output,
-            "weir dump loss-reasons --by reason", query("loss-reasons", by: ["reason"]))
+            "Why bids were lost: OpenRTB's reason codes", "loss-reasons", by: "reason", to: output)
         try section(
-            "Whether the network really signed the ads of these bids", output,
-            "weir dump bid-signatures --by seat,verdict",
-            query("bid-signatures", by: ["seat", "verdict"]))
+            "Whether the network really signed the ads of these bids", "bid-signatures",
+            by: "seat,verdict", to: output)
         try section(
-            "What was shown, and seen", output, "weir dump impressions --by format,placement",
-            query("impressions", by: ["format", "placement"]))
+            "What was shown, and seen", "impressions", by: "format,placement", to: output)
         try section(
-            "What was tapped, and what only looks like it", output,
-            "weir dump overlay-clicks --by format", query("overlay-clicks", by: ["format"]))
+            "What was tapped, and what only looks like it", "overlay-clicks", by: "format",
+            to: output)
     }
 
     private func writeWhatCameBack(to output: BufferedOutput) throws {
         try section(
-            "Postbacks under their verdict", output,
-            "weir dump postbacks --by version,campaign,app_id,verdict",
-            query("postbacks", by: ["version", "campaign", "app_id", "verdict"]))
+            "Postbacks under their verdict", "postbacks", by: "version,campaign,app_id,verdict",
+            to: output)
         try section(
-            "What their conversion values mean under the apps' models", output,
-            "weir dump decoded-events --by app_id,model,event,currency",
-            query("decoded-events", by: ["app_id", "model", "event", "currency"]))
-        let values = ["app_id", "sequence_index", "kind", "value"]
+            "What their conversion values mean under the apps' models", "decoded-events",
+            by: "app_id,model,event,currency", to: output)
         try section(
             "What installs were told to set, and say they have, beside what postbacks brought",
-            output, "weir dump conversion-updates --by \(values.joined(separator: ","))",
-            query("conversion-updates", by: values))
+            "conversion-updates", by: "app_id,sequence_index,kind,value", to: output)
         try section(
-            "What the store told: purchases, renewals, refunds (money in millionths)", output,
-            "weir dump store-notifications --by product_id,currency",
-            query("store-notifications", by: ["product_id", "currency"]))
+            "What the store told: purchases, renewals, refunds (money in millionths)",
+            "store-notifications", by: "product_id,currency", to: output)
     }
 
     private func writeWhatBecameOfRecords(to output: BufferedOutput) throws {
+        try section("What became of every record", "outcomes", by: "topic,type", to: output)
         try section(
-            "What became of every record", output, "weir dump outcomes --by topic,type",
-            query("outcomes", by: ["topic", "type"]))
+            "What was refused, and why (kept with its bytes, and in the dead letters)", "rejected",
+            to: output)
+        try section("What claims to be from the store, and is not", "untrusted", to: output)
         try section(
-            "What was refused, and why (kept with its bytes, and in the dead letters)", output,
-            "weir dump rejected", query("rejected", by: []), leavingOut: ["timestamp"])
-        try section(
-            "What claims to be from the store, and is not", output, "weir dump untrusted",
-            query("untrusted", by: []), leavingOut: ["timestamp"])
-        try section(
-            "A signed postback that came again with another value", output, "weir dump conflicts",
-            query("conflicts", by: []), leavingOut: ["timestamp"])
+            "A signed postback that came again with another value", "conflicts", to: output)
     }
 
-    private func query(_ name: String, by columns: [String]) throws -> DumpQuery {
-        var query = DumpQuery(name: name)
-        if !columns.isEmpty {
-            query.grouping = try DumpQuery.Grouping(columns.joined(separator: ","))
-        }
-        return query
-    }
-
+    /// A dump under a title and the command that prints it, without the measures that are 0 in every row.
     private func section(
-        _ title: String, _ output: BufferedOutput, _ command: String, _ query: DumpQuery,
-        leavingOut hidden: Set<String> = []
+        _ title: String, _ name: String, by columns: String? = nil, to output: BufferedOutput
     ) throws {
+        try output.write("\n\(title)\n")
+        var query = DumpQuery(name: name)
+        if let columns { query.grouping = try DumpQuery.Grouping(columns) }
         let dump = try StoreSet(directories: [directory]).dump(query)
-        try output.write("\n\(title)\n$ \(command)\n")
-        for line in dump.summary(leavingOut: hidden).lines { try output.write("  \(line)\n") }
+        let counted = dump.countedMeasures
+        let shortening =
+            !counted.isEmpty && counted.count < dump.measures.count
+            ? ["--measures", counted.joined(separator: ",")] : []
+        try write(name, by: columns, shortening, to: output)
+    }
+
+    /// A command and what it prints.
+    private func write(
+        _ name: String, by columns: String?, _ options: [String], to output: BufferedOutput
+    ) throws {
+        let shown = ["dump", name] + (columns.map { ["--by", $0] } ?? []) + options
+        try output.write("$ weir \(shown.joined(separator: " "))\n")
+        let places = ["--data", directory, "--pipelines", pipelines.path]
+        let command = try DumpCommand.parse(Array(shown.dropFirst()) + places)
+        var text: [UInt8] = []
+        _ = try command.write(as: .table) { (piece: [UInt8]) throws(CommandError) in
+            text += piece
+        }
+        try writeIndented(text, to: output)
+    }
+
+    private func writeIndented(_ text: [UInt8], to output: BufferedOutput) throws {
+        for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
+            try output.write("  \(line)\n")
+        }
     }
 
     private func writePartnerPostbacks(to output: BufferedOutput) throws {
-        let reader = try log.reader(topic: "partner-postbacks")
-        try reader.subscribe(.all)
-        let batch = RecordBatch()
-        try output.write(
-            "\nWhat was published to partners\n$ weir read --topic partner-postbacks\n")
-        while true {
-            let reading = try reader.read(
-                into: batch, maxRecords: 100, maxBytes: 1 << 20, waitMilliseconds: 0)
-            if reading == .idle { return }
-            guard reading == .records else { continue }
-            for index in 0..<batch.count {
-                let value = batch[index].value.map { String(decoding: $0, as: UTF8.self) }
-                try output.write("  \(value ?? "null")\n")
-            }
+        let topic = "partner-postbacks"
+        try output.write("\nWhat was published to partners\n$ weir read --topic \(topic)\n")
+        var reading = try TopicReading(
+            log.reader(topic: topic), partition: nil, from: nil, to: nil)
+        var lines: [UInt8] = []
+        let mask = SecretMask(topic: topic)
+        try reading.readStretch { record in
+            RecordLine.append(record, maskedValue: mask.masked(record), to: &lines)
         }
+        try writeIndented(lines, to: output)
     }
 }

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+@testable import weir
+
+@Suite("The demo", .serialized)
+struct DemoTests {
+    /// A command that is shown, with the lines below it.
+    private struct Shown: Equatable {
+        let command: String
+        var lines: [String] = []
+    }
+
+    @Test("every command that it shows prints what stands below it, and the README shows the same")
+    func commands() throws {
+        let place = try UpPlace()
+        let ran = try place.weir(
+            "demo", "--data", place.data, "--pipelines", Repository.path("pipelines"), "--topics",
+            Repository.path("topics"))
+        try #require(ran.status == 0, "\(ran.error)")
+        let shown = Self.shown(in: ran.output)
+        #expect(shown.count > 14)
+        for shown in shown {
+            let words = shown.command.split(separator: " ").dropFirst().map(String.init)
+            let places =
+                ["--data", place.data]
+                + (words.first == "dump" ? ["--pipelines", Repository.path("pipelines")] : [])
+            let said = try place.weir(words + places)
+            #expect(said.status == 0, "\(said.error)")
+            #expect(said.output.split(separator: "\n").map(String.init) == shown.lines)
+        }
+
+        let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+        let block = try #require(
+            readme.split(separator: "```").first { $0.contains("Weir's demo: records published") })
+        let copied = Self.shown(in: String(block))
+        #expect(copied.count > 8)
+        for copied in copied {
+            #expect(shown.contains(copied), "\(copied.command)")
+        }
+        let digest = try #require(ran.output.firstMatch(of: /sha256:[0-9a-f]{64}/)?.output)
+        #expect(block.contains(digest), "\(digest)")
+    }
+
+    /// The commands in a text, each with what is indented below it.
+    private static func shown(in text: String) -> [Shown] {
+        var found: [Shown] = []
+        var isBelow = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("$ ") {
+                found.append(Shown(command: String(line.dropFirst(2))))
+                isBelow = true
+            } else if isBelow, line.hasPrefix("  ") {
+                found[found.count - 1].lines.append(String(line.dropFirst(2)))
+            } else {
+                isBelow = false
+            }
+        }
+        return found
+    }
+}
