@@ -116,6 +116,13 @@ public struct StoreSnapshot {
             db, partition: partition, from: offset, limit: limit, withBytes: false)
     }
 
+    /// A refused record with its bytes; nil when none lies there.
+    public func refusal(partition: Int32, offset: Int64) throws -> StoredRefusal? {
+        let found = try StoredRefusal.fetch(
+            db, partition: partition, from: offset, limit: 1, withBytes: true)
+        return found.first { $0.offset == offset }
+    }
+
     /// Ids of a partition that are remembered, as text that is equal for equal memory, in order.
     public func rememberedIDs(of partition: PartitionState) throws -> [String] {
         let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")

@@ -9,7 +9,7 @@ struct CommandsTests {
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
         "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state",
-        "--listen",
+        "--listen", "--reason", "--dry-run", "--beyond-stores",
     ]
     private let variables: Set = [
         "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",
@@ -23,7 +23,8 @@ struct CommandsTests {
     ]
     private let commands: Set = [
         "publish", "read", "topics", "dump", "digest", "export", "verify", "decode", "check",
-        "demo", "lag", "archive", "backup", "token", "deliveries", "partners",
+        "demo", "lag", "archive", "backup", "token", "deliveries", "partners", "dead-letters",
+        "log",
     ]
 
     @Test("every option of a program of Weir is one that it has")

@@ -1,0 +1,349 @@
+import EventLog
+import Foundation
+import Inspection
+import MockKafka
+import Streams
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("Dead letters", .serialized)
+struct DeadLettersTests {
+    /// A data directory whose worker folds store notifications of one app, with a secret that can be mended.
+    private final class Place {
+        let files: TemporaryPlace
+        let log: any LogBackend
+        let cluster: TestCluster?
+        var data: String { files.path + "/data" }
+        let topic: String
+
+        init(on kind: TestCluster.Kind? = nil) throws {
+            files = try TemporaryPlace()
+            cluster = try kind.map { try TestCluster($0) }
+            topic = cluster?.name("store-notifications") ?? "store-notifications"
+            if let cluster {
+                log = try LogOptions.open(LogAddress(cluster.address), .existing)
+                try cluster.mock?.createTopic(topic, partitionCount: 2)
+                if cluster.mock == nil {
+                    cluster.own(topic)
+                    cluster.own("\(topic).dlq")
+                    try log.createTopic(topic, partitionCount: 2)
+                }
+            } else {
+                log = try EmbeddedLog(path: files.path + "/data/log.sqlite", mode: .create)
+                try log.createTopic(topic, partitionCount: 2)
+            }
+            try configure(secret: "wrong")
+        }
+
+        func configure(secret: String) throws {
+            try files.write(
+                """
+                topic: \(topic)
+                apps:
+                  - {bundle_id: com.example.app, app_apple_id: 7, shared_secrets: [\(secret)]}
+
+                """, to: "pipelines/store-notifications.yaml")
+        }
+
+        /// Publishes to partition 1.
+        func publish(
+            _ value: [UInt8]?, key: String = "k", headers: [OutgoingRecord.Header] = []
+        ) throws {
+            try log.writer().append([
+                OutgoingRecord(
+                    topic: topic, partition: 1, timestampMilliseconds: 1_700_000_000_000,
+                    key: Array(key.utf8), headers: headers, value: value)
+            ])
+        }
+
+        func fold() throws {
+            try StoreNotificationsWorker.work(
+                WorkerOptions(
+                    log: LogAddress(log.address), data: data,
+                    pipelines: files.path + "/pipelines", untilEnd: true), stop: StopSignal())
+        }
+
+        func letters(_ reasons: String...) throws -> [DeadLetter] {
+            var query = DeadLetterQuery()
+            query.reasons = Set(reasons)
+            return try stores.deadLetters(query, limit: 100) { DeadLetter($0) }
+        }
+
+        var stores: StoreSet { get throws { try StoreSet(directories: [data]) } }
+
+        /// Requeues letters; what became of each.
+        @discardableResult
+        func requeue(
+            _ letters: [DeadLetter], to log: (any LogBackend)? = nil, unchecked: Bool = false
+        ) throws -> [Requeue.Outcome] {
+            let stores = try stores
+            var requeue = Requeue(to: log ?? self.log) { try stores.deadLetters(at: $0) }
+            requeue.includesUnchecked = unchecked
+            var outcomes = try requeue.plan(letters)
+            let plan = outcomes
+            try requeue.publish(letters, plan) { outcomes[$0] = $1 }
+            return outcomes
+        }
+
+        func place(_ offset: Int64) -> RecordAddress {
+            RecordAddress(topic: topic, partition: 1, offset: offset)
+        }
+
+        /// The lines of partition 1 from an offset on, as `weir read` prints them.
+        func records(from offset: Int64) throws -> [[String: Any]] {
+            var lines: [UInt8] = []
+            var reading = try TopicReading(
+                log.reader(topic: topic), partition: 1, from: .offset(offset), to: nil)
+            try reading.readStretch { RecordLine.append($0, to: &lines) }
+            return try lines.split(separator: 0x0A).map { line in
+                let object = try JSONSerialization.jsonObject(with: Data(line))
+                return try #require(object as? [String: Any])
+            }
+        }
+
+        /// A measure of what became of all records.
+        func outcome(_ measure: String) throws -> Int128 {
+            var query = DumpQuery(name: "outcomes")
+            query.grouping = .total
+            let dump = try stores.dump(query)
+            let index = try #require(dump.measures.firstIndex(of: measure))
+            return dump.rows.first?.measures[index] ?? 0
+        }
+    }
+
+    private static let notification = """
+        {"notification_type":"INITIAL_BUY","password":"sesame","bid":"com.example.app",\
+        "environment":"PROD","auto_renew_product_id":"month","unified_receipt":{\
+        "latest_receipt_info":[{"transaction_id":"10","original_transaction_id":"10",\
+        "product_id":"month","purchase_date_ms":"1700000000000"}]}}
+        """
+
+    @Test(
+        "a record whose cause was mended counts once, at its new time, however often it is requeued",
+        arguments: [nil] + TestCluster.Kind.available.map { Optional($0) })
+    func countsOnce(_ kind: TestCluster.Kind?) throws {
+        let place = try Place(on: kind)
+        try place.publish(
+            Array(Self.notification.utf8), headers: [.init("a", "b"), .init("weir_old", "x")])
+        try place.fold()
+        #expect(try place.outcome("untrusted") == 1)
+        #expect(try place.letters().isEmpty)
+        let letters = try place.letters("untrusted")
+        #expect(letters.map(\.place) == [place.place(0)])
+
+        try place.configure(secret: "sesame")
+        let before = Int64(Date().timeIntervalSince1970 * 1000)
+        #expect(try place.requeue(letters) == [.requeued(place.place(1))])
+        // Before it is folded, and after.
+        #expect(try place.requeue(letters) == [.before(place.place(1))])
+        try place.fold()
+        #expect(try place.requeue(place.letters("untrusted")) == [.before(place.place(1))])
+        try place.fold()
+        #expect(try place.outcome("accepted") == 1)
+        #expect(try place.outcome("duplicates") == 0)
+
+        let copies = try place.records(from: 1)
+        #expect(copies.count == 1)
+        #expect(copies.first?["key"] as? String == "k")
+        #expect((copies.first?["timestamp_ms"] as? Int64 ?? 0) >= before)
+        #expect(
+            copies.first?["headers"] as? [String: String]
+                == ["a": "b", "weir_origin": "\(place.topic)/1/0"])
+    }
+
+    @Test("a copy that is rejected is a dead letter of its own, and keeps the first origin")
+    func rejectedAgain() throws {
+        let place = try Place()
+        try place.publish(Array("{".utf8))
+        try place.fold()
+        #expect(try place.requeue(place.letters()) == [.requeued(place.place(1))])
+        try place.fold()
+        let letters = try place.letters()
+        #expect(letters.map(\.place) == [place.place(0), place.place(1)])
+        #expect(letters.map(\.origin) == [nil, place.place(0)])
+        #expect(
+            try place.requeue(letters) == [.before(place.place(1)), .requeued(place.place(2))])
+        #expect(
+            try place.requeue(letters) == [.before(place.place(1)), .before(place.place(2))])
+        let origins = try place.records(from: 1).map {
+            ($0["headers"] as? [String: String])?["weir_origin"]
+        }
+        #expect(origins == ["\(place.topic)/1/0", "\(place.topic)/1/0"])
+    }
+
+    @Test(
+        "what is killed between the log and its own notes neither loses a record nor repeats one",
+        arguments: [0, 1, 2])
+    func killed(_ appended: Int) throws {
+        let place = try Place()
+        // Two batches: a batch has at most 8 MiB.
+        let large = Array(repeating: UInt8(ascii: "x"), count: 900_000)
+        for _ in 0..<12 { try place.publish(large) }
+        try place.fold()
+        let letters = try place.letters()
+        #expect(letters.count == 12)
+        let failing = FailingLog(place.log, appends: appended)
+        #expect(throws: LogError.self) { try place.requeue(letters, to: failing) }
+        let published = try place.records(from: 12).count
+        #expect([0, 9, 12][appended] == published)
+        let outcomes = try place.requeue(letters)
+        #expect(outcomes.count { if case .before = $0 { true } else { false } } == published)
+        #expect(outcomes.count { if case .requeued = $0 { true } else { false } } == 12 - published)
+        let origins = try place.records(from: 12).compactMap {
+            ($0["headers"] as? [String: String])?["weir_origin"]
+        }
+        #expect(origins.count == 12)
+        #expect(Set(origins) == Set((0..<12).map { place.place($0).description }))
+    }
+
+    @Test("what has no bytes, or is of another log, cannot be requeued, and the words say why")
+    func impossible() throws {
+        let place = try Place()
+        try place.publish(nil)
+        try place.publish(Array(repeating: UInt8(ascii: " "), count: 1_048_577))
+        try place.publish(Array("{".utf8))
+        try place.fold()
+        let letters = try place.letters()
+        #expect(letters.map(\.reason) == ["tombstone", "too_large", "malformed_json"])
+        func words(_ outcomes: [Requeue.Outcome]) -> [String] {
+            outcomes.map { if case .impossible(let words) = $0 { words } else { "" } }
+        }
+        let found = words(try place.requeue(Array(letters.prefix(2))))
+        #expect(found[0].contains("tombstone") && found[1].contains("SHA-256"))
+
+        let log = try #require(place.log as? EmbeddedLog)
+        try log.trim(topic: place.topic, partition: 1, before: 3)
+        #expect(words(try place.requeue([letters[2]]))[0].contains("--unchecked"))
+        #expect(
+            try place.requeue([letters[2]], unchecked: true) == [.requeued(place.place(3))])
+        #expect(try place.requeue([letters[2]]) == [.before(place.place(3))])
+
+        try log.deleteTopic(place.topic)
+        try log.createTopic(place.topic, partitionCount: 2)
+        #expect(words(try place.requeue([letters[2]]))[0].contains("another topic"))
+    }
+
+    @Test("they are chosen by reason, topic, columns and time, and no more than asked for")
+    func selection() throws {
+        let place = try Place()
+        try place.publish(Array("{".utf8))
+        try place.publish(Array("[]".utf8), headers: [.init("ce_type", "appstore.other")])
+        try place.publish(Array("{".utf8), headers: [.init("ce_type", "x")])
+        try place.fold()
+        func offsets(_ change: (inout DeadLetterQuery) -> Void, limit: Int = 9) throws -> [Int64] {
+            var query = DeadLetterQuery()
+            change(&query)
+            return try place.stores.deadLetters(query, limit: limit) { $0.place.offset }
+        }
+        #expect(try offsets { _ in } == [0, 1, 2])
+        #expect(try offsets({ _ in }, limit: 2) == [0, 1])
+        #expect(try offsets { $0.reasons = ["malformed_json"] } == [0, 2])
+        #expect(try offsets { $0.topics = ["bids"] } == [])
+        #expect(try offsets { $0.conditions = [.init(column: "type", value: "x")] } == [2])
+        #expect(try offsets { $0.untilMilliseconds = 1_700_000_000_000 } == [])
+        #expect(try offsets { $0.sinceMilliseconds = 1_700_000_000_000 } == [0, 1, 2])
+    }
+
+    @Test("the commands list, show with secrets masked, try dry and requeue, each time with words")
+    func commands() throws {
+        let place = try Place()
+        try place.publish(Array(Self.notification.utf8))
+        try place.fold()
+        let up = try UpPlace()
+        let at = ["--data", place.data]
+        let listed = try up.weir(
+            ["dead-letters", "list", "--reason", "untrusted", "--format", "json"] + at)
+        let rows = try JSONSerialization.jsonObject(with: Data(listed.output.utf8))
+        let row = try #require((rows as? [[String: Any]])?.first)
+        #expect(row["timestamp"] as? Int64 == 1_700_000_000_000)
+        #expect(row["reason"] as? String == "untrusted")
+        #expect(row["bytes"] as? Int == Self.notification.utf8.count)
+
+        let letter = "\(place.topic)/1/0"
+        let shown = try up.weir(["dead-letters", "show", letter] + at)
+        #expect(shown.output.contains("2023-11-14T22:13:20Z"))
+        #expect(shown.output.contains(#""password":"***""#))
+        #expect(!shown.output.contains("sesame"))
+        let line = try up.weir(
+            ["dead-letters", "show", letter, "--format", "ndjson", "--unmasked"] + at)
+        #expect(line.output.contains(#""password":"sesame""#))
+        let file = try place.files.write(line.output, to: "line.ndjson")
+        let published = try up.weir(["publish", "--topic", place.topic, file] + at)
+        #expect(published.status == 0, "\(published.error)")
+
+        let dry = try up.weir(["dead-letters", "requeue", letter, "--dry-run"] + at)
+        #expect(dry.status == 0 && dry.output.contains("due"), "\(dry.error)")
+        #expect(try place.records(from: 2).isEmpty)
+        let done = try up.weir(["dead-letters", "requeue", letter] + at)
+        #expect(done.status == 0 && done.output.contains("\(place.topic)/1/2"))
+        #expect(done.error.contains("1 requeued, 0 were before, 0 cannot be"))
+        let again = try up.weir(["dead-letters", "requeue", letter] + at)
+        #expect(again.status == 0 && again.error.contains("0 requeued, 1 were before"))
+
+        for (arguments, status, words) in [
+            (["requeue"], 64, "say which"),
+            (["requeue", "--all", "--topic", "x"], 64, "say which"),
+            (["requeue", "x"], 64, "TOPIC/PARTITION/OFFSET"),
+            (["requeue", "\(place.topic)/1/9"], 1, "no refused record"),
+            (["list", "--reason", "nonsense"], 64, "no reason 'nonsense'"),
+            (["list", "--limit", "0"], 64, "--limit"),
+            (["show", "\(place.topic)/0/0"], 1, "no refused record"),
+        ] as [([String], Int32, String)] {
+            let said = try up.weir(["dead-letters"] + arguments + at)
+            #expect(said.status == status && said.error.contains(words), "\(said.error)")
+        }
+    }
+}
+
+/// A log whose writer appends some times, and throws although the last of them was appended: what a process
+/// sees of its log that is killed before it can note what it did. With 0 nothing is appended.
+private final class FailingLog: LogBackend {
+    private let log: any LogBackend
+    private let appends: Int
+
+    init(_ log: any LogBackend, appends: Int) {
+        self.log = log
+        self.appends = appends
+    }
+
+    var address: String { log.address }
+    func topics() throws(LogError) -> [TopicDescription] { try log.topics() }
+    func createTopic(
+        _ name: String, partitionCount: Int32, settings: [String: String]
+    ) throws(LogError) -> Bool {
+        try log.createTopic(name, partitionCount: partitionCount, settings: settings)
+    }
+    func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
+        try log.settings(ofTopic: name)
+    }
+    func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
+        try log.reader(topic: topic, group: group)
+    }
+    func writer() throws(LogError) -> any LogWriter { Writer(try log.writer(), appends: appends) }
+
+    private final class Writer: LogWriter {
+        private let writer: any LogWriter
+        private var left: Int
+
+        init(_ writer: any LogWriter, appends: Int) {
+            self.writer = writer
+            left = appends
+        }
+
+        func append(
+            _ records: [OutgoingRecord], while isWanted: () -> Bool
+        ) throws(LogError) -> [RecordPosition] {
+            guard left > 0 else {
+                throw .unavailable(operation: "append to", address: "it", detail: "killed")
+            }
+            left -= 1
+            let positions = try writer.append(records, while: isWanted)
+            guard left > 0 else {
+                throw .unavailable(operation: "append to", address: "it", detail: "killed")
+            }
+            return positions
+        }
+    }
+}
