@@ -32,7 +32,7 @@ struct WeirCommand: ParsableCommand {
             CheckCommand.self, LagCommand.self, ArchiveCommand.self, BackupCommand.self,
             PartnersCommand.self,
             DeliveriesCommand.self, ReplayCommand.self, PromoteCommand.self, TokenCommand.self,
-            UpCommand.self, DemoCommand.self,
+            UpCommand.self, DemoCommand.self, LogCommand.self, DeadLettersCommand.self,
         ])
 
     static func main() {

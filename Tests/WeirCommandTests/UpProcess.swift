@@ -40,12 +40,17 @@ final class UpPlace {
     }
 
     /// Starts `weir up`, and waits until it listens.
-    func start() throws -> UpProcess {
-        try UpProcess(self)
+    func start(_ arguments: String...) throws -> UpProcess {
+        try UpProcess(self, arguments)
     }
 
     /// Runs `weir` to its end, for at most a minute.
     func weir(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
+        try weir(arguments)
+    }
+
+    /// Runs `weir` to its end, for at most a minute.
+    func weir(_ arguments: [String]) throws -> (status: Int32, output: String, error: String) {
         let process = try Self.process(arguments)
         let names = [files.path + "/output", files.path + "/error"]
         for name in names { try Data().write(to: URL(fileURLWithPath: name)) }
@@ -99,12 +104,14 @@ final class UpProcess {
     private let process: Process
     private let errorFile: String
 
-    init(_ place: UpPlace) throws {
+    init(_ place: UpPlace, _ arguments: [String] = []) throws {
         errorFile = place.files.path + "/stderr-\(UUID().uuidString)"
-        process = try UpPlace.process([
-            "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines", place.pipelines,
-            "--topics", Repository.path("topics"),
-        ])
+        process = try UpPlace.process(
+            [
+                "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines",
+                place.pipelines,
+                "--topics", Repository.path("topics"),
+            ] + arguments)
         let file = URL(fileURLWithPath: errorFile)
         try Data().write(to: file)
         process.standardError = try FileHandle(forWritingTo: file)

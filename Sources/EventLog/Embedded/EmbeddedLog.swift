@@ -21,7 +21,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
     public let address: String
     /// The path without symbolic links, so that everybody uses the same lock file.
     let path: String
-    private let connection: DatabaseQueue
+    let connection: DatabaseQueue
 
     /// How long a reader waits for SQLite; only recovery after a crash ever makes it wait.
     private static let timeoutSeconds = 10.0

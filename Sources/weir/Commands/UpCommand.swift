@@ -45,6 +45,13 @@ struct UpCommand: ParsableCommand {
             "Serve /metrics of the collector, and which parts fail, here too (WEIR_METRICS; default: off).",
             valueName: "host:port"))
     var metrics: String?
+    @Option(
+        help: ArgumentHelp(
+            "How often records past the retention of their topics are deleted; 0: never (WEIR_TRIM_SECONDS; default: \(UpTrim.defaultSeconds)).",
+            discussion:
+                "As weir log trim does it: nothing that a store, a delivery or a replay still needs.",
+            valueName: "seconds"))
+    var trimSeconds: Int?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
 
@@ -84,6 +91,7 @@ struct UpCommand: ParsableCommand {
             listen: listen, log: address, data: directory, pipelines: configuration,
             metrics: metrics)
         try collector.validate()
+        let trimming = try trimming(of: address, directory: directory)
         try checkConfiguration()
         try createTopics(at: address, dataDirectory: directory)
 
@@ -96,7 +104,7 @@ struct UpCommand: ParsableCommand {
                 collector, stop: .ofProcess, parts: { components.states },
                 listening: { listening in
                     summary.begin(listeningAt: listening)
-                    components.start(Self.parts(address, directory, configuration))
+                    components.start(Self.parts(address, directory, configuration) + trimming)
                 })
         } catch let error as CollectorError {
             throw CommandError.failure(error.description)
@@ -105,6 +113,30 @@ struct UpCommand: ParsableCommand {
         components.stop()
         guard let failed = components.failures.first else { return }
         throw CommandError.failure("\(failed.name) failed: \(failed.fault)")
+    }
+
+    /// The part that trims the log; none on a cluster, and where nobody wants it.
+    private func trimming(
+        of address: LogAddress, directory: String
+    ) throws -> [Components.Part] {
+        let seconds = try trimSeconds ?? Environment().count("WEIR_TRIM_SECONDS")
+        if let seconds, seconds < 0 {
+            throw CommandError.usage("--trim-seconds is \(seconds): write 0 or more")
+        }
+        let trim = seconds ?? UpTrim.defaultSeconds
+        guard case .sqlite(let path) = address, trim > 0 else { return [] }
+        let archivePath = try SourceOptions.archivePath(nil)
+        return [
+            (
+                "log trim",
+                { [pipelines, topics] stop in
+                    UpTrim(
+                        path: path, directory: directory, pipelines: pipelines.directory,
+                        topics: topics.directory, archivePath: archivePath, seconds: trim
+                    ).work(until: stop)
+                }
+            )
+        ]
     }
 
     private static func parts(

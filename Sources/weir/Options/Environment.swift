@@ -46,6 +46,15 @@ struct Environment {
         }
     }
 
+    /// A variable that is a whole number; nil when it is not set.
+    func count(_ variable: String) throws(CommandError) -> Int? {
+        guard let text = self[variable] else { return nil }
+        guard let number = Int(text) else {
+            throw .usage("\(variable) is '\(text)': write a whole number")
+        }
+        return number
+    }
+
     /// The format of the output: the option, else `WEIR_FORMAT`, else the default.
     func format<Format: RawRepresentable & CaseIterable>(
         _ option: String?, default byDefault: Format

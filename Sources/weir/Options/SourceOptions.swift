@@ -45,15 +45,15 @@ struct SourceOptions: ParsableArguments {
     }
 
     private var archivePath: String? {
-        get throws {
-            guard let text = archive ?? Environment()["WEIR_ARCHIVE"], text != "off" else {
-                return nil
-            }
-            guard case .sqlite(let path)? = try? LogAddress(text) else {
-                throw CommandError.usage(
-                    "--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
-            }
-            return path
+        get throws { try Self.archivePath(archive) }
+    }
+
+    /// The file of an archive: that of the option, else of `WEIR_ARCHIVE`; nil for none.
+    static func archivePath(_ option: String?) throws(CommandError) -> String? {
+        guard let text = option ?? Environment()["WEIR_ARCHIVE"], text != "off" else { return nil }
+        guard case .sqlite(let path)? = try? LogAddress(text) else {
+            throw .usage("--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
         }
+        return path
     }
 }

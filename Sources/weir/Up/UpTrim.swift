@@ -1,0 +1,60 @@
+import EventLog
+import Foundation
+import Pipelines
+import Worker
+
+/// Trims the log of `weir up` now and then, as `weir log trim` does it, on a thread of its own. What keeps it
+/// from that is written once, and stops nothing else.
+struct UpTrim {
+    /// How often, unless somebody says otherwise.
+    static let defaultSeconds = 3600
+    private static let pollSeconds = 0.1
+    private static let mostSaid = 1000
+
+    let path: String
+    let directory: String
+    let pipelines: PipelineDirectory
+    let topics: TopicDirectory
+    let archivePath: String?
+    let seconds: Int
+
+    /// Works until a stop is asked for; the first time comes after one interval, when workers have had time
+    /// to begin.
+    func work(until stop: StopSignal) {
+        var said: Set<String> = []
+        var last = ContinuousClock.now
+        while !stop.isRequested {
+            Thread.sleep(forTimeInterval: Self.pollSeconds)
+            guard last.duration(to: .now) >= .seconds(seconds) else { continue }
+            for words in once() where said.insert(words).inserted { Notice.write(words) }
+            if said.count > Self.mostSaid { said.removeAll() }
+            last = .now
+        }
+    }
+
+    /// Trims, and returns what there is to say.
+    private func once() -> [String] {
+        do {
+            let log = try EmbeddedLog(path: path, mode: .existing)
+            let trim = LogTrim(
+                log, try topics.topics(),
+                needs: try LogNeeds(
+                    of: log, directories: [directory], archivePath: archivePath,
+                    pipelines: pipelines),
+                nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            let rows = try trim.plan()
+            try trim.run(rows)
+            let report = TrimReport(rows: rows, isDry: false)
+            let isTrimmed = rows.contains { $0.count > 0 }
+            if isTrimmed { Notice.write(report.summary) }
+            return rows.compactMap { row in
+                row.holder.map {
+                    "the log keeps \(row.topic)/\(row.partition) longer than its retention: \($0) "
+                        + "needs it"
+                }
+            }
+        } catch {
+            return ["the log was not trimmed: \(CommandError(error)?.words ?? "\(error)")"]
+        }
+    }
+}

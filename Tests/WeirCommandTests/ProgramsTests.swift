@@ -1,0 +1,76 @@
+import Foundation
+import Monitoring
+import Simulation
+import Testing
+
+@Suite("What all programs do", .serialized)
+struct ProgramsTests {
+    @Test(
+        "--version prints the version and ends with 0",
+        arguments: [
+            "weir", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
+            "weir-store-notifications", "weir-conversion-updates", "weir-partner-postbacks",
+            "weir-collector",
+        ])
+    func version(_ name: String) throws {
+        let process = try UpPlace.process(["--version"])
+        process.executableURL = process.executableURL?.deletingLastPathComponent()
+            .appendingPathComponent(name)
+        let output = Pipe()
+        process.standardOutput = output
+        try Spawning.apart { try process.run() }
+        let said = try #require(try output.fileHandleForReading.readToEnd())
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(String(decoding: said, as: UTF8.self) == WeirVersion.current + "\n")
+    }
+
+    @Test("at a terminal, progress is gone before the result is written")
+    func progress() throws {
+        let place = try UpPlace()
+        let file = try place.files.write("{\"value\":1}\n{\"value\":2}\n", to: "lines.ndjson")
+        let terminal = try Terminal()
+        let process = try UpPlace.process([
+            "publish", "--topic", "bids", file, "--data", place.data, "--topics",
+            Repository.path("topics"),
+        ])
+        process.standardError = terminal.end
+        try Spawning.apart { try process.run() }
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        let said = try terminal.readToEnd()
+        #expect(said.contains("published 2 records"))
+        let result = "published 2 records to bids in sqlite:\(place.log)\r\n"
+        // Carriage return, and the rest of the line is cleared.
+        #expect(said.hasSuffix("\r\u{1B}[K" + result), "\(said.debugDescription)")
+    }
+
+    /// A terminal of the test's own.
+    private struct Terminal {
+        /// What a process is given.
+        let end: FileHandle
+        private let own: FileHandle
+
+        init() throws {
+            let descriptor = posix_openpt(O_RDWR | O_NOCTTY)
+            try #require(descriptor >= 0 && grantpt(descriptor) == 0 && unlockpt(descriptor) == 0)
+            own = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            let name = try #require(ptsname(descriptor))
+            let other = open(name, O_RDWR | O_NOCTTY)
+            try #require(other >= 0)
+            end = FileHandle(fileDescriptor: other, closeOnDealloc: true)
+        }
+
+        /// What was written so far: to be called once the process has ended.
+        func readToEnd() throws -> String {
+            _ = fcntl(own.fileDescriptor, F_SETFL, O_NONBLOCK)
+            var text: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = read(own.fileDescriptor, &buffer, buffer.count)
+                guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+                text += buffer[..<count]
+            }
+        }
+    }
+}
