@@ -42,7 +42,7 @@ struct DeadLettersListCommand: ParsableCommand {
             """)
 
     @OptionGroup var selection: DeadLetterOptions
-    @Option(help: "At most so many (default: 100).")
+    @Option(help: "At most so many.")
     var limit = 100
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
@@ -137,7 +137,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
     @Flag(help: "All rejected records.")
     var all = false
     @OptionGroup var selection: DeadLetterOptions
-    @Option(help: "At most so many (default: 10000).")
+    @Option(help: "At most so many.")
     var limit = 10_000
     @Flag(help: "Say what would be requeued, and publish nothing.")
     var dryRun = false
