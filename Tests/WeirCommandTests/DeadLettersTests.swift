@@ -113,6 +113,7 @@ struct DeadLettersTests {
         }
     }
 
+    private static let type = OutgoingRecord.Header("ce_type", "appstore.notification.v1")
     private static let notification = """
         {"notification_type":"INITIAL_BUY","password":"sesame","bid":"com.example.app",\
         "environment":"PROD","auto_renew_product_id":"month","unified_receipt":{\
@@ -126,7 +127,8 @@ struct DeadLettersTests {
     func countsOnce(_ kind: TestCluster.Kind?) throws {
         let place = try Place(on: kind)
         try place.publish(
-            Array(Self.notification.utf8), headers: [.init("a", "b"), .init("weir_old", "x")])
+            Array(Self.notification.utf8),
+            headers: [Self.type, .init("a", "b"), .init("weir_old", "x")])
         try place.fold()
         #expect(try place.outcome("untrusted") == 1)
         #expect(try place.letters().isEmpty)
@@ -150,7 +152,10 @@ struct DeadLettersTests {
         #expect((copies.first?["timestamp_ms"] as? Int64 ?? 0) >= before)
         #expect(
             copies.first?["headers"] as? [String: String]
-                == ["a": "b", "weir_origin": "\(place.topic)/1/0"])
+                == [
+                    "ce_type": "appstore.notification.v1", "a": "b",
+                    "weir_origin": "\(place.topic)/1/0",
+                ])
     }
 
     @Test("a copy that is rejected is a dead letter of its own, and keeps the first origin")
@@ -249,7 +254,7 @@ struct DeadLettersTests {
     @Test("the commands list, show with secrets masked, try dry and requeue, each time with words")
     func commands() throws {
         let place = try Place()
-        try place.publish(Array(Self.notification.utf8))
+        try place.publish(Array(Self.notification.utf8), headers: [Self.type])
         try place.fold()
         let up = try UpPlace()
         let at = ["--data", place.data]
