@@ -34,7 +34,7 @@ struct AnalysisCommandTests {
         arguments: [
             ["diff", "a", "b", "--by", "day"], ["diff", "a", "b", "bids", "--limit", "-1"],
             ["reconcile", "--all"], ["changes", "bids", "--from", "noon", "--to", "7"],
-            ["dump", "bids", "--estimate"], ["dump", "bids", "--as-of", "yesterday"],
+            ["dump", "bids", "--estimate"], ["dump", "bids", "--as-of", "someday"],
             ["dump", "bids", "--as-of", "2999-01-01"],
             ["replay", "--into", "x", "--from-offset", "-1"],
             ["replay", "--into", "x", "--from-offset", "3", "--to-offset", "3"],
