@@ -147,6 +147,7 @@ let package = Package(
                 "Monitoring", "Pipelines", "Streams", "Worker", arguments, crypto, http, httpCore,
                 httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),

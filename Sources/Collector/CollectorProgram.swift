@@ -50,15 +50,13 @@ public struct CollectorProgram: CommandLineProgram {
     ) throws {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let logger = Logger(label: programName)
-        let settings = try CollectorSettings(
-            pipelines.collector(), tokenLifetimes: TokenLifetimes(pipelines),
-            listen: options.listenAddress)
+        let configuration = try CollectorConfiguration(pipelines, listen: options.listenAddress)
+        let (settings, apps) = (configuration.settings, configuration.apps)
         let log = try openLog(options.address, .create, pipelines, logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = MetricRegistry(
             CollectorMetrics.descriptions + ProgramPartMetrics.descriptions
                 + ProcessMetrics.descriptions)
-        let apps = try ConversionApps(pipelines)
         let conversions = try conversions(options, settings, apps, pipelines, logger)
         // Whoever waited was answered by then.
         defer { conversions?.stop(withinSeconds: stopSeconds) }

@@ -1,6 +1,6 @@
 import Foundation
-public import HummingbirdTLS
 import Monitoring
+public import NIOSSL
 import Pipelines
 
 /// What the collector takes, and from whom.
@@ -83,6 +83,8 @@ extension CollectorSettings {
                 privateKey: .privateKey(
                     try NIOSSLPrivateKey(file: files.key.text, format: .pem)))
             configuration.minimumTLSVersion = .tlsv12
+            // A key that is not the certificate's is found here, and not with the first connection.
+            _ = try NIOSSLContext(configuration: configuration)
             return configuration
         } catch {
             throw .badCertificate(file: files.key.text, detail: "\(error)")

@@ -31,25 +31,33 @@ public struct Explainer {
     /// Explains a cell: calls `body` with each record that adds to it or was left out of it, partition by
     /// partition in order of the offsets, and says whether they add up.
     ///
-    /// - Parameter measures: those that are asked for, given the cell once the stores were looked at; nil
-    ///   for all that are not 0.
+    /// - Parameters:
+    ///   - measures: those that are asked for, given the cell once the stores were looked at; nil for all that
+    ///     are not 0.
+    ///   - progress: called now and then with how many more offsets were read, and how many are left.
     /// - Throws: `InspectionError` when there is no store, `ExplanationError`, `LogError`,
     ///   `RecordedConfigurationFault`; what `body` throws.
     public func explain(
         _ cell: any Cell, measures: (any Cell) throws -> [String]? = { _ in nil },
+        progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
         _ body: (ExplainedRecord) throws -> Void
     ) throws -> Explanation {
-        try explain(cell, measures: measures, eachRow: { _, _, _, _ in }, atEnd: { _ in }, body)
+        try explain(
+            cell, measures: measures, progress: progress, eachRow: { _, _, _, _ in },
+            atEnd: { _ in }, body)
     }
 
     /// The same, in one state of the stores with a look at the rows that count before, and at the stores
     /// after.
     func explain(
         _ cell: any Cell, measures: (any Cell) throws -> [String]?,
+        progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
         eachRow: (CellScan.Place, AggregateTable, [StoredValue], [Int64]) throws -> Void,
         atEnd: ([StreamCopy]) throws -> Void, _ body: (ExplainedRecord) throws -> Void
     ) throws -> Explanation {
-        try stores.withCopies(of: cell.streams) { copies in
+        var states: [CellScan.Place: Int64] = [:]
+        var explanation = try stores.withCopies(of: cell.streams) { copies in
+            states = Self.nextOffsets(copies)
             let scan = try CellScan(cell, copies, eachRow)
             let wanted = try measures(cell).map { names in
                 names.compactMap { cell.measures.firstIndex(of: $0) }
@@ -57,11 +65,37 @@ public struct Explainer {
             try Self.refuseSeveralCurrencies(scan, cell, wanted)
             var run = ExplainerRun(cell, wanted)
             let stretches = try CellStretches(cell, scan, copies)
+            var reading = StretchProgress(stretches, report: progress)
             for copy in copies {
-                try explain(copy, stretches, &run, body)
+                try explain(copy, stretches, &run, &reading, body)
             }
             try atEnd(copies)
             return run.explanation(scan.sums)
+        }
+        if !explanation.addsUp { explanation.foldedOn = try foldedOn(cell, since: states) }
+        return explanation
+    }
+
+    private static func nextOffsets(_ copies: [StreamCopy]) -> [CellScan.Place: Int64] {
+        copies.reduce(into: [:]) { offsets, copy in
+            for state in copy.partitions {
+                offsets[.init(stream: copy.stream, partition: state.partition)] = state.nextOffset
+            }
+        }
+    }
+
+    /// The partitions that stand elsewhere than they did.
+    private func foldedOn(
+        _ cell: any Cell, since states: [CellScan.Place: Int64]
+    ) throws -> [String] {
+        try stores.withCopies(of: cell.streams) { copies in
+            let now = Self.nextOffsets(copies)
+            return copies.flatMap { copy in
+                copy.partitions.filter {
+                    let place = CellScan.Place(stream: copy.stream, partition: $0.partition)
+                    return now[place] != states[place]
+                }.map { "\(copy.snapshot.topic)/\($0.partition)" }
+            }
         }
     }
 
@@ -88,7 +122,7 @@ public struct Explainer {
 
     private func explain(
         _ copy: StreamCopy, _ stretches: CellStretches, _ run: inout ExplainerRun,
-        _ body: (ExplainedRecord) throws -> Void
+        _ progress: inout StretchProgress, _ body: (ExplainedRecord) throws -> Void
     ) throws {
         let parts = copy.partitions.compactMap { state in
             stretches.parts[.init(stream: copy.stream, partition: state.partition)].map {
@@ -101,23 +135,25 @@ public struct Explainer {
             reader: openReader(copy.snapshot.topic), address: address, rules: rules)
         for (partition, part) in parts {
             var seen: Int64 = 0
-            var gone: [Range<Int64>] = []
+            var readings: [StretchReading] = []
             for offsets in part.offsets {
                 let candidates = try Self.candidates(
                     run.postbackValues, in: copy, partition: partition, offsets: offsets)
                 let reading = try folding.fold(
                     partition: partition, offsets: offsets, looksAtLeftOut: true,
                     where: { record in
+                        progress.reach(record.offset, in: offsets)
                         let hour = Hour(containing: max(record.timestampMilliseconds, 0))
                         guard part.hours.contains(hour) else { return false }
                         seen += 1
                         return candidates?.contains(record.offset) ?? true
                     },
                     { try run.take($0, copy.stream, copy.snapshot.topic, body) })
-                if let range = reading.gone { gone.append(range) }
+                progress.end(offsets)
+                readings.append(reading)
             }
             run.note(
-                missing: part.records - seen, gone, topic: copy.snapshot.topic,
+                missing: part.records - seen, readings, topic: copy.snapshot.topic,
                 partition: partition)
         }
     }

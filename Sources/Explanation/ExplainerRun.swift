@@ -58,16 +58,18 @@ struct ExplainerRun {
                 stream: stream, topic: topic, folded: folded, role: role, amounts: amounts))
     }
 
-    /// Notes what the log no longer has of a partition.
+    /// Notes what the log no longer has of a partition, or has more of.
     mutating func note(
-        missing records: Int64, _ gone: [Range<Int64>], topic: String, partition: Int32
+        missing records: Int64, _ readings: [StretchReading], topic: String, partition: Int32
     ) {
-        guard records > 0 else { return }
-        let ranges: [Range<Int64>?] = gone.isEmpty ? [nil] : gone
-        for range in ranges {
+        guard records != 0 else { return }
+        let places =
+            readings.compactMap { $0.gone.map(Explanation.Missing.Place.beforeBegin) }
+            + readings.compactMap { $0.beyondEnd.map(Explanation.Missing.Place.afterEnd) }
+        for place in records < 0 || places.isEmpty ? [.between] : places {
             missing.append(
                 Explanation.Missing(
-                    topic: topic, partition: partition, offsets: range, records: records))
+                    topic: topic, partition: partition, place: place, records: records))
         }
     }
 

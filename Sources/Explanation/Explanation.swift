@@ -16,14 +16,24 @@ public struct Explanation: Sendable {
 
     /// Records that were folded and are no longer in the log.
     public struct Missing: Equatable, Sendable {
+        /// Where they are missing.
+        public enum Place: Equatable, Sendable {
+            /// The log begins later: its retention is over, or it was trimmed.
+            case beforeBegin(Range<Int64>)
+            /// The log ends earlier: it lost its end, or is another one.
+            case afterEnd(Range<Int64>)
+            /// Among others: offsets without a record, as compaction leaves them.
+            case between
+        }
+
         /// Name of the topic.
         public let topic: String
         /// Number of the partition.
         public let partition: Int32
-        /// The offsets that are gone at the beginning of a stretch; nil for records that are missing among
-        /// others.
-        public let offsets: Range<Int64>?
-        /// How many records of the hours that were looked at are missing from the partition.
+        /// Where they are missing.
+        public let place: Place
+        /// How many records of the hours that were looked at are missing from the partition; negative when
+        /// the log has more of them than were folded.
         public let records: Int64
     }
 
@@ -47,8 +57,10 @@ public struct Explanation: Sendable {
     public let leftOut: Int64
     /// What else was left out in the same hours, by topic and reason.
     public let untold: [Untold]
-    /// What the log no longer has.
+    /// What the log no longer has, or has more of.
     public let missing: [Missing]
+    /// Partitions, as `bids/0`, that a worker has folded on meanwhile.
+    public internal(set) var foldedOn: [String] = []
     /// Number of records that were looked at.
     public let read: Int64
 
@@ -73,18 +85,39 @@ public struct Explanation: Sendable {
         }
     }
 
+    /// Whether it is the log, a worker that runs, or damage.
     private var reason: String {
-        guard !missing.isEmpty else {
-            return "the log or the store was changed since; fold again with weir replay and compare"
-        }
-        return missing.map { missing in
-            let place = "\(missing.topic)/\(missing.partition)"
-            guard let offsets = missing.offsets else {
-                return "\(missing.records) records of \(place) are gone from the log"
+        guard missing.isEmpty else {
+            let hasBegin = missing.contains {
+                if case .beforeBegin = $0.place { true } else { false }
             }
+            return missing.map(Self.words).joined(separator: "; ")
+                + (hasBegin ? "; give --archive a copy that has them" : "")
+        }
+        guard foldedOn.isEmpty else {
             return
-                "offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(place) are gone from the log "
-                + "(\(missing.records) records of these hours)"
-        }.joined(separator: "; ") + "; give --archive a copy that has them"
+                "a worker has folded on in \(foldedOn.joined(separator: ", ")) meanwhile: ask again, and with the worker stopped if that gives the same"
+        }
+        return
+            "every record of these hours is in the log, so the store or the log is damaged or was changed by hand: see weir check, then fold again with weir replay and compare"
+    }
+
+    private static func words(_ missing: Missing) -> String {
+        let partition = "\(missing.topic)/\(missing.partition)"
+        let records = "\(missing.records) records of these hours"
+        switch missing.place {
+        case .beforeBegin(let offsets):
+            return
+                "offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(partition) are gone from the log, which begins later now (\(records))"
+        case .afterEnd(let offsets):
+            return
+                "\(partition) ends at offset \(offsets.lowerBound), before \(offsets.upperBound) that was folded (\(records)): the log lost its end or is another one; give --log the one that was folded"
+        case .between where missing.records < 0:
+            return
+                "\(partition) has \(-missing.records) records of these hours more than were folded: it is another log, or was written on where it was folded; give --log the one that was folded"
+        case .between:
+            return
+                "\(records) of \(partition) are gone from the log, which has none at their offsets: it was compacted, is another one or is damaged; see weir check, or give --archive a copy that has them"
+        }
     }
 }

@@ -6,6 +6,8 @@ public struct StretchReading: Equatable, Sendable {
     public internal(set) var records: Int64 = 0
     /// Offsets of the stretch that the log no longer has at its beginning; nil when it has all.
     public internal(set) var gone: Range<Int64>?
+    /// Offsets of the stretch that lie after the end of the log; nil when none do.
+    public internal(set) var beyondEnd: Range<Int64>?
 }
 
 /// Reads stretches of a topic, partition by partition.
@@ -39,6 +41,9 @@ final class StretchReader {
         let start = min(max(offsets.lowerBound, bounds.earliestOffset), offsets.upperBound)
         if start > offsets.lowerBound { reading.gone = offsets.lowerBound..<start }
         let end = min(offsets.upperBound, bounds.endOffset)
+        if end < offsets.upperBound {
+            reading.beyondEnd = max(end, offsets.lowerBound)..<offsets.upperBound
+        }
         guard start < end else { return reading }
         try assign(partition)
         try reader.seek(partition: partition, to: start)

@@ -54,7 +54,7 @@ public struct KafkaSettings: Sendable {
     private static let reserved = [
         "bootstrap.servers": "is what --log names: remove it",
         "metadata.broker.list": "is what --log names: remove it",
-        "group.id": "is the worker's name: remove it",
+        "group.id": "is what `group` of a program's file names: remove it",
         "group.instance.id": "is what --member names: remove it",
         "enable.auto.commit": "is off: offsets follow the store's commits; remove it",
         "auto.commit.enable": "is off: offsets follow the store's commits; remove it",

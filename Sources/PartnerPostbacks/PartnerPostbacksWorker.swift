@@ -54,23 +54,29 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let stream = try pipelines.partnerPostbacks().stream
         let partners = try pipelines.partners()
-        let routes = try partners.map { try PartnerRoute($0, directory: pipelines.path) }
+        let known = KnownPartners(partners)
+        let routes = try partners.filter { !$0.delivery.isOff }.map {
+            try PartnerRoute($0, directory: pipelines.path)
+        }
         let logger = Logger(label: programName)
         let reader = try openReader(options, pipelines: pipelines, stream: stream, logger)
         defer { reader.close() }
         let store = try DeliveryStore(
             path: DeliveryStore.path(in: options.dataDirectory), topic: stream.topic,
             logIdentity: try reader.identity())
-        try checkOrigin(of: store, reader: reader)
-        try store.begin(
-            partners: Dictionary(uniqueKeysWithValues: routes.map { ($0.name, $0.url) }),
-            nowMilliseconds: clock.nowMilliseconds)
+        if let refusal = try store.standing().refusal(of: reader) { throw refusal }
+        try store.begin(known, nowMilliseconds: clock.nowMilliseconds)
+        for name in known.off.sorted() {
+            logger.notice(
+                "a partner is off: its file has no url, and what is for it is held",
+                metadata: ["partner": "\(name)"])
+        }
         guard let parser = JSONParser(), let loopParser = JSONParser() else {
             throw WorkerError.unexpected("no memory for a JSON parser")
         }
         let monitor = try options.metricsAddress.map {
             try DeliveryMonitor(
-                at: $0, topic: stream.topic, group: programName, partners: routes.map(\.name),
+                at: $0, topic: stream.topic, group: stream.group, partners: routes.map(\.name),
                 waitMilliseconds: stream.commitIntervalMilliseconds, logger: logger)
         }
         defer { monitor?.stop() }
@@ -80,10 +86,10 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         let untilEnd = try options.stopsAtEnd
         let dispatcher = Dispatcher(
             store: store, routes: routes, sender: sender, clock: clock, parser: parser,
-            attemptsOnce: untilEnd, metrics: monitor?.metrics)
+            attemptsOnce: untilEnd, metrics: monitor?.metrics, logger: logger)
         let loop = DeliveryLoop(
             store: store, reader: reader, dispatcher: dispatcher,
-            partners: Set(routes.map(\.name)), parser: loopParser, clock: clock,
+            partners: known, parser: loopParser, clock: clock,
             settings: .init(
                 assignment: try options.assignment, untilEnd: untilEnd,
                 batchRecords: stream.batchRecords, maxRecordBytes: stream.maxRecordBytes,
@@ -96,15 +102,9 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         _ options: WorkerOptions, pipelines: PipelineDirectory, stream: StreamSettings,
         _ logger: Logger
     ) throws -> any LogReader {
-        let log = try options.address.open(.existing, logger: logger) { brokers in
-            let kafka = try pipelines.kafka()
-            return try KafkaSettings(
-                brokers: brokers,
-                written: kafka.settings.merging(stream.kafka) { _, own in own },
-                places: kafka.places.merging(stream.kafkaPlaces) { _, own in own },
-                memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
-        }
-        let reader = try log.reader(topic: stream.topic, group: programName)
+        let log = try stream.openLog(
+            options.address, pipelines: pipelines, memberName: options.memberName, logger: logger)
+        let reader = try log.reader(topic: stream.topic, group: stream.group)
         let partitionCount = try reader.partitionCount()
         if case .partitions(let wanted) = try options.assignment,
             let unknown = wanted.first(where: { $0 >= partitionCount })
@@ -113,15 +113,12 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         }
         return reader
     }
+}
 
-    private static func checkOrigin(of store: DeliveryStore, reader: any LogReader) throws {
-        let origin = try store.origin()
-        guard origin.topic == reader.topic else {
-            throw WorkerError.topicRenamed(
-                store: store.path, folded: origin.topic, configured: reader.topic)
-        }
-        guard origin.logIdentity == (try reader.identity()) else {
-            throw WorkerError.otherTopic(topic: reader.topic, store: store.path)
-        }
+extension DeliveryStore {
+    /// Where the store stands in its log.
+    package func standing() throws(StoreError) -> StoreStanding {
+        let origin = try origin()
+        return StoreStanding(store: path, topic: origin.topic, logIdentity: origin.logIdentity)
     }
 }

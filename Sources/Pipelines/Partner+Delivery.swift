@@ -90,7 +90,10 @@ extension Partner {
             case formTemplate([Field<PositionedText>])
         }
 
-        /// Address of the partner, `http` or `https`, as it is written.
+        /// Whether nothing is sent to the partner, since the file has no address yet: documents wait.
+        public let isOff: Bool
+        /// Address of the partner, `http` or `https`, as it is written; where the partner is off, one that
+        /// leads nowhere.
         public let url: PositionedText
         /// Whether the address may be a private one (`allow_private`, false).
         public let allowPrivate: Bool

@@ -10,7 +10,8 @@ enum PartnerDeliveryFile {
     ) throws(ConfigurationError) -> Partner.Delivery {
         let mapping = try node.mapping(keys)
         let delivery = Partner.Delivery(
-            url: try mapping.required("url").address(),
+            isOff: mapping["url"] == nil,
+            url: try mapping["url"]?.address() ?? node.noAddress,
             allowPrivate: try mapping.boolean("allow_private", default: false),
             method: try mapping["method"]?.word(Partner.Delivery.Method.self) ?? .post,
             headers: try mapping["headers"]?.templates() ?? [],
@@ -35,6 +36,12 @@ enum PartnerDeliveryFile {
 }
 
 extension ConfigurationNode {
+    /// What stands for an address that is not set: a name that no name server may ever know (RFC 2606).
+    fileprivate var noAddress: PositionedText {
+        PositionedText(
+            text: "https://url-is-not-set.invalid/", file: file, line: line, keyPath: "\(path).url")
+    }
+
     fileprivate func address() throws(ConfigurationError) -> PositionedText {
         let address = try positionedText("an address, as https://example.com/postbacks")
         let schemes = ["https://", "http://"]

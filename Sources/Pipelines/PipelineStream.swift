@@ -18,4 +18,6 @@ public enum PipelineStream: String, CaseIterable, Sendable {
 
     /// The file's name in the pipelines directory.
     public var fileName: String { "\(rawValue).yaml" }
+    /// The consumer group of its worker where none is configured: the program's name.
+    public var defaultGroup: String { "weir-\(rawValue)" }
 }

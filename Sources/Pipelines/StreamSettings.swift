@@ -2,6 +2,8 @@
 public struct StreamSettings: Equatable, Sendable {
     /// The topic that the worker reads (`topic`, by default the name of its file).
     public let topic: String
+    /// The consumer group that the worker is in (`group`, by default `weir-` and the name of its file).
+    public let group: String
     /// Most records that are folded and committed together (`batch_records`), 1...1,000,000.
     public let batchRecords: Int
     /// How long records wait at most for their commit (`commit_interval_ms`), 1...60,000.
@@ -16,12 +18,14 @@ public struct StreamSettings: Equatable, Sendable {
     public let kafkaPlaces: [String: String]
 
     static let keys = [
-        "topic", "batch_records", "commit_interval_ms", "dedupe_max_ids", "max_record_bytes",
+        "topic", "group", "batch_records", "commit_interval_ms", "dedupe_max_ids",
+        "max_record_bytes",
         "kafka",
     ]
 
     init(_ mapping: ConfigurationMapping, topic stream: PipelineStream) throws(ConfigurationError) {
-        topic = try mapping["topic"]?.topic() ?? stream.rawValue
+        topic = try mapping["topic"]?.kafkaName(of: "topic") ?? stream.rawValue
+        group = try mapping["group"]?.kafkaName(of: "group") ?? stream.defaultGroup
         batchRecords =
             try mapping.integer("batch_records", in: 1...1_000_000, default: 10_000).asInt
         commitIntervalMilliseconds =
@@ -40,12 +44,14 @@ extension Int64 {
 }
 
 extension ConfigurationNode {
-    /// A name that Kafka allows for a topic.
-    fileprivate func topic() throws(ConfigurationError) -> String {
-        let text = try text("the name of a topic")
+    /// A name that Kafka allows for a topic. A group may have any name there: it is held to the same, so
+    /// that it can stand in addresses, labels and command lines.
+    fileprivate func kafkaName(of kind: String) throws(ConfigurationError) -> String {
+        let text = try text("the name of a \(kind)")
         let isNamed = text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
         guard isNamed, (1...249).contains(text.utf8.count), text != ".", text != ".." else {
-            throw badValue("is no topic: write 1 to 249 letters, digits, dots, dashes, underscores")
+            throw badValue(
+                "is no \(kind): write 1 to 249 letters, digits, dots, dashes, underscores")
         }
         return text
     }

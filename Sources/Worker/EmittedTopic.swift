@@ -9,8 +9,9 @@ public struct EmittedTopic: Equatable, Sendable {
     public let settings: [String: String]
 
     /// What partners get. A document has what the postback had, and what its JWS says, beside it.
-    public static let partnerPostbacks = EmittedTopic(
-        "partner-postbacks", retentionDays: 90, maxMessageBytes: 4 << 20)
+    public static func partnerPostbacks(named name: String) -> EmittedTopic {
+        EmittedTopic(name, retentionDays: 90, maxMessageBytes: 4 << 20)
+    }
 
     /// What a stream's worker rejected of a topic.
     ///

@@ -15,6 +15,7 @@ final class Emitter {
     private let log: any LogBackend
     private let topic: String
     private let deadLetters: EmittedTopic
+    private let partnerTopic: EmittedTopic
     private let partitionCount: Int32
     private let catalog: Catalog
     private let corrections: CorrectionStore?
@@ -23,7 +24,8 @@ final class Emitter {
 
     init(
         store: AggregateStore, log: any LogBackend, topic: String, partitionCount: Int32,
-        catalog: Catalog, corrections: CorrectionStore?, patience: EmissionPatience
+        catalog: Catalog, partnerTopic: EmittedTopic, corrections: CorrectionStore?,
+        patience: EmissionPatience
     ) {
         self.store = store
         self.log = log
@@ -31,6 +33,7 @@ final class Emitter {
         deadLetters = .deadLetters(ofTopic: topic, stream: store.stream)
         self.partitionCount = partitionCount
         self.catalog = catalog
+        self.partnerTopic = partnerTopic
         self.corrections = corrections
         self.patience = patience
     }
@@ -88,7 +91,7 @@ final class Emitter {
     private func openWriter() throws(LogError) -> any LogWriter {
         if let writer { return writer }
         try create(deadLetters)
-        if store.stream == PostbacksFold.streamName { try create(.partnerPostbacks) }
+        if store.stream == PostbacksFold.streamName { try create(partnerTopic) }
         let writer = try log.writer()
         self.writer = writer
         return writer
@@ -103,8 +106,9 @@ final class Emitter {
     private func partnerRecord(_ postback: PartnerPostback) throws(StoreError) -> OutgoingRecord {
         let correction = try corrections?.correction(
             of: postback.id, partition: postback.partition)
-        return PartnerRecord(topic: topic, catalog: catalog).record(
-            of: postback, revisionOffset: correction?.revisionOffset ?? 0)
+        return PartnerRecord(topic: topic, partnerTopic: partnerTopic.name, catalog: catalog)
+            .record(
+                of: postback, revisionOffset: correction?.revisionOffset ?? 0)
     }
 }
 

@@ -7,6 +7,8 @@ import Streams
 struct PartnerRecord {
     /// The topic that is folded.
     var topic: String
+    /// The topic of documents for partners.
+    var partnerTopic: String
     /// Where the names are.
     var catalog: Catalog
 
@@ -36,7 +38,7 @@ struct PartnerRecord {
             "{\"id\":\"\(postback.id)\",\"revision\":\(revision)\(superseded)\(rest.dropLast())"
             + ",\"campaign\":\(campaign(of: postback))}"
         return OutgoingRecord(
-            topic: EmittedTopic.partnerPostbacks.name, key: Array(postback.id.utf8),
+            topic: partnerTopic, key: Array(postback.id.utf8),
             headers: [
                 .init("ce_specversion", "1.0"), .init("ce_type", "partner.postback"),
                 .init("ce_id", "\(postback.id):\(revision)"),

@@ -2,7 +2,7 @@ import Foundation
 
 /// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
 /// Writes nothing when standard error is no terminal, or nobody wants it.
-struct Progress {
+package struct Progress {
     /// Whether a person reads standard error.
     static let isTerminal = isatty(STDERR_FILENO) == 1
 
@@ -12,12 +12,14 @@ struct Progress {
     private var lastShown = ContinuousClock.now
     private var records: Int64 = 0
 
-    init(label: String, isWanted: Bool) {
+    /// Begins to count.
+    package init(label: String, isWanted: Bool) {
         self.label = label
         isShown = isWanted && Self.isTerminal
     }
 
-    mutating func add(_ count: Int, behind: Int64?) {
+    /// More was done, and so much is left.
+    package mutating func add(_ count: Int, behind: Int64?) {
         records += Int64(count)
         guard isShown, lastShown.duration(to: .now) > .milliseconds(250) else { return }
         lastShown = .now
@@ -42,8 +44,8 @@ struct Progress {
         return ", about \(seconds / 3600) h"
     }
 
-    /// Takes the line away, so that what stays is not written behind it.
-    func end() {
+    /// Takes the line away, so that what stays begins a line of its own.
+    package func end() {
         if isShown { Self.clearLine() }
     }
 

@@ -327,15 +327,9 @@ extension Worker {
             }
             try store.raiseEmission(partition: partition, to: emitted)
         }
-        guard state.nextOffset >= bounds.earliestOffset else {
-            throw WorkerError.logStartsLater(
-                place, nextOffset: state.nextOffset, earliest: bounds.earliestOffset,
-                store: store.path)
-        }
-        guard state.nextOffset <= bounds.endOffset else {
-            throw WorkerError.logEndsEarlier(
-                place, nextOffset: state.nextOffset, end: bounds.endOffset, store: store.path)
-        }
+        let refusal = StoreStanding.refusal(
+            of: place, nextOffset: state.nextOffset, in: bounds, store: store.path)
+        if let refusal { throw refusal }
         try enforceConfiguration(on: state)
         try fold.restoreMemory(of: state, from: store)
         store.expect(state)

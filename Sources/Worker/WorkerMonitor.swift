@@ -20,7 +20,7 @@ final class WorkerMonitor {
             dimensions: [("version", WeirVersion.current)]
         ).set(Int64(1))
         metrics = WorkerMetrics(
-            topic: topic, group: settings.name, factory: registry, health: health)
+            topic: topic, group: settings.group, factory: registry, health: health)
         endpoint = try MonitoringEndpoint(
             at: address, registry: registry, health: health, logger: logger,
             update: process.update)

@@ -101,18 +101,12 @@ extension WorkerProgram {
     ) throws -> WorkerEnd {
         let address = try options.address
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
-        let stream = try streamSettings(of: pipelines)
-        let catalog = try pipelines.catalog()
+        let configuration = try readConfiguration(pipelines)
+        let (stream, rules) = (configuration.stream, configuration.rules)
         let logger = Logger(label: programName)
-        let log = try address.open(.existing, logger: logger) { brokers in
-            let kafka = try pipelines.kafka()
-            return try KafkaSettings(
-                brokers: brokers,
-                written: kafka.settings.merging(stream.kafka) { _, own in own },
-                places: kafka.places.merging(stream.kafkaPlaces) { _, own in own },
-                memoryBytes: kafka.memoryMebibytes << 20, memberName: options.memberName)
-        }
-        let reader = try openReader(of: stream.topic, in: log, options)
+        let log = try stream.openLog(
+            address, pipelines: pipelines, memberName: options.memberName, logger: logger)
+        let reader = try openReader(of: stream, in: log, options)
         defer { reader.close() }
         let partitionCount = try reader.partitionCount()
         if case .partitions(let wanted) = try options.assignment,
@@ -126,10 +120,10 @@ extension WorkerProgram {
             partitionCount: partitionCount)
         // While it is locked nobody takes its place; until then somebody may have.
         guard try setDirectory(options) == directory else { return .interrupted }
-        try checkOrigin(
-            of: store, reader: reader, partitionCount: partitionCount,
-            accepting: try options.acceptedPartitionCount)
-        let rules = try rules(of: pipelines)
+        let accepted = try options.acceptedPartitionCount
+        if let refusal = try store.standing().refusal(of: reader, accepting: accepted) {
+            throw refusal
+        }
         // Those that are assigned later, or to nobody now, are judged too: only then anything is written.
         let refusal = try store.snapshot {
             try rules.configuration.refusal(of: $0, store: store.path)
@@ -142,7 +136,7 @@ extension WorkerProgram {
             rules, topic: stream.topic, store: store,
             threadCount: ProcessInfo.processInfo.activeProcessorCount)
         let settings = WorkerSettings(
-            name: programName, assignment: try options.assignment,
+            name: programName, group: stream.group, assignment: try options.assignment,
             partitionCount: partitionCount, untilEnd: try options.stopsAtEnd,
             batchRecords: stream.batchRecords,
             commitIntervalMilliseconds: stream.commitIntervalMilliseconds,
@@ -155,7 +149,7 @@ extension WorkerProgram {
         let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
-            catalog: catalog,
+            catalog: configuration.catalog, partnerTopic: configuration.partnerTopic,
             corrections: Fold.streamName == PostbacksFold.streamName
                 ? try CorrectionStore(directory: directory) : nil,
             patience: EmissionPatience(
@@ -172,36 +166,25 @@ extension WorkerProgram {
 
     /// The log's reader, behind the archive's where there is one.
     private static func openReader(
-        of topic: String, in log: any LogBackend, _ options: WorkerOptions
+        of stream: StreamSettings, in log: any LogBackend, _ options: WorkerOptions
     ) throws -> any LogReader {
-        let reader = try log.reader(topic: topic, group: programName)
+        let reader = try log.reader(topic: stream.topic, group: stream.group)
         guard let path = try options.archivePath else { return reader }
         return try ArchivedLogReader(path: path, before: reader)
-    }
-
-    private static func checkOrigin(
-        of store: AggregateStore, reader: any LogReader, partitionCount: Int32,
-        accepting accepted: Int32?
-    ) throws {
-        let origin = try store.origin()
-        guard origin.topic == reader.topic else {
-            throw WorkerError.topicRenamed(
-                store: store.path, folded: origin.topic, configured: reader.topic)
-        }
-        guard origin.logIdentity == (try reader.identity()) else {
-            throw WorkerError.otherTopic(topic: reader.topic, store: store.path)
-        }
-        guard origin.partitionCount != partitionCount else { return }
-        guard accepted == partitionCount else {
-            throw WorkerError.partitionCountChanged(
-                topic: reader.topic, folded: origin.partitionCount, now: partitionCount,
-                store: store.path)
-        }
     }
 
     /// A JSON parser of the caller's own.
     static func makeParser() throws(WorkerError) -> JSONParser {
         guard let parser = JSONParser() else { throw .unexpected("no memory for a JSON parser") }
         return parser
+    }
+}
+
+extension AggregateStore {
+    fileprivate func standing() throws(StoreError) -> StoreStanding {
+        let origin = try origin()
+        return StoreStanding(
+            store: path, topic: origin.topic, logIdentity: origin.logIdentity,
+            partitionCount: origin.partitionCount)
     }
 }

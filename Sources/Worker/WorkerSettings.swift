@@ -2,8 +2,10 @@ import EventLog
 
 /// How a worker works, once its options and its pipeline are read.
 struct WorkerSettings {
-    /// The program's name, which is its consumer group's too.
+    /// The program's name.
     var name: String
+    /// Its consumer group.
+    var group: String
     /// Which partitions to own.
     var assignment: LogAssignment
     /// How many partitions the topic has.

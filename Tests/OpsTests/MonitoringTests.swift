@@ -13,6 +13,7 @@ struct MonitoringTests {
         "weir_build_info",
         "weir_delivery_attempts_total", "weir_delivery_duration_seconds", "weir_deliveries_pending",
         "weir_delivery_oldest_pending_seconds", "weir_delivery_breaker_open",
+        "weir_delivery_partner_disabled",
         "weir_collector_requests_total", "weir_collector_request_duration_seconds",
         "weir_collector_records_total", "weir_collector_append_duration_seconds",
         "weir_collector_append_records", "weir_collector_append_failures_total",

@@ -48,7 +48,7 @@ final class DeliveryPlace {
         }
         _ = try store.accept(
             records, topic: "partner-postbacks", nextOffsets: [0: nextOffset],
-            partners: Set(try files.partners().map(\.name)), nowMilliseconds: clock.nowMilliseconds)
+            partners: KnownPartners(try files.partners()), nowMilliseconds: clock.nowMilliseconds)
     }
 
     /// Sends what is due, again and again, until something is so; fails when it does not come to be.

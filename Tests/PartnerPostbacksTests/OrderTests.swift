@@ -105,9 +105,9 @@ struct OrderTests {
         try place.accept(Documents.install(partner: "late"))
         #expect(
             try place.delivery().reason == "unknown_partner: no file partners/late.yaml")
-        try place.store.begin(partners: ["acme": "", "late": ""], nowMilliseconds: 7)
+        try place.store.begin(KnownPartners(urls: ["acme": "", "late": ""]), nowMilliseconds: 7)
         #expect(try place.delivery().state == .pending)
-        try place.store.begin(partners: ["acme": ""], nowMilliseconds: 8)
+        try place.store.begin(KnownPartners(urls: ["acme": ""]), nowMilliseconds: 8)
         #expect(try place.delivery().state == .held)
         #expect(
             try place.delivery().reason == "unknown_partner: no file partners/late.yaml")

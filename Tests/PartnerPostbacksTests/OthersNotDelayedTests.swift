@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import PartnerPostbacks
@@ -109,16 +110,77 @@ struct OthersNotDelayedTests {
         try place.sendAll()
         #expect(partner.requests.count == 1)
         #expect(try place.states(partner: "acme") == [.dead: 1, .pending: 2])
-        #expect(try place.store.disabledPartners() == ["acme"])
+        #expect(try place.store.disabledPartners().map(\.name) == ["acme"])
 
         try place.store.begin(
-            partners: ["acme": "\(partner.url)/"], nowMilliseconds: place.clock.nowMilliseconds)
-        #expect(try place.store.disabledPartners() == ["acme"], "the address is the same")
+            KnownPartners(urls: ["acme": "\(partner.url)/"]),
+            nowMilliseconds: place.clock.nowMilliseconds)
+        #expect(
+            try place.store.disabledPartners().map(\.name) == ["acme"], "the address is the same")
         let retried = try place.store.retry(
             .partner("acme"), nowMilliseconds: place.clock.nowMilliseconds)
         #expect(retried == RetriedDeliveries(retried: 3, left: 0, enabled: ["acme"]))
         try place.sendAll()
         #expect(try place.states(partner: "acme") == [.delivered: 3])
+    }
+
+    @Test(
+        "401 and 403 disable the partner too: nothing turns dead, no attempt is used up, and one retry sends all",
+        arguments: [401, 403])
+    func denied(status: Int) throws {
+        let isLetIn = Mutex(false)
+        let partner = try ScriptedPartner { _, _ in
+            .answer(isLetIn.withLock { $0 } ? 200 : status)
+        }
+        let place = try DeliveryPlace([
+            "acme": "url: \(partner.url)/\nallow_private: true\nconcurrency: 2"
+        ])
+        try place.accept((0..<20).map { Documents.install(id: Documents.id($0)) })
+        try place.sendAll()
+        #expect(partner.requests.count == 2, "those that were on their way at once")
+        #expect(try place.states(partner: "acme") == [.pending: 20])
+        #expect(try place.store.deliveries(limit: 20).allSatisfy { $0.attempts == 0 })
+        #expect(
+            try place.store.disabledPartners() == [DisabledPartner(name: "acme", status: status)])
+        // Days later nothing has changed.
+        place.clock.set(place.clock.nowMilliseconds + 10 * 86_400_000)
+        try place.sendAll()
+        #expect(partner.requests.count == 2)
+
+        isLetIn.withLock { $0 = true }
+        let retried = try place.store.retry(
+            .partner("acme"), nowMilliseconds: place.clock.nowMilliseconds)
+        #expect(retried == RetriedDeliveries(retried: 20, left: 0, enabled: ["acme"]))
+        try place.sendAll()
+        #expect(try place.states(partner: "acme") == [.delivered: 20])
+    }
+
+    @Test("what is for a partner without a url is held, sent nowhere, and sent once it has one")
+    func off() throws {
+        let partner = try ScriptedPartner()
+        let place = try DeliveryPlace(["acme": "allow_private: true"])
+        try place.accept(Documents.install())
+        #expect(try place.delivery().state == .held)
+        #expect(try place.delivery().reason == "off: partners/acme.yaml has no url")
+        func begin() throws {
+            try place.store.begin(
+                KnownPartners(place.files.partners()), nowMilliseconds: place.clock.nowMilliseconds)
+        }
+        try begin()
+        #expect(try place.delivery().state == .held)
+        try place.files.add("acme", "url: \(partner.url)/\nallow_private: true")
+        try begin()
+        let dispatcher = Dispatcher(
+            store: place.store, routes: try place.files.routes(), sender: place.sender,
+            clock: place.clock, parser: try #require(.init()), attemptsOnce: true)
+        try dispatcher.turn()
+        while dispatcher.inFlightCount > 0 { try dispatcher.collect(waitMilliseconds: 50) }
+        #expect(try place.delivery().state == .delivered)
+        // A file that loses its url again says so of what waits.
+        try place.accept(Documents.install(id: Documents.id(1)))
+        try place.files.add("acme", "allow_private: true")
+        try begin()
+        #expect(try place.delivery(Documents.id(1)).reason == "off: partners/acme.yaml has no url")
     }
 
     @Test("a partner that is disabled is enabled by another address in its file")
@@ -127,7 +189,8 @@ struct OthersNotDelayedTests {
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
         try place.accept(Documents.install())
         try place.sendAll()
-        try place.store.begin(partners: ["acme": "https://other.example/"], nowMilliseconds: 1)
+        try place.store.begin(
+            KnownPartners(urls: ["acme": "https://other.example/"]), nowMilliseconds: 1)
         #expect(try place.store.disabledPartners().isEmpty)
     }
 }

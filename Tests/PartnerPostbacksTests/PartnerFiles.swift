@@ -43,7 +43,7 @@ final class PartnerFiles {
     }
 
     func routes() throws -> [PartnerRoute] {
-        try partners().map { try PartnerRoute($0, directory: path) }
+        try partners().filter { !$0.delivery.isOff }.map { try PartnerRoute($0, directory: path) }
     }
 
     /// The request for a document to the only partner.

@@ -97,7 +97,7 @@ struct RestTests {
         try place.sendDue()
         func restarted(_ url: String) throws -> Dispatcher {
             try place.store.begin(
-                partners: ["acme": url], nowMilliseconds: place.clock.nowMilliseconds)
+                KnownPartners(urls: ["acme": url]), nowMilliseconds: place.clock.nowMilliseconds)
             let dispatcher = Dispatcher(
                 store: place.store, routes: try place.files.routes(), sender: place.sender,
                 clock: place.clock, parser: try #require(.init()), attemptsOnce: false)
@@ -117,7 +117,7 @@ struct RestTests {
         try place.accept(documents(10))
         try place.sendDue()
         #expect(try place.store.restingPartners()["acme"]?.cause == .away)
-        try place.store.begin(partners: ["acme": "x"], nowMilliseconds: 0)
+        try place.store.begin(KnownPartners(urls: ["acme": "x"]), nowMilliseconds: 0)
         #expect(try place.store.restingPartners().isEmpty)
     }
 
@@ -198,17 +198,30 @@ struct RestTests {
         }
     }
 
-    @Test("a store of version 1 is taken on, with what is in it")
-    func migration() throws {
+    @Test("a store of an earlier version is taken on, with what is in it", arguments: [1, 2])
+    func migration(version: Int) throws {
         let place = try DeliveryPlace(["acme": "url: https://acme.example/"])
         try place.accept(documents(3))
         let file = try DatabaseQueue(path: place.store.path)
         try file.write {
-            try $0.execute(sql: "DROP TABLE resting_partners; PRAGMA user_version = 1")
+            try $0.execute(
+                sql: """
+                    DROP TABLE disabled_partners;
+                    CREATE TABLE disabled_partners (
+                      -- Partners that answered 410.
+                      name TEXT PRIMARY KEY,
+                      disabled_ms INTEGER NOT NULL,
+                      url TEXT NOT NULL -- the address, as the file had it
+                    ) STRICT, WITHOUT ROWID;
+                    INSERT INTO disabled_partners VALUES ('gone', 0, 'x');
+                    PRAGMA user_version = \(version)
+                    """)
+            if version == 1 { try $0.execute(sql: "DROP TABLE resting_partners") }
         }
         for _ in 0..<2 {
             let store = try DeliveryStore(existing: place.store.path)
             #expect(try store.restingPartners().isEmpty)
+            #expect(try store.disabledPartners() == [DisabledPartner(name: "gone", status: 410)])
             #expect(try store.deliveries(limit: 10).count == 3)
         }
     }

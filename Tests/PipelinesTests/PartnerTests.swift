@@ -127,8 +127,8 @@ struct PartnerTests {
                     + " secret_file, secrets"
             ),
             (
-                "name: some-1\ntrust: [valid]\ndelivery: {allow_private: true}\n",
-                "3: delivery.url: is missing: add it"
+                "name: some-1\ntrust: [valid]\ndelivery: {url: \"\"}\n",
+                "3: delivery.url: is empty: write an address, as https://example.com/postbacks"
             ),
         ]
     )

@@ -107,11 +107,12 @@ struct ShippedFilesTests {
         }
     }
 
-    @Test("the sample partner is sent valid postbacks only")
+    @Test("the sample partner is sent valid postbacks only, and nothing before it has a url")
     func partners() throws {
         let partners = try directory.partners()
         #expect(partners.map(\.name) == ["example-network"])
         #expect(partners.map(\.trust) == [[.valid]])
-        #expect(partners.map(\.delivery.url.text) == ["https://example.com/postbacks"])
+        #expect(partners.map(\.delivery.isOff) == [true])
+        #expect(partners.map(\.delivery.url.text) == ["https://url-is-not-set.invalid/"])
     }
 }

@@ -118,7 +118,7 @@ struct StreamFileTests {
         arguments: [
             (
                 "topic: a\nbatch: 5\n",
-                "bids.yaml:2: batch: unknown key; known here: topic, batch_records,"
+                "bids.yaml:2: batch: unknown key; known here: topic, group, batch_records,"
                     + " commit_interval_ms, dedupe_max_ids, max_record_bytes, kafka,"
                     + " dedupe_window_seconds"
             ),
@@ -158,7 +158,7 @@ struct StreamFileTests {
             ),
             (
                 "a: &x {topic: b}\n<<: *x\n",
-                "bids.yaml:1: a: unknown key; known here: topic, batch_records,"
+                "bids.yaml:1: a: unknown key; known here: topic, group, batch_records,"
                     + " commit_interval_ms, dedupe_max_ids, max_record_bytes, kafka,"
                     + " dedupe_window_seconds"
             ),

@@ -10,7 +10,7 @@ struct EmittedTopicTests {
         let described = try TopicDirectory(Repository.path("topics")).topics()
         let streams = ["bids", "impressions", "overlay-clicks", "postbacks", "store-notifications"]
         let emitted =
-            [EmittedTopic.partnerPostbacks]
+            [EmittedTopic.partnerPostbacks(named: "partner-postbacks")]
             + streams.map { EmittedTopic.deadLetters(ofTopic: $0, stream: $0) }
         for topic in emitted {
             let found = try #require(described.first { $0.name == topic.name }, "\(topic.name)")

@@ -183,7 +183,7 @@ struct ExplainTests {
             DumpCell(DumpQuery(name: "bids")), measures: { _ in ["auctions"] }
         ) { _ in }
         #expect(!explanation.addsUp)
-        #expect(explanation.missing.first?.offsets == 0..<earliest)
+        #expect(explanation.missing.first?.place == .beforeBegin(0..<earliest))
         #expect(explanation.missing.first?.records == earliest)
         #expect(
             explanation.words.first?.contains("offsets 0 to \(earliest - 1) of bids/0 are gone")

@@ -132,7 +132,7 @@ extension Workplace {
             path: path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
             logIdentity: identity, partitionCount: partitionCount)
         var settings = WorkerSettings(
-            name: "weir-bids", assignment: .all, partitionCount: partitionCount,
+            name: "weir-bids", group: "weir-bids", assignment: .all, partitionCount: partitionCount,
             untilEnd: untilEnd, batchRecords: 500, commitIntervalMilliseconds: 20,
             showsProgress: false)
         settings.lookInterval = interval

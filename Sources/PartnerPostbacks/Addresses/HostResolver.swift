@@ -7,6 +7,14 @@ protocol HostResolver: Sendable {
     func addresses(of host: String) throws(ResolutionFault) -> [IPAddress]
 }
 
+extension HostResolver {
+    /// The addresses of a host, which may be an address itself: then nobody is asked.
+    func addresses(ofHost host: String) throws(ResolutionFault) -> [IPAddress] {
+        if let address = IPAddress(host) { return [address] }
+        return try addresses(of: host)
+    }
+}
+
 /// A name has no address now.
 struct ResolutionFault: Error, Equatable, CustomStringConvertible {
     let description: String

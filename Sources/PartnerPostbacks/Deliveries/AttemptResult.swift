@@ -39,12 +39,14 @@ enum AttemptOutcome: String, CaseIterable, Sendable {
     case delivered
     /// To be tried again: 5xx, 429, no answer in time, no connection.
     case retry
-    /// Never to be tried again by itself: any other 4xx, or a status that is none of these.
+    /// Never to be tried again by itself: 4xx that is none of the others, or a status that is none of these.
     case refused
     /// A redirect, which is not followed.
     case redirect
     /// 410: the partner wants nothing more at this address.
     case gone
+    /// 401 or 403: the partner does not know who asks, so that it would answer all others the same.
+    case denied
     /// The address is one where partners may not be.
     case address
 
@@ -54,6 +56,7 @@ enum AttemptOutcome: String, CaseIterable, Sendable {
             switch status {
             case 200...299: self = .delivered
             case 300...399: self = .redirect
+            case 401, 403: self = .denied
             case 410: self = .gone
             case 429, 500...599: self = .retry
             default: self = .refused
@@ -78,6 +81,8 @@ struct Attempt: Equatable, Sendable {
         case .addressRefused(let detail): detail
         }
     }
+
+    var endMilliseconds: Int64 { startedMilliseconds + durationMilliseconds }
 
     var status: Int? {
         if case .answered(let status, _) = result { status } else { nil }

@@ -26,10 +26,13 @@ struct Breaker: Equatable, Sendable {
     /// Whether the partner gets probes only.
     var isOpen: Bool { rest != nil }
 
-    /// Whether a request may be sent now.
+    /// Whether a request may be sent now: the pause is over, or lies so far ahead that the clock has gone back
+    /// since it was set.
     func admits(nowMilliseconds: Int64) -> Bool {
         guard let rest else { return true }
-        return !isProbing && nowMilliseconds >= rest.untilMilliseconds
+        let left = rest.untilMilliseconds - nowMilliseconds
+        let longest = rest.pauseMilliseconds + DeliveryStore.clockSlackMilliseconds
+        return !isProbing && (left <= 0 || left > longest)
     }
 
     /// A request is sent.

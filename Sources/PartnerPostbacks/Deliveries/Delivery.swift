@@ -32,6 +32,8 @@ public enum DeliveryReason: String, CaseIterable, Sendable {
     case missing
     /// There is no file of that partner.
     case unknownPartner = "unknown_partner"
+    /// The partner's file has no address yet.
+    case off
 }
 
 /// A document on its way to a partner.

@@ -26,7 +26,7 @@ final class DeliveryLoop {
     private let store: DeliveryStore
     private let reader: any LogReader
     private let dispatcher: Dispatcher
-    private let partners: Set<String>
+    private let partners: KnownPartners
     private let parser: JSONParser
     private let clock: any DeliveryClock
     private let settings: Settings
@@ -39,11 +39,12 @@ final class DeliveryLoop {
     private var hasUncommittedOffsets = false
     private var lastOffsetCommit = ContinuousClock.now
     private var lastLook = ContinuousClock.now
-    private var lastPruningMilliseconds: Int64 = 0
+    private var lastPruningMilliseconds: Int64?
+    private var lastTurnMilliseconds: Int64 = .max
 
     init(
         store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
-        partners: Set<String>, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
+        partners: KnownPartners, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
         stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil
     ) {
         self.store = store
@@ -81,7 +82,7 @@ final class DeliveryLoop {
     /// Turns once; false when there is nothing left to do.
     func step() throws -> Bool {
         metrics?.turn()
-        try prune()
+        try mindClock()
         let isBusy = dispatcher.inFlightCount > 0
         let reading = try reader.read(
             into: batch, maxRecords: settings.batchRecords, maxBytes: Self.batchBytes,
@@ -181,11 +182,20 @@ final class DeliveryLoop {
             }
     }
 
-    private func prune() throws {
+    /// Once an hour forgets what is old. Then, at the start and when the clock has gone back, looks for times
+    /// that a clock has set which was ahead.
+    private func mindClock() throws {
         let now = clock.nowMilliseconds
-        guard now - lastPruningMilliseconds > 3_600_000 else { return }
+        let hasGoneBack = now < lastTurnMilliseconds - DeliveryStore.clockSlackMilliseconds
+        lastTurnMilliseconds = now
+        if let last = lastPruningMilliseconds, now - last <= 3_600_000, !hasGoneBack { return }
         lastPruningMilliseconds = now
         try store.prune(changedBefore: now - Self.keptMilliseconds)
+        let count = try store.bringBack(nowMilliseconds: now)
+        guard count > 0 else { return }
+        logger.warning(
+            "deliveries waited for longer than the schedule allows, since the clock was ahead: they are due",
+            metadata: ["count": "\(count)"])
     }
 
     /// Now and then looks how much waits, for those who watch.
@@ -193,6 +203,7 @@ final class DeliveryLoop {
         guard let metrics, lastLook.duration(to: .now) > .seconds(1) else { return }
         lastLook = .now
         metrics.setPending(try store.pending(), nowMilliseconds: clock.nowMilliseconds)
+        metrics.setDisabled(try store.disabledPartners())
         do {
             let bounds = try reader.bounds(of: nextOffsets.keys.sorted())
             let ends = Dictionary(uniqueKeysWithValues: bounds.map { ($0.partition, $0.endOffset) })
@@ -218,17 +229,14 @@ extension DeliveryLoop {
             let place = TopicPartition(topic: reader.topic, partition: partition)
             let begun = [stored[partition], committed[partition]].compactMap(\.self).max()
             let next = begun ?? bounds.earliestOffset
-            if stored[partition] == next, next < bounds.earliestOffset {
-                throw WorkerError.logStartsLater(
-                    place, nextOffset: next, earliest: bounds.earliestOffset, store: store.path)
-            }
-            guard next <= bounds.endOffset else {
-                throw WorkerError.logEndsEarlier(
-                    place, nextOffset: next, end: bounds.endOffset, store: store.path)
-            }
-            nextOffsets[partition] = max(next, bounds.earliestOffset)
+            // What another instance has taken over need not be in the log any more.
+            let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
+            let refusal = StoreStanding.refusal(
+                of: place, nextOffset: start, in: bounds, store: store.path)
+            if let refusal { throw refusal }
+            nextOffsets[partition] = start
             ends[partition] = bounds.endOffset
-            try reader.seek(partition: partition, to: max(next, bounds.earliestOffset))
+            try reader.seek(partition: partition, to: start)
             logger.info(
                 "partition taken",
                 metadata: [

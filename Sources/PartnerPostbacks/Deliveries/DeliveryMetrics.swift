@@ -68,6 +68,13 @@ final class DeliveryMetrics {
         }
     }
 
+    /// To whom nothing is sent until a person says so.
+    func setDisabled(_ disabled: [DisabledPartner]) {
+        for (name, series) in partners {
+            series.disabled.set(disabled.contains { $0.name == name } ? 1 : 0)
+        }
+    }
+
     /// How far each partition is taken over.
     func setPositions(_ nextOffsets: [Int32: Int64], ends: [Int32: Int64]) {
         for partition in partitions.keys where nextOffsets[partition] == nil {
@@ -105,6 +112,7 @@ private struct PartnerSeries {
     let pending: Meter
     let oldest: Meter
     let breaker: Meter
+    let disabled: Meter
 
     init(labels: [(String, String)], factory: any MetricsFactory) {
         attempts = Dictionary(
@@ -119,9 +127,12 @@ private struct PartnerSeries {
         oldest = Meter(
             label: "weir_delivery_oldest_pending_seconds", dimensions: labels, factory: factory)
         breaker = Meter(label: "weir_delivery_breaker_open", dimensions: labels, factory: factory)
+        disabled = Meter(
+            label: "weir_delivery_partner_disabled", dimensions: labels, factory: factory)
         pending.set(0)
         oldest.set(0)
         breaker.set(0)
+        disabled.set(0)
     }
 
     func note(_ attempt: Attempt) {
@@ -143,6 +154,9 @@ extension DeliveryMetrics {
             "Seconds since the oldest of them was taken over; 0 when there is none."),
         MetricDescription(
             "weir_delivery_breaker_open", "1 while a partner gets probes only, else 0."),
+        MetricDescription(
+            "weir_delivery_partner_disabled",
+            "1 while nothing is sent to a partner, since it answered 410, 401 or 403, else 0."),
         MetricDescription(
             "kafka_consumergroup_lag", "Records between the next offset and the end of the log."),
         MetricDescription(

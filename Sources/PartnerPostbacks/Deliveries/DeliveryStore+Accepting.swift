@@ -22,19 +22,18 @@ struct AcceptedRecords: Equatable, Sendable {
 }
 
 extension DeliveryStore {
-    /// Takes records over, in one transaction with the offset behind them. A document that is there already
+    /// Takes records over, in one transaction with the offset after them. A document that is there already
     /// changes nothing; a higher revision takes the place of lower ones that are not delivered yet.
     func accept(
         _ records: [IncomingRecord], topic: String, nextOffsets: [Int32: Int64],
-        partners: Set<String>, nowMilliseconds now: Int64
+        partners: KnownPartners, nowMilliseconds now: Int64
     ) throws(StoreError) -> AcceptedRecords {
         try commit { db in
             var counts = AcceptedRecords()
             for record in records {
                 switch record.content {
                 case .document(let document):
-                    let isNew = try Self.insert(
-                        document, at: record, isKnown: partners.contains(document.partner), now, db)
+                    let isNew = try Self.insert(document, at: record, partners, now, db)
                     counts.accepted += isNew ? 1 : 0
                     counts.duplicates += isNew ? 0 : 1
                 case .unreadable(let fault, let bytes):
@@ -65,24 +64,22 @@ extension DeliveryStore {
 
     /// Says whether the document is new.
     private static func insert(
-        _ document: PostbackDocument, at record: IncomingRecord, isKnown: Bool, _ now: Int64,
-        _ db: Database
+        _ document: PostbackDocument, at record: IncomingRecord, _ partners: KnownPartners,
+        _ now: Int64, _ db: Database
     ) throws -> Bool {
         let hasHigher =
             try Int.fetchOne(
                 db, sql: "SELECT 1 FROM deliveries WHERE id = ? AND revision > ? LIMIT 1",
                 arguments: [document.id, document.revision]) != nil
-        let state: DeliveryState = hasHigher ? .superseded : isKnown ? .pending : .held
-        let reason =
-            state == .held
-            ? DeliveryReason.unknownPartner.text("no file partners/\(document.partner).yaml") : ""
+        let reason = hasHigher ? nil : partners.reasonHeld(document.partner)
+        let state: DeliveryState = hasHigher ? .superseded : reason == nil ? .pending : .held
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO deliveries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)
                 """,
             arguments: [
                 document.id, document.revision, document.partner, record.partition, record.offset,
-                state.rawValue, reason, now, state == .pending ? now : nil, now,
+                state.rawValue, reason ?? "", now, state == .pending ? now : nil, now,
                 document.bytes.databaseBytes,
             ])
         guard db.changesCount > 0 else { return false }
@@ -97,37 +94,45 @@ extension DeliveryStore {
     }
 
     /// What is to be known at the start: the partners that there are, with their addresses. Deliveries that
-    /// waited for a partner's file are pending again, those of a file that is gone are held, and a partner
-    /// with another address is enabled. One that could not be reached is tried again; one that asked for a
-    /// pause has it.
-    func begin(partners: [String: String], nowMilliseconds now: Int64) throws(StoreError) {
+    /// waited for a partner's file or its address are pending again, those of a partner that cannot be sent to
+    /// are held, and a partner with another address is enabled. One that could not be reached is tried again;
+    /// one that asked for a pause has it.
+    func begin(_ partners: KnownPartners, nowMilliseconds now: Int64) throws(StoreError) {
+        let waits =
+            "state = 'held' AND (reason LIKE '\(DeliveryReason.unknownPartner.rawValue):%' "
+            + "OR reason LIKE '\(DeliveryReason.off.rawValue):%')"
         try commit { db in
-            let names = try String(
-                decoding: JSONEncoder().encode(partners.keys.sorted()), as: UTF8.self)
-            try db.execute(
-                sql: """
-                    UPDATE deliveries SET state = 'held', reason = ? || partner || '.yaml',
-                      next_attempt_ms = NULL, changed_ms = ?
-                    WHERE state = 'pending' AND partner NOT IN (SELECT value FROM json_each(?))
-                    """,
-                arguments: [DeliveryReason.unknownPartner.text("no file partners/"), now, names])
             try db.execute(
                 sql: "DELETE FROM resting_partners WHERE cause = ?",
                 arguments: [PartnerRest.Cause.away.rawValue])
-            for (name, url) in partners {
-                try db.execute(
-                    sql: "DELETE FROM resting_partners WHERE name = ? AND url <> ?",
-                    arguments: [name, url])
-                try db.execute(
-                    sql: "DELETE FROM disabled_partners WHERE name = ? AND url <> ?",
-                    arguments: [name, url])
-                try db.execute(
-                    sql: """
-                        UPDATE deliveries SET state = 'pending', reason = '', next_attempt_ms = ?1,
-                          changed_ms = ?1
-                        WHERE state = 'held' AND partner = ?2 AND reason LIKE ?3
-                        """,
-                    arguments: [now, name, "\(DeliveryReason.unknownPartner.rawValue):%"])
+            for (name, url) in partners.urls {
+                for table in ["resting_partners", "disabled_partners"] {
+                    try db.execute(
+                        sql: "DELETE FROM \(table) WHERE name = ? AND url <> ?",
+                        arguments: [name, url])
+                }
+            }
+            let concerned = try String.fetchAll(
+                db,
+                sql: "SELECT DISTINCT partner FROM deliveries WHERE state = 'pending' OR \(waits)")
+            for name in concerned {
+                if let reason = partners.reasonHeld(name) {
+                    try db.execute(
+                        sql: """
+                            UPDATE deliveries SET state = 'held', reason = ?1, next_attempt_ms = NULL,
+                              changed_ms = iif(state = 'held', changed_ms, ?2)
+                            WHERE partner = ?3 AND (state = 'pending' OR \(waits))
+                            """,
+                        arguments: [reason, now, name])
+                } else {
+                    try db.execute(
+                        sql: """
+                            UPDATE deliveries SET state = 'pending', reason = '', next_attempt_ms = ?1,
+                              changed_ms = ?1
+                            WHERE partner = ?2 AND \(waits)
+                            """,
+                        arguments: [now, name])
+                }
             }
         }
     }

@@ -58,7 +58,7 @@ extension DeliveryStore {
         }
     }
 
-    /// Whether a partner answered 410 and is not enabled again.
+    /// Whether a partner was disabled by its answer and is not enabled again.
     func isDisabled(partner: String) throws(StoreError) -> Bool {
         try read { db in
             try Int.fetchOne(
@@ -83,16 +83,40 @@ extension DeliveryStore {
         }
     }
 
-    /// Notes what came of deliveries, in one transaction.
-    func record(_ finished: [FinishedDelivery]) throws(StoreError) {
+    /// Notes what came of deliveries, in one transaction. Says which partners it disabled.
+    @discardableResult
+    func record(_ finished: [FinishedDelivery]) throws(StoreError) -> [DisabledPartner] {
         try commit { db in
+            var disabled: [DisabledPartner] = []
             for delivery in finished {
                 switch delivery.ending {
-                case .attempt(let attempt): try Self.record(attempt, of: delivery, in: db)
+                case .attempt(let attempt):
+                    try Self.record(attempt, of: delivery, in: db)
+                    if let partner = try Self.disable(after: attempt, of: delivery, in: db) {
+                        disabled.append(partner)
+                    }
                 case .fault(let fault): try Self.record(fault, of: delivery, in: db)
                 }
             }
+            return disabled
         }
+    }
+
+    /// Disables the partner when it answered so; nil when it did not, or was disabled already.
+    private static func disable(
+        after attempt: Attempt, of delivery: FinishedDelivery, in db: Database
+    ) throws -> DisabledPartner? {
+        let outcome = AttemptOutcome(attempt.result)
+        guard outcome == .gone || outcome == .denied, let status = attempt.status else {
+            return nil
+        }
+        try db.execute(
+            sql: """
+                INSERT INTO disabled_partners (name, disabled_ms, url, status) VALUES (?, ?, ?, ?)
+                ON CONFLICT DO NOTHING
+                """,
+            arguments: [delivery.partner, attempt.endMilliseconds, delivery.url, status])
+        return db.changesCount > 0 ? DisabledPartner(name: delivery.partner, status: status) : nil
     }
 
     /// When a document gave no request; the time is that of the delivery.
@@ -121,7 +145,8 @@ extension DeliveryStore {
             arguments: [delivery.number])
         guard let row else { return }
         let isPending = row[0] == DeliveryState.pending.rawValue
-        let attempts: Int = row[1] + 1
+        // Whom the partner does not know has not been refused: a document that was held uses up no attempt.
+        let attempts: Int = row[1] + (AttemptOutcome(attempt.result) == .denied ? 0 : 1)
         try db.execute(
             sql: """
                 INSERT INTO attempts VALUES
@@ -132,7 +157,7 @@ extension DeliveryStore {
                 delivery.number, attempt.startedMilliseconds, attempt.durationMilliseconds,
                 attempt.status, attempt.fault,
             ])
-        let end = attempt.startedMilliseconds + attempt.durationMilliseconds
+        let end = attempt.endMilliseconds
         let next = Self.next(after: attempt, number: attempts, of: delivery)
         // A revision that a higher one replaced while it was on its way is not tried again.
         let isFinal = isPending || next.state == .delivered
@@ -148,10 +173,6 @@ extension DeliveryStore {
                 attempts, isFinal, next.state.rawValue, next.reason, next.pauseEnd, end,
                 delivery.number,
             ])
-        guard AttemptOutcome(attempt.result) == .gone else { return }
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO disabled_partners VALUES (?, ?, ?)",
-            arguments: [delivery.partner, end, delivery.url])
     }
 
     private static func next(
@@ -167,6 +188,7 @@ extension DeliveryStore {
             )
         case .gone:
             return (.dead, DeliveryReason.gone.text("\(answer), the partner is disabled"), nil)
+        case .denied: return (.pending, "", attempt.endMilliseconds)
         case .address: return (.dead, DeliveryReason.address.text(answer), nil)
         case .retry:
             var asked: Int64?
@@ -179,8 +201,7 @@ extension DeliveryStore {
                     nil
                 )
             }
-            let end = attempt.startedMilliseconds + attempt.durationMilliseconds
-            return (.pending, "", end + pause)
+            return (.pending, "", attempt.endMilliseconds + pause)
         }
     }
 }

@@ -42,10 +42,11 @@ extension DeliveryStore {
             oldestMilliseconds: pending.map(\.oldestMilliseconds).min())
     }
 
-    /// Partners that answered 410 and are not enabled again.
-    public func disabledPartners() throws(StoreError) -> [String] {
-        try read {
-            try String.fetchAll($0, sql: "SELECT name FROM disabled_partners ORDER BY name")
+    /// Partners that were disabled by their answer and are not enabled again, by name.
+    public func disabledPartners() throws(StoreError) -> [DisabledPartner] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT name, status FROM disabled_partners ORDER BY name")
+                .map { DisabledPartner(name: $0[0], status: $0[1]) }
         }
     }
 

@@ -18,7 +18,7 @@ public struct RetriedDeliveries: Equatable, Sendable {
     /// So many cannot be: a higher revision is there, the record is no document, or nothing can be sent to
     /// its partner.
     public var left = 0
-    /// Partners that had answered 410 and are enabled again.
+    /// Partners that were disabled by their answer and are enabled again.
     public var enabled: [String] = []
     /// Partners that rested and are asked again.
     public var awakened: [String] = []

@@ -5,7 +5,7 @@ extension DeliveryStore {
     /// `PRAGMA application_id` of the file: "WeiD".
     private static let applicationID: Int32 = 0x5765_6944
     /// `PRAGMA user_version`: one more for every migration.
-    private static let version = 2
+    private static let version = 3
 
     private static let schema = """
         CREATE TABLE store (
@@ -21,10 +21,12 @@ extension DeliveryStore {
         ) STRICT;
 
         CREATE TABLE disabled_partners (
-          -- Partners that answered 410: nothing is sent until their address changes or an operator retries.
+          -- Partners that answered 410, 401 or 403: nothing is sent until their address changes or an operator
+          -- retries.
           name TEXT PRIMARY KEY,
           disabled_ms INTEGER NOT NULL,
-          url TEXT NOT NULL -- the address, as the file had it
+          url TEXT NOT NULL, -- the address, as the file had it
+          \(status) -- what the partner answered
         ) STRICT, WITHOUT ROWID;
 
         \(resting)
@@ -63,6 +65,8 @@ extension DeliveryStore {
         ) STRICT, WITHOUT ROWID;
         """
 
+    private static let status = "status INTEGER NOT NULL DEFAULT 410"
+
     private static let resting = """
         CREATE TABLE resting_partners (
           -- Partners to which nothing is sent for a time: they ask for a pause, or cannot be reached.
@@ -93,12 +97,16 @@ extension DeliveryStore {
         return true
     }
 
-    /// Adds what version 1 did not have.
+    /// Adds what earlier versions did not have.
     private static func migrate(_ db: Database) throws {
         try db.inTransaction(.immediate) {
             // Another process may have been faster.
-            guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 1 else { return .commit }
-            try db.execute(sql: resting + "PRAGMA user_version = \(version)")
+            let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? version
+            if found < 2 { try db.execute(sql: resting) }
+            if found < 3 {
+                try db.execute(sql: "ALTER TABLE disabled_partners ADD COLUMN \(status)")
+                try db.execute(sql: "PRAGMA user_version = \(version)")
+            }
             return .commit
         }
     }

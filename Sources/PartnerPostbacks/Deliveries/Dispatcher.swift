@@ -1,5 +1,6 @@
 import AggregateStore
 import JSONReader
+import Logging
 
 /// Sends what is due, partner by partner, and notes what came of it in the store. Called from one thread;
 /// requests are on their way elsewhere.
@@ -9,6 +10,7 @@ final class Dispatcher {
     private let clock: any DeliveryClock
     private let parser: JSONParser
     private let metrics: DeliveryMetrics?
+    private let logger: Logger
     private let inbox = ResultInbox()
     private var queues: [PartnerQueue]
     private let attemptsOnce: Bool
@@ -19,7 +21,8 @@ final class Dispatcher {
     init(
         store: DeliveryStore, routes: [PartnerRoute], sender: any PartnerSender,
         clock: any DeliveryClock, parser: JSONParser, attemptsOnce: Bool,
-        metrics: DeliveryMetrics? = nil
+        metrics: DeliveryMetrics? = nil,
+        logger: Logger = Logger(label: PartnerPostbacksWorker.programName)
     ) {
         self.store = store
         self.sender = sender
@@ -27,6 +30,7 @@ final class Dispatcher {
         self.parser = parser
         self.attemptsOnce = attemptsOnce
         self.metrics = metrics
+        self.logger = logger
         queues = routes.map { PartnerQueue($0, attemptsOnce: attemptsOnce) }
     }
 
@@ -37,6 +41,18 @@ final class Dispatcher {
             queues[index].resume(resting[queues[index].route.name])
             noteBreaker(of: queues[index])
         }
+        for partner in try store.disabledPartners() { say(partner) }
+    }
+
+    /// Nothing is sent to a partner until a person does something about it: said aloud.
+    private func say(_ partner: DisabledPartner) {
+        logger.warning(
+            "nothing is sent to a partner: it \(partner.words)",
+            metadata: [
+                "partner": "\(partner.name)",
+                "remedy":
+                    "\(partner.remedy) weir deliveries retry --partner \(partner.name)",
+            ])
     }
 
     /// How many requests are on their way.
@@ -55,7 +71,7 @@ final class Dispatcher {
     func collect(waitMilliseconds: Int) throws {
         let ended = inbox.take(waitMilliseconds: inFlightCount > 0 ? waitMilliseconds : 0)
         guard !ended.isEmpty else { return }
-        try store.record(ended)
+        for partner in try store.record(ended) { say(partner) }
         let now = clock.nowMilliseconds
         for delivery in ended {
             guard case .attempt(let attempt) = delivery.ending,

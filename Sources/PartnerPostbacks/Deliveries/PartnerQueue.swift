@@ -22,7 +22,8 @@ struct PartnerQueue {
         guard !breaker.isOpen else { return inFlight.isEmpty ? 1 : 0 }
         let places = route.concurrency - inFlight.count
         guard let rate = route.ratePerSecond else { return places }
-        sentMilliseconds.removeAll { $0 <= now - 1000 }
+        // What was sent later than now was sent by a clock that has gone back since.
+        sentMilliseconds.removeAll { $0 <= now - 1000 || $0 > now }
         return min(places, rate - sentMilliseconds.count)
     }
 

@@ -20,6 +20,10 @@ public enum RetrySchedule {
     /// A partner may ask for a longer pause than the schedule's (`Retry-After`), up to this.
     public static let maxRetryAfterMilliseconds: Int64 = 86_400_000
 
+    /// No pause is longer, in milliseconds.
+    static let longestPauseMilliseconds = max(
+        (pausesMilliseconds.max() ?? 0) / 10 * 11, maxRetryAfterMilliseconds)
+
     /// The pause after a failed attempt, counted from 1; nil after the last. Up to a tenth longer than the
     /// schedule says, so that what failed together does not come back together: how much follows from the
     /// delivery and the attempt, and from nothing else.

@@ -50,14 +50,8 @@ final class HTTPSender: PartnerSender {
             case .failure(let error):
                 completion(Self.result(of: error))
             case .success(let addresses):
-                let refused = addresses.first { $0.refusal != nil }
-                if !destination.allowsPrivate, let refused, let words = refused.refusal {
-                    let place =
-                        destination.host == refused.description
-                        ? destination.host : "\(destination.host) is \(refused)"
-                    return completion(
-                        .addressRefused(
-                            detail: "\(place), \(words): allow_private would allow it"))
+                if let refusal = destination.refusal(of: addresses) {
+                    return completion(.addressRefused(detail: refusal))
                 }
                 self.send(
                     request, host: destination.host,

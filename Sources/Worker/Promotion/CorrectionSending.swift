@@ -12,12 +12,14 @@ public struct CorrectionSending {
     private let directory: String
     private let source: ReplaySource
     private let catalog: Catalog
+    private let partnerTopic: EmittedTopic
 
     /// Names the set's directory and the log.
     public init(directory: String, source: ReplaySource) throws {
         self.directory = directory
         self.source = source
         catalog = source.pipelines.hasAnything ? try source.pipelines.catalog() : Catalog()
+        partnerTopic = .partnerPostbacks(named: try source.pipelines.partnerPostbacksTopic())
     }
 
     /// Publishes what is due, and says how many that were. Ends early when a stop is asked for.
@@ -31,16 +33,17 @@ public struct CorrectionSending {
         var due: [(row: Int64, record: OutgoingRecord)] = []
         var sent = 0
         let (topic, partitionCount) = try origin()
-        let names = PartnerRecord(topic: topic, catalog: catalog)
+        let names = PartnerRecord(
+            topic: topic, partnerTopic: partnerTopic.name, catalog: catalog)
         let later = try LaterCopies(directory: directory)
         let log = try source.openLog()
         var writer: (any LogWriter)?
         func send() throws {
             guard !due.isEmpty, !stop.isRequested else { return due.removeAll() }
             if writer == nil {
-                let topic = EmittedTopic.partnerPostbacks
                 try log.createTopic(
-                    topic.name, partitionCount: partitionCount, settings: topic.settings)
+                    partnerTopic.name, partitionCount: partitionCount,
+                    settings: partnerTopic.settings)
                 writer = try log.writer()
             }
             let rows = due.map(\.row)

@@ -206,7 +206,7 @@ extension StreamReplay {
         let fold = try Program.makeFold(
             rules, topic: settings.topic, store: store, threadCount: order.threadCount)
         let workerSettings = WorkerSettings(
-            name: settings.topic, assignment: .partitions(partitions),
+            name: settings.topic, group: settings.group, assignment: .partitions(partitions),
             partitionCount: try reader.partitionCount(), untilEnd: untilEnd,
             batchRecords: order.batchRecords ?? settings.batchRecords,
             commitIntervalMilliseconds: settings.commitIntervalMilliseconds,

@@ -28,5 +28,9 @@ struct CheckReport {
 
     mutating func note(doubtful words: String) { findings.append(.doubtful(words)) }
 
-    mutating func note(wrong words: String) { findings.append(.wrong(words)) }
+    /// What several programs would say is said once.
+    mutating func note(wrong words: String) {
+        guard !findings.contains(.wrong(words)) else { return }
+        findings.append(.wrong(words))
+    }
 }

@@ -1,23 +1,17 @@
-import Attestation
 import PartnerPostbacks
 import Pipelines
 import Worker
 
 extension CheckReport {
-    /// Reads all of the configuration, keys among it.
+    /// Reads all of the configuration, and then what each program reads of it when it starts.
     mutating func check(_ directory: PipelineDirectory) {
         let faults = directory.check()
         for fault in faults { note(wrong: fault.description) }
         guard faults.isEmpty else { return }
+        let wrongBefore = wrongCount
+        checkPrograms(directory, log: nil)
         do throws(ConfigurationError) {
-            if directory.has(.postbacks) {
-                _ = try TrustedKeys(configured: directory.postbacks().trustedKeys)
-            }
-            if directory.has(.storeNotifications) {
-                _ = try [AppStoreRoot](configured: directory.storeNotifications().roots)
-            }
             let catalog = try directory.catalog()
-            _ = try AdSigningKeys.keys(of: catalog)
             let streams = PipelineStream.allCases.filter(directory.has).map(\.rawValue)
             guard !streams.isEmpty else {
                 return note(
@@ -26,6 +20,7 @@ extension CheckReport {
             let models = try directory.conversionModels().count
             let partners = try directory.partners()
             for partner in partners { _ = try RequestTemplate(partner.delivery) }
+            guard wrongCount == wrongBefore else { return }
             note(
                 right:
                     "configuration \(directory.path): \(streams.joined(separator: ", ")), "

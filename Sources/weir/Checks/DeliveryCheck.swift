@@ -1,6 +1,8 @@
 import EventLog
 import Foundation
 import PartnerPostbacks
+import Streams
+import Worker
 
 /// Checks what became of documents for partners: that nothing waits for an operator.
 struct DeliveryCheck {
@@ -14,14 +16,29 @@ struct DeliveryCheck {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
-    /// Opens the store and compares it with the log, where there is one.
-    func run(_ log: (any LogBackend)?, topic configured: String?, into report: inout CheckReport) {
+    /// Opens the store and compares it with the log, where there is one, as its program does when it starts.
+    ///
+    /// - Parameters:
+    ///   - configured: the topic that the configuration names; nil for that of the store.
+    ///   - now: the present, milliseconds since 1970.
+    func run(
+        _ log: (any LogBackend)?, topic configured: String?,
+        nowMilliseconds now: Int64 = Int64(Date().timeIntervalSince1970 * 1000),
+        into report: inout CheckReport
+    ) {
         do {
             let store = try DeliveryStore(existing: path)
             let faults =
-                try originFaults(of: store, log, configured) + disabledPartners(in: store)
-                + deadDeliveries(in: store)
-            for fault in faults { report.note(wrong: "\(path): \(fault)") }
+                try refusals(of: store, log, configured).map(\.description)
+                + (disabledPartners(in: store) + deadDeliveries(in: store)).map { "\(path): \($0)" }
+            for fault in faults { report.note(wrong: fault) }
+            for misplaced in try store.misplaced(nowMilliseconds: now) {
+                report.note(
+                    doubtful: "\(path): \(misplaced.count) for \(misplaced.partner) wait until "
+                        + "\(UTC.text(milliseconds: misplaced.untilMilliseconds)), longer than the "
+                        + "schedule allows: the clock was ahead, or is behind now; they are due, and "
+                        + "weir-partner-postbacks sends them once it runs")
+            }
             for (partner, count) in try counts(of: .held, in: store) {
                 report.note(
                     doubtful: "\(path): \(count) for \(partner) are held, and wait for you: see "
@@ -38,27 +55,20 @@ struct DeliveryCheck {
         }
     }
 
-    private func originFaults(
+    private func refusals(
         of store: DeliveryStore, _ log: (any LogBackend)?, _ configured: String?
-    ) throws -> [String] {
-        let origin = try store.origin()
-        if let configured, configured != origin.topic {
-            return [
-                "it delivers topic \(origin.topic), and partner-postbacks.yaml says \(configured): "
-                    + "give --data another directory, or mend partner-postbacks.yaml"
-            ]
-        }
-        let nextOffsets = try store.nextOffsets().sorted { $0.key < $1.key }
-        return try log.map {
-            try LogOrigin(topic: origin.topic, identity: origin.logIdentity).faults(
-                of: nextOffsets.map { ($0.key, $0.value) }, in: $0)
-        } ?? []
+    ) throws -> [WorkerError] {
+        guard let log else { return [] }
+        let standing = try store.standing()
+        let reader = try log.reader(topic: configured ?? standing.topic)
+        defer { reader.close() }
+        return try standing.refusals(of: reader, nextOffsets: store.nextOffsets())
     }
 
     private func disabledPartners(in store: DeliveryStore) throws -> [String] {
         try store.disabledPartners().map { partner in
-            "partner \(partner) is disabled, since it answered 410: ask it, mend its url, or weir "
-                + "deliveries retry --partner \(partner) --data \(directory)"
+            "partner \(partner.name) \(partner.words): \(partner.remedy) weir deliveries retry "
+                + "--partner \(partner.name) --data \(directory)"
         }
     }
 

@@ -2,7 +2,9 @@ import AggregateStore
 import EventLog
 import Foundation
 import Inspection
+import Pipelines
 import Streams
+import Worker
 
 /// Checks one store: that it opens, and that it goes on where the log does.
 struct StoreCheck {
@@ -19,33 +21,46 @@ struct StoreCheck {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
-    /// Opens the store and compares it with the log, where there is one.
-    func run(_ log: (any LogBackend)?, topic configured: String?, into report: inout CheckReport) {
+    /// Opens the store, compares it with the log, where there is one, and judges the configuration against what
+    /// it has folded, where there is one: as its worker does when it starts.
+    ///
+    /// - Parameter configured: the topic that the configuration names; nil for that of the store.
+    func run(
+        _ log: (any LogBackend)?, topic configured: String?,
+        pipelines: PipelineDirectory? = nil, into report: inout CheckReport
+    ) {
         do {
-            let reader = try StoreReader(path: path)
-            guard reader.stream == stream else {
-                throw StoreError.otherStream(path: path, found: reader.stream, wanted: stream)
+            let store = try StoreReader(path: path)
+            guard store.stream == stream else {
+                throw StoreError.otherStream(path: path, found: store.stream, wanted: stream)
             }
-            let (origin, states) = try reader.snapshot {
-                (($0.topic, $0.logIdentity), try $0.partitionStates())
+            let (standing, states) = try store.snapshot {
+                (
+                    StoreStanding(
+                        store: path, topic: $0.topic, logIdentity: $0.logIdentity,
+                        partitionCount: try $0.partitionCount()), try $0.partitionStates()
+                )
             }
-            let (topic, identity) = origin
+            let topic = standing.topic
+            var refusals: [WorkerError] = []
+            if let log {
+                let reader = try log.reader(topic: configured ?? topic)
+                defer { reader.close() }
+                refusals = try standing.refusals(
+                    of: reader,
+                    nextOffsets: Dictionary(
+                        uniqueKeysWithValues: states.map { ($0.partition, $0.nextOffset) }))
+                if refusals.isEmpty {
+                    refusals = try otherRecords(states, of: topic, in: log, store)
+                }
+            }
+            if let pipelines, let program = WorkerPrograms.program(of: stream) {
+                refusals += [try program.refusal(of: store, pipelines: pipelines)].compactMap(
+                    \.self)
+            }
+            for refusal in refusals { report.note(wrong: "\(refusal)") }
+            guard refusals.isEmpty else { return }
             let records = states.reduce(0) { $0 + $1.records }
-            let faults =
-                try topicFaults(topic, configured)
-                + (log.map {
-                    try LogOrigin(topic: topic, identity: identity).faults(
-                        of: states.map { ($0.partition, $0.nextOffset) }, in: $0,
-                        rungs: { partition, earliest in
-                            try reader.snapshot { snapshot in
-                                try states.filter { $0.partition == partition }.flatMap {
-                                    try snapshot.rungs(of: $0, from: earliest, hours: Self.hours)
-                                }
-                            }
-                        })
-                } ?? [])
-            for fault in faults { report.note(wrong: "\(path): \(fault)") }
-            guard faults.isEmpty else { return }
             report.note(
                 right: "store \(path): \(records) records of \(topic) in \(states.count) partitions"
             )
@@ -54,11 +69,29 @@ struct StoreCheck {
         }
     }
 
-    private func topicFaults(_ topic: String, _ configured: String?) -> [String] {
-        guard let configured, configured != topic else { return [] }
-        return [
-            "it folds topic \(topic), and \(stream).yaml says \(configured): give --data another "
-                + "directory, or mend \(stream).yaml"
-        ]
+    /// Compares records that were folded with those that the log has, as the worker does.
+    private func otherRecords(
+        _ states: [PartitionState], of topic: String, in log: any LogBackend, _ store: StoreReader
+    ) throws -> [WorkerError] {
+        let reader = try log.lookingReader(topic: topic)
+        defer { reader.close() }
+        let bounds = try reader.bounds(of: states.map(\.partition))
+        let rungs = try store.snapshot { snapshot in
+            try states.flatMap { state in
+                let earliest = bounds.first { $0.partition == state.partition }?.earliestOffset
+                return try snapshot.rungs(of: state, from: earliest ?? 0, hours: Self.hours)
+            }
+        }
+        let look = try LadderLook(rungs, with: reader)
+        return look.others.map { other in
+            .otherRecords(
+                TopicPartition(topic: topic, partition: other.partition), offset: other.offset,
+                store: path)
+        }
+            + look.unread.sorted().map { partition in
+                .unexpected(
+                    "\(topic)/\(partition) of \(log.address) does not answer: see weir lag and the cluster"
+                )
+            }
     }
 }

@@ -9,10 +9,14 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Says what is wrong with the configuration, the log and the stores.",
         discussion: """
-            One line each. Ends with 1 when anything is wrong, a partner that answered 410 and \
-            deliveries that nobody tries any more among it. Every page of the stores, of the deliveries \
-            and of an embedded log is held against its checksum, and so is every record of that log, \
-            which takes as long as reading them; --quick leaves that out.
+            One line each. Runs what each program looks at when it starts: the workers, delivery, the \
+            collector with its keys and certificates, weir up. Then what only shows later: names of \
+            partners are looked up, and held against where they may lead; a document of each kind is \
+            rendered for each of them; the configuration is judged against what stores have folded. \
+            Nothing is sent and nothing is written. Ends with 1 when anything is wrong, a partner that \
+            answered 410, 401 or 403 and deliveries that nobody tries any more among it. \
+            Every page of the stores, of the deliveries and of an embedded log is held against its checksum, \
+            and so is every record of that log, which takes as long as reading them; --quick leaves that out.
             """)
 
     @OptionGroup var pipelines: PipelinesOptions
@@ -26,6 +30,11 @@ struct CheckCommand: ParsableCommand {
         var report = CheckReport()
         let directory = pipelines.directory
         report.check(directory)
+        report.checkPrograms(directory, log: try? LogAddress(logAddress))
+        report.checkCollector(directory)
+        report.checkPartners(directory)
+        report.checkUp(directory)
+        for data in data.directories { report.checkPermissions(of: data) }
         let stores = try data.directories.flatMap { data in
             try StoreSet.streams.compactMap { try StoreCheck($0, in: data) }
         }
@@ -37,18 +46,15 @@ struct CheckCommand: ParsableCommand {
             damaged = pages.run(into: &report)
         }
         let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)
-        let configured = [
-            "bids": try? directory.bids().stream.topic,
-            "conversion-updates": try? directory.conversionUpdates().stream.topic,
-            "impressions": try? directory.impressions().stream.topic,
-            "overlay-clicks": try? directory.overlayClicks().stream.topic,
-            "postbacks": try? directory.postbacks().stream.topic,
-            "store-notifications": try? directory.storeNotifications().stream.topic,
-        ]
         for store in stores where !damaged.contains(store.path) {
-            store.run(log, topic: configured[store.stream] ?? nil, into: &report)
+            let stream = PipelineStream(rawValue: store.stream)
+            // What is wrong with the file was said.
+            let configured = stream.flatMap { try? directory.settings(of: $0).topic }
+            store.run(
+                log, topic: configured, pipelines: configured == nil ? nil : directory,
+                into: &report)
         }
-        let delivered = try? directory.partnerPostbacks().stream.topic
+        let delivered = try? directory.settings(of: .partnerPostbacks).topic
         for store in deliveries where !damaged.contains(store.path) {
             store.run(log, topic: delivered, into: &report)
         }
@@ -64,13 +70,17 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
+    private var logAddress: String {
+        Environment().log(log.log, dataDirectories: data.directories)
+    }
+
     /// Opens the log and checks its topics; nil when it cannot be read. A log that nobody named and
     /// nobody has written to need not be there.
     private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> (any LogBackend)? {
         let environment = Environment()
         do {
             let log = try self.log.open(.existing, dataDirectories: data.directories)
-            try report.check(log, against: topics.directory)
+            try report.check(log, against: topics.directory(pipelines.directory))
             return log
         } catch LogError.noLog(let address)
             where !isNeeded && self.log.log == nil && environment["WEIR_LOG"] == nil

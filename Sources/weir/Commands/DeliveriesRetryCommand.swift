@@ -11,7 +11,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
             What is dead or held is pending again; what is pending and waits for its next attempt waits no \
             longer, and neither does the partner that could not be reached or asked for a pause. The \
             worker may run meanwhile, and sends them at once. A revision with a higher one beside it \
-            is left as it is. A partner that answered 410 is asked again once it is named. What is for a \
+            is left as it is. A partner that answered 410, 401 or 403 is asked again once it is named. What is for a \
             partner without a file cannot be sent, and is left as it is.
 
               weir deliveries retry 2d0136c18b5007e0d205543c5bf2f427
@@ -26,7 +26,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
     var id: String?
     @Option(
         help:
-            "All pending, dead and held ones of this partner, which is enabled when it answered 410."
+            "All pending, dead and held ones of this partner, which is enabled when it answered 410, 401 or 403."
     )
     var partner: String?
     @Flag(help: "All dead ones of all partners.")
@@ -57,7 +57,9 @@ struct DeliveriesRetryCommand: ParsableCommand {
         }
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let retried = try stores.reduce(RetriedDeliveries()) { sum, store in
-            let left = selection == .allDead ? try unknown + store.disabledPartners() : []
+            let left =
+                selection == .allDead
+                ? try unknown + store.disabledPartners().map(\.name) : []
             return sum.adding(try store.retry(selection, leaving: left, nowMilliseconds: now))
         }
         var lines = try Self.lines(retried, of: selection, in: stores)
@@ -65,10 +67,11 @@ struct DeliveriesRetryCommand: ParsableCommand {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Partners that deliveries have and the configuration has not; none where there is no configuration.
+    /// Partners that deliveries have and the configuration has not, or has no address of; none where there is no configuration.
     private func partnersWithoutFile(in stores: [DeliveryStore]) throws -> [String] {
         guard pipelines.directory.exists else { return [] }
-        let known = Set(try pipelines.directory.partners().map(\.name))
+        let known = Set(
+            try pipelines.directory.partners().filter { !$0.delivery.isOff }.map(\.name))
         let found = try stores.flatMap { try $0.knownPartners() }
         return Set(found).subtracting(known).sorted()
     }
@@ -77,24 +80,24 @@ struct DeliveriesRetryCommand: ParsableCommand {
     private func linesOfLeft(in stores: [DeliveryStore], _ unknown: [String]) throws -> [String] {
         let dead = Set(
             try stores.flatMap { try $0.counts() }.filter { $0.state == .dead }.map(\.partner))
-        let disabled = Set(try stores.flatMap { try $0.disabledPartners() })
+        let disabled = try stores.flatMap { try $0.disabledPartners() }
         return dead.sorted().compactMap { name in
             if unknown.contains(name) { return "\(name) is left: \(withoutFile(name))" }
-            guard disabled.contains(name) else { return nil }
+            guard let disabled = disabled.first(where: { $0.name == name }) else { return nil }
             return
-                "\(name) is left: it is disabled, since it answered 410: see weir deliveries retry --partner \(name)"
+                "\(name) is left: it \(disabled.words): see weir deliveries retry --partner \(name)"
         }
     }
 
     private func withoutFile(_ partner: String) -> String {
-        "there is no file \(pipelines.directory.path)/partners/\(partner).yaml"
+        "there is no file \(pipelines.directory.path)/partners/\(partner).yaml with a url"
     }
 
     /// Throws that nothing can be sent to a partner.
     private func checkFile(of partner: String, _ unknown: [String]) throws {
         guard unknown.contains(partner) else { return }
         throw CommandError.failure(
-            "\(withoutFile(partner)): what is for \(partner) is left as it is; put the file back, then start weir-partner-postbacks again"
+            "\(withoutFile(partner)): what is for \(partner) is left as it is; put it back, then start weir-partner-postbacks again"
         )
     }
 
@@ -110,8 +113,8 @@ struct DeliveriesRetryCommand: ParsableCommand {
         guard case .id(let id) = selection else { return lines }
         for store in stores {
             let named = Set(try store.history(of: id).map(\.delivery.partner))
-            lines += try store.disabledPartners().filter(named.contains).map {
-                "\($0) is disabled, since it answered 410: see weir deliveries retry --partner \($0)"
+            lines += try store.disabledPartners().filter { named.contains($0.name) }.map {
+                "\($0.name) \($0.words): see weir deliveries retry --partner \($0.name)"
             }
         }
         return lines

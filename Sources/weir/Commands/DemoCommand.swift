@@ -31,7 +31,7 @@ struct DemoCommand: ParsableCommand {
                 "\(directory) holds a log already: give --data an empty directory")
         }
         let log = try LogOptions.open(address, .create)
-        for topic in try topics.directory.topics() {
+        for topic in try topics.directory(pipelines.directory).topics() {
             try log.createTopic(topic.name, partitionCount: topic.partitionCount)
         }
         let published = try DemoRecords.all(models: pipelines.conversionModels())

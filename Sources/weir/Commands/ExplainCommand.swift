@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLog
 import Explanation
 import Inspection
+import Worker
 
 /// `weir explain`
 struct ExplainCommand: ParsableCommand {
@@ -14,7 +15,8 @@ struct ExplainCommand: ParsableCommand {
             what was left out in the same hours and why: duplicates (of postbacks and notifications with \
             the offset of the original), conflicts, overflows, postbacks that nobody trusts, test events. \
             Records that do not say what they are about are counted by reason. The last line says whether \
-            the records add up to the number. docs/explain.md has more.
+            the records add up to the number and, where they do not, whether the log or a worker that runs \
+            is the cause, or damage: the exit code is 1 then. docs/explain.md has more.
 
               weir explain decoded-events --where day=2026-11-20 --where campaign=5239 \\
                 --measure revenue_min_micros
@@ -44,11 +46,15 @@ struct ExplainCommand: ParsableCommand {
         let explainer = try source.explainer()
         let output = BufferedOutput()
         var report = ExplainReport(cell.name, selection.conditions, limit: limit)
+        var progress = Progress(label: "explain", isWanted: true)
+        defer { progress.end() }
         let explanation = try explainer.explain(
-            cell, measures: { try CellOptions.measures(measure, of: $0) }
+            cell, measures: { try CellOptions.measures(measure, of: $0) },
+            progress: { progress.add($0, behind: $1) }
         ) { record in
             if report.add(record), records { try print(record, to: output) }
         }
+        progress.end()
         if records {
             try output.flush()
             report.notices(explanation).forEach(Notice.write)
@@ -56,6 +62,8 @@ struct ExplainCommand: ParsableCommand {
             try report.write(explanation, as: format, to: output)
             try output.flush()
         }
+        // What was found was said.
+        guard explanation.addsUp else { throw CommandError.differs }
     }
 
     private func print(_ record: ExplainedRecord, to output: BufferedOutput) throws {

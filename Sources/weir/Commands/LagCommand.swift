@@ -10,7 +10,8 @@ struct LagCommand: ParsableCommand {
             A line for each store and partition: next_offset is the first record that is not folded, \
             earliest and end are what the log holds, lag is the records between, and lag_seconds the \
             age of the first of them (0 when there is none). committed_offset is what the worker's \
-            consumer group has told the log: everything below it is folded and published. A partition \
+            consumer group (group in its file of --pipelines) has told the log: everything below it is \
+            folded and published. A partition \
             that no store has, and a store that cannot go on, say so in the note. Of partner-postbacks the \
             store is deliveries.sqlite: what is not taken over lags, and what waits for a partner is \
             pending, the oldest for so many seconds. The stores are not changed, and the group is not \
@@ -22,6 +23,7 @@ struct LagCommand: ParsableCommand {
 
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
+    @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "table or json (WEIR_FORMAT; default: table).")
     var format: String?
 
@@ -30,7 +32,8 @@ struct LagCommand: ParsableCommand {
         let log = try log.open(.existing, dataDirectories: data.directories)
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let report = try LagReport(
-            directories: data.directories, log: log, nowMilliseconds: now)
+            directories: data.directories, log: log, groups: pipelines.groups(),
+            nowMilliseconds: now)
         let output = BufferedOutput()
         try output.write(report.text(format))
         try output.flush()

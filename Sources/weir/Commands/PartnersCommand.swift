@@ -81,6 +81,9 @@ struct PartnersPreviewCommand: ParsableCommand {
         guard let request = preview.request else {
             throw CommandError.failure("nothing would be sent: \(preview.fault ?? "")")
         }
+        if partner.delivery.isOff {
+            Notice.write("\(name) is off: its file has no url, and nothing is sent to it")
+        }
         let output = BufferedOutput()
         try output.write(RequestReport(request).text(format))
         try output.flush()

@@ -18,7 +18,8 @@ struct TopicsApplyCommand: ParsableCommand {
             On Kafka each topic gets the partitions, replicas and settings that its file describes. Of \
             a topic that is there, every difference has a line that says what to do: partitions, \
             replicas, and each setting that is described. It is for a person to decide, and no \
-            failure: weir check ends with 1 because of it. An embedded log has partitions only.
+            failure: weir check ends with 1 because of it. An embedded log has partitions only. The topic \
+            for partners has the name that partner-postbacks.yaml of --pipelines gives it.
 
               weir topics apply
               weir topics apply --log kafka://localhost:9092
@@ -27,9 +28,10 @@ struct TopicsApplyCommand: ParsableCommand {
     @OptionGroup var topics: TopicsOptions
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
 
     func run() throws {
-        let described = try topics.directory.topics()
+        let described = try topics.directory(pipelines.directory).topics()
         let log = try log.open(.create, dataDirectories: data.directories)
         let application = try TopicsApplication(described, to: log)
         let output = BufferedOutput()
@@ -61,12 +63,13 @@ struct TopicsListCommand: ParsableCommand {
     @OptionGroup var topics: TopicsOptions
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "table or json (WEIR_FORMAT; default: table).")
     var format: String?
 
     func run() throws {
         let format = try Environment().format(format, default: ReportFormat.table)
-        let directory = topics.directory
+        let directory = topics.directory(pipelines.directory)
         let described = directory.exists ? try directory.topics() : []
         let log = try log.open(.existing, dataDirectories: data.directories)
         let output = BufferedOutput()

@@ -160,13 +160,19 @@ struct UpCommand: ParsableCommand {
         let directory = pipelines.directory
         var report = CheckReport()
         report.check(directory)
-        let missing = PipelineStream.allCases.filter { !directory.has($0) }
         let faults =
             report.findings.compactMap { if case .wrong(let words) = $0 { words } else { nil } }
-            + missing.map { "\(directory.path)/\($0.rawValue).yaml: no such file" }
+            + Self.missingFiles(in: directory).map { "\($0): no such file" }
         guard let first = faults.first else { return }
         let more = faults.count > 1 ? " (and \(faults.count - 1) more: weir check)" : ""
         throw CommandError.failure("\(first)\(more)")
+    }
+
+    /// The files that are not there, of those that all parts together want.
+    static func missingFiles(in directory: PipelineDirectory) -> [String] {
+        PipelineStream.allCases.filter { !directory.has($0) }.map {
+            "\(directory.path)/\($0.fileName)"
+        }
     }
 
     private func createTopics(at address: LogAddress, dataDirectory: String) throws {
@@ -179,7 +185,7 @@ struct UpCommand: ParsableCommand {
             )
         }
         let log = try LogOptions.open(address, .create)
-        for topic in try topics.directory.topics() {
+        for topic in try topics.directory(pipelines.directory).topics() {
             try log.createTopic(
                 topic.name, partitionCount: topic.partitionCount, settings: topic.creationSettings)
         }

@@ -8,7 +8,7 @@ struct PartnersReport {
     private struct Line {
         var partner: Partner
         var counts: [DeliveryState: Int]
-        var isDisabled: Bool
+        var disabled: DisabledPartner?
         var rest: PartnerRest?
     }
 
@@ -16,13 +16,13 @@ struct PartnersReport {
 
     init(_ partners: [Partner], _ stores: [DeliveryStore]) throws {
         var counts: [String: [DeliveryState: Int]] = [:]
-        var disabled: Set<String> = []
+        var disabled: [DisabledPartner] = []
         var resting: [String: PartnerRest] = [:]
         for store in stores {
             for (partner, state, count) in try store.counts() {
                 counts[partner, default: [:]][state, default: 0] += count
             }
-            disabled.formUnion(try store.disabledPartners())
+            disabled += try store.disabledPartners()
             resting.merge(try store.restingPartners()) {
                 $0.untilMilliseconds > $1.untilMilliseconds ? $0 : $1
             }
@@ -30,7 +30,7 @@ struct PartnersReport {
         lines = partners.map { partner in
             Line(
                 partner: partner, counts: counts[partner.name] ?? [:],
-                isDisabled: disabled.contains(partner.name), rest: resting[partner.name])
+                disabled: disabled.first { $0.name == partner.name }, rest: resting[partner.name])
         }
     }
 
@@ -51,7 +51,7 @@ struct PartnersReport {
             rows: lines.map { line in
                 let delivery = line.partner.delivery
                 return [line.partner.name, Self.trust(line.partner), delivery.method.rawValue]
-                    + [delivery.url.text]
+                    + [Self.url(line.partner) ?? ""]
                     + DeliveryState.allCases.map { "\(line.counts[$0] ?? 0)" }
                     + [Self.note(line)]
             })
@@ -62,10 +62,16 @@ struct PartnersReport {
         partner.trust.map(\.rawValue).sorted().joined(separator: ",")
     }
 
+    /// Where its postbacks go; nil when they go nowhere yet.
+    private static func url(_ partner: Partner) -> String? {
+        partner.delivery.isOff ? nil : partner.delivery.url.text
+    }
+
     private static func note(_ line: Line) -> String {
-        guard !line.isDisabled else {
+        if line.partner.delivery.isOff { return "off: its file has no url" }
+        if let disabled = line.disabled {
             return
-                "disabled: it answered 410; see weir deliveries retry --partner \(line.partner.name)"
+                "disabled: it answered \(disabled.status); see weir deliveries retry --partner \(line.partner.name)"
         }
         guard let rest = line.rest else { return "" }
         let time = UTC.text(milliseconds: rest.untilMilliseconds)
@@ -91,13 +97,13 @@ struct PartnersReport {
                     json.name("method")
                     json.string(line.partner.delivery.method.rawValue)
                     json.name("url")
-                    json.string(line.partner.delivery.url.text)
+                    json.string(Self.url(line.partner))
                     for state in DeliveryState.allCases {
                         json.name(state.rawValue)
                         json.raw(line.counts[state] ?? 0)
                     }
                     json.name("disabled")
-                    json.raw(line.isDisabled)
+                    json.raw(line.disabled != nil)
                     json.name("rests_because")
                     json.string(line.rest?.cause.rawValue)
                     json.name("rests_until")

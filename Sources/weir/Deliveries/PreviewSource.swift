@@ -65,10 +65,7 @@ struct PreviewSource {
     }
 
     private func newest(_ parser: JSONParser, pipelines: PipelineDirectory) throws -> [UInt8] {
-        let topic =
-            pipelines.has(.partnerPostbacks)
-            ? try pipelines.partnerPostbacks().stream.topic
-            : PipelineStream.partnerPostbacks.rawValue
+        let topic = try pipelines.partnerPostbacksTopic()
         let log = try log.open(.existing, dataDirectories: data.directories)
         let reader = try log.reader(topic: topic)
         defer { reader.close() }

@@ -114,7 +114,7 @@ struct DemoReport {
     }
 
     private func writePartnerPostbacks(to output: BufferedOutput) throws {
-        let topic = "partner-postbacks"
+        let topic = try pipelines.partnerPostbacksTopic()
         try output.write("\nWhat was published to partners\n$ weir read --topic \(topic)\n")
         var reading = try TopicReading(
             log.reader(topic: topic), partition: nil, from: nil, to: nil)

@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import Inspection
 import PartnerPostbacks
+import Pipelines
 import Streams
 
 /// How far behind the log the stores of some directories are.
@@ -13,8 +14,13 @@ struct LagReport {
 
     /// Compares every store that there is with the log.
     ///
-    /// - Parameter nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
-    init(directories: [String], log: any LogBackend, nowMilliseconds: Int64?) throws {
+    /// - Parameters:
+    ///   - groups: the consumer groups of the workers that are configured; by default their programs' names.
+    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    init(
+        directories: [String], log: any LogBackend, groups: [PipelineStream: String] = [:],
+        nowMilliseconds: Int64?
+    ) throws {
         self.nowMilliseconds = nowMilliseconds
         var streams: [StreamLag] = []
         for stream in StoreSet.streams + [DeliveryStore.streamName] {
@@ -25,8 +31,10 @@ struct LagReport {
             for topic in Set(stores.map(\.topic)).sorted() {
                 streams.append(
                     try StreamLag(
-                        stream: stream, topic: topic, stores: stores.filter { $0.topic == topic },
-                        log: log, nowMilliseconds: nowMilliseconds))
+                        stream: stream, topic: topic,
+                        group: PipelineStream(rawValue: stream).flatMap { groups[$0] },
+                        stores: stores.filter { $0.topic == topic }, log: log,
+                        nowMilliseconds: nowMilliseconds))
             }
         }
         self.streams = streams

@@ -27,9 +27,11 @@ struct StreamLag {
 
     /// Compares stores of a stream with the log.
     ///
-    /// - Parameter nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    /// - Parameters:
+    ///   - group: the consumer group of the worker; nil for the program's name.
+    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
     init(
-        stream: String, topic: String, stores: [Store], log: any LogBackend,
+        stream: String, topic: String, group: String? = nil, stores: [Store], log: any LogBackend,
         nowMilliseconds: Int64?
     ) throws(LogError) {
         self.stream = stream
@@ -41,7 +43,7 @@ struct StreamLag {
             partitions = Self.strangers(stores, note)
             return
         }
-        let reader = try log.reader(topic: topic, group: "weir-\(stream)")
+        let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
         defer { reader.close() }
         let (bounds, faults) = try reader.knownBounds(
             of: Array(0..<found.partitionCount))

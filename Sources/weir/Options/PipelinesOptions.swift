@@ -35,6 +35,11 @@ struct PipelinesOptions: ParsableArguments {
         isConfigured ? try directory.conversionModels() : []
     }
 
+    /// The consumer groups of the workers; none where there is no configuration.
+    func groups() throws(ConfigurationError) -> [PipelineStream: String] {
+        isConfigured ? try directory.groups() : [:]
+    }
+
     /// What the configuration adds to a question that is asked of the funnel.
     func funnelQuery(
         _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival

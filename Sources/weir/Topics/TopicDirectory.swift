@@ -5,6 +5,8 @@ import Yams
 struct TopicDirectory {
     /// The path as it was given.
     let path: String
+    /// Names that topics have instead of the described ones.
+    var renamed: [String: String] = [:]
 
     /// Names a directory; nothing is read yet.
     init(_ path: String) {
@@ -26,7 +28,8 @@ struct TopicDirectory {
         }
         var topics: [DescribedTopic] = []
         for name in names.sorted() where name.hasSuffix(".yaml") && !name.hasPrefix(".") {
-            for topic in try Self.topics(inFile: "\(path)/\(name)") {
+            for var topic in try Self.topics(inFile: "\(path)/\(name)") {
+                topic.name = renamed[topic.name] ?? topic.name
                 if let other = topics.first(where: { $0.name == topic.name }) {
                     throw .failure(
                         "\(topic.file): topic \(topic.name) is described in \(other.file) already: "

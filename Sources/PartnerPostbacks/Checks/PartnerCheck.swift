@@ -1,0 +1,92 @@
+import Dispatch
+import JSONReader
+import Pipelines
+import Synchronization
+
+/// What stands in the way of sending to a partner: what `weir-partner-postbacks` looks at when it starts, and
+/// what it would find out with the first document only. Nothing is sent; names are looked up.
+public struct PartnerCheck: Sendable {
+    /// What cannot work, with file, line and key.
+    public private(set) var wrong: [String] = []
+    /// What is probably not meant so, or may pass.
+    public private(set) var doubtful: [String] = []
+
+    /// Looks at the partners of a configuration.
+    ///
+    /// - Parameter directory: the pipelines directory, where paths of secrets begin.
+    public static func all(_ partners: [Partner], directory: String) -> [PartnerCheck] {
+        all(partners, directory: directory, resolver: SystemResolver())
+    }
+
+    /// The same with a resolver of the caller's. Name servers that do not answer take long: all names are asked
+    /// for at once.
+    static func all(
+        _ partners: [Partner], directory: String, resolver: any HostResolver
+    ) -> [PartnerCheck] {
+        let checks = Mutex([PartnerCheck](repeating: PartnerCheck(), count: partners.count))
+        DispatchQueue.concurrentPerform(iterations: partners.count) { index in
+            let check = PartnerCheck(partners[index], directory: directory, resolver: resolver)
+            checks.withLock { $0[index] = check }
+        }
+        return checks.withLock { $0 }
+    }
+
+    private init() {}
+
+    private init(_ partner: Partner, directory: String, resolver: any HostResolver) {
+        let url = partner.delivery.url
+        do throws(ConfigurationError) {
+            guard !partner.delivery.isOff else {
+                // Its secrets need not be there yet.
+                note(try RequestTemplate(partner.delivery), of: partner)
+                doubtful.append(
+                    "\(url.file): partner \(partner.name) is off: what is for it is held until "
+                        + "delivery.url says where to send it; without use for it remove the file")
+                return
+            }
+            let route = try PartnerRoute(partner, directory: directory)
+            do throws(ResolutionFault) {
+                let addresses = try resolver.addresses(ofHost: route.destination.host)
+                if let refusal = route.destination.refusal(of: addresses) {
+                    wrong.append(url.fault("is sent nothing: \(refusal)").description)
+                }
+            } catch {
+                doubtful.append(
+                    url.fault("has no address now: \(error): documents wait for one").description)
+            }
+            note(route.template, of: partner)
+        } catch {
+            wrong.append(error.description)
+        }
+    }
+
+    /// Renders a document of each kind.
+    private mutating func note(_ template: RequestTemplate, of partner: Partner) {
+        guard let parser = JSONParser() else { return wrong.append("no memory for a JSON parser") }
+        var faults: [(fault: RenderingFault, kinds: [String])] = []
+        for sample in SampleDocument.all(partner: partner.name) {
+            do throws(UnreadableDocument) {
+                let document = try PostbackDocument(Array(sample.text.utf8), parser: parser)
+                do throws(RenderingFault) {
+                    _ = try template.request(document)
+                } catch {
+                    if let index = faults.firstIndex(where: { $0.fault == error }) {
+                        faults[index].kinds.append(sample.kind)
+                    } else {
+                        faults.append((error, [sample.kind]))
+                    }
+                }
+            } catch {
+                wrong.append("the sample of \(sample.kind) is no document: \(error)")
+            }
+        }
+        for (fault, kinds) in faults {
+            let place = "\(partner.delivery.url.file): \(fault)"
+            let kinds = kinds.joined(separator: ", ")
+            switch fault {
+            case .held: doubtful.append("\(place), and is held, in documents of: \(kinds)")
+            case .unusable: wrong.append("\(place), in documents of: \(kinds)")
+            }
+        }
+    }
+}

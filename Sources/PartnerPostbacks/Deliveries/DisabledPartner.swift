@@ -1,0 +1,18 @@
+/// A partner to which nothing is sent until its address changes or an operator says so: it answered 410, which
+/// wants nothing more there, or 401 or 403, which would refuse each document after the other.
+public struct DisabledPartner: Equatable, Sendable {
+    /// Name of the partner.
+    public var name: String
+    /// What it answered.
+    public var status: Int
+
+    /// Why nothing is sent, for after its name.
+    public var words: String { "is disabled, since it answered \(status)" }
+
+    /// What to do before it is enabled.
+    public var remedy: String {
+        status == 410
+            ? "ask it, mend its url, or"
+            : "mend its secret or headers, start weir-partner-postbacks again, then"
+    }
+}

@@ -1,0 +1,92 @@
+import AggregateStore
+import Collector
+import EventLog
+import Foundation
+import PartnerPostbacks
+import Pipelines
+import Worker
+
+/// The programs that fold a stream, by the code that they start with.
+enum WorkerPrograms {
+    /// One a stream.
+    static let all: [(stream: PipelineStream, program: any WorkerProgram.Type)] = [
+        (.bids, BidsWorker.self), (.impressions, ImpressionsWorker.self),
+        (.overlayClicks, OverlayClicksWorker.self), (.postbacks, PostbacksWorker.self),
+        (.storeNotifications, StoreNotificationsWorker.self),
+        (.conversionUpdates, ConversionUpdatesWorker.self),
+    ]
+
+    /// The program of a stream, by the name of its store.
+    static func program(of stream: String) -> (any WorkerProgram.Type)? {
+        all.first { $0.stream.rawValue == stream }?.program
+    }
+}
+
+extension CheckReport {
+    /// Runs what the programs look at when they start, as far as it has to do with the configuration alone. A
+    /// program without a file is not used.
+    ///
+    /// - Parameter address: of the log; its settings are read where it is a cluster.
+    mutating func checkPrograms(_ directory: PipelineDirectory, log address: LogAddress?) {
+        for (stream, program) in WorkerPrograms.all where directory.has(stream) {
+            attempt { _ in try program.checkConfiguration(directory, log: address) }
+        }
+        if directory.has(.partnerPostbacks) {
+            attempt { _ in try PartnerPostbacksWorker.checkConfiguration(directory, log: address) }
+        }
+    }
+
+    /// Runs what the collector looks at when it starts: its keys, tokens and files of TLS.
+    mutating func checkCollector(_ directory: PipelineDirectory) {
+        attempt { report in
+            let configuration = try CollectorProgram.checkConfiguration(directory)
+            report.note(
+                right: "collector: \(configuration.producers) producers, "
+                    + "\(configuration.tokenKeys) token keys, "
+                    + (configuration.hasTLS ? "with TLS" : "without TLS"))
+        }
+    }
+
+    /// Looks at each partner as delivery does, and renders a document of each kind for it.
+    mutating func checkPartners(_ directory: PipelineDirectory) {
+        attempt { report in
+            let checks = PartnerCheck.all(try directory.partners(), directory: directory.path)
+            for check in checks {
+                for words in check.wrong { report.note(wrong: words) }
+                for words in check.doubtful { report.note(doubtful: words) }
+            }
+            let well = checks.count { $0.wrong.isEmpty && $0.doubtful.isEmpty }
+            if well > 0 {
+                report.note(
+                    right: "partners: \(well) of \(checks.count) can be sent every kind of document"
+                )
+            }
+        }
+    }
+
+    /// What `weir up` wants besides.
+    mutating func checkUp(_ directory: PipelineDirectory) {
+        let missing = UpCommand.missingFiles(in: directory)
+        guard !missing.isEmpty, directory.exists else { return }
+        note(right: "weir up would want \(missing.joined(separator: ", ")) too")
+    }
+
+    /// Whether the programs can make their files, where this user is the one that they run as.
+    mutating func checkPermissions(of data: String) {
+        guard FileManager.default.fileExists(atPath: data) else { return }
+        guard access(data, R_OK | W_OK | X_OK) != 0 else { return }
+        note(
+            doubtful:
+                "\(data): this user may not write there (\(String(cString: strerror(errno)))): "
+                + "no program that runs as it can work; let it, or run weir check as theirs")
+    }
+
+    /// Notes what is thrown as wrong.
+    private mutating func attempt(_ body: (inout CheckReport) throws -> Void) {
+        do {
+            try body(&self)
+        } catch {
+            note(wrong: CommandError(error)?.words ?? "\(error)")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import EventLog
+import Foundation
+import Pipelines
+import Testing
+import Worker
+
+@testable import weir
+
+@Suite("What weir check runs of each program")
+struct ProgramCheckTests {
+    /// What is shipped, to be changed.
+    private func place() throws -> TemporaryPlace {
+        let place = try TemporaryPlace()
+        try FileManager.default.copyItem(
+            atPath: Repository.path("pipelines"), toPath: place.path + "/pipelines")
+        return place
+    }
+
+    private func check(_ place: TemporaryPlace, log: LogAddress? = nil) -> CheckReport {
+        let directory = PipelineDirectory(place.path + "/pipelines")
+        var report = CheckReport()
+        report.check(directory)
+        report.checkPrograms(directory, log: log)
+        report.checkCollector(directory)
+        report.checkPartners(directory)
+        report.checkUp(directory)
+        return report
+    }
+
+    private func wrong(_ report: CheckReport) -> [String] {
+        report.findings.compactMap { if case .wrong(let words) = $0 { words } else { nil } }
+    }
+
+    @Test("nothing is wrong with what is shipped, and the sample partner is said to be off")
+    func shipped() throws {
+        let report = check(try place())
+        #expect(wrong(report) == [])
+        #expect(report.text.contains("warning: "))
+        #expect(report.text.contains("partner example-network is off"))
+        #expect(report.text.contains("ok: collector: "))
+    }
+
+    @Test("what keeps a program from working is wrong, each with file, line and key, each once")
+    func faults() throws {
+        let place = try place()
+        try place.write(
+            "name: private\ntrust: [valid]\ndelivery:\n  url: http://127.0.0.1:9000/\n",
+            to: "pipelines/partners/private.yaml")
+        try place.write(
+            "name: secret\ntrust: [valid]\ndelivery:\n  url: http://8.8.8.8/\n  headers:\n    A: file:nowhere\n",
+            to: "pipelines/partners/secret.yaml")
+        try place.write(
+            "tls: {certificate: chain.pem, key: chain.pem}\n", to: "pipelines/collector.yaml")
+        try place.write("no certificate\n", to: "pipelines/chain.pem")
+        try place.write(
+            "kafka: {sasl.password: \"env:WEIR_TEST_NOT_SET\"}\n", to: "pipelines/bids.yaml")
+        let found = wrong(check(place, log: .kafka(["127.0.0.1:1"])))
+        for words in [
+            "bids.yaml:1: kafka.sasl.password", "chain.pem is of no use for TLS",
+            "partners/private.yaml:4: delivery.url: is sent nothing: 127.0.0.1, loopback",
+            "partners/secret.yaml:6: delivery.headers.A: names the file",
+        ] {
+            #expect(found.count { $0.contains(words) } == 1, "\(words) in \(found)")
+        }
+        #expect(found.count == 4, "\(found)")
+    }
+
+    @Test("the topic for partners has the configured name wherever topics are described")
+    func partnerTopic() throws {
+        let place = try place()
+        try place.write("topic: b.partner-postbacks\n", to: "pipelines/partner-postbacks.yaml")
+        let command = try #require(
+            try WeirCommand.parseAsRoot([
+                "topics", "apply", "--topics", Repository.path("topics"), "--pipelines",
+                place.path + "/pipelines",
+            ]) as? TopicsApplyCommand)
+        let names = try command.topics.directory(command.pipelines.directory).topics().map(\.name)
+        #expect(names.contains("b.partner-postbacks") && !names.contains("partner-postbacks"))
+        #expect(names.contains("postbacks.dlq"))
+    }
+
+    @Test("lag asks the group that the configuration names")
+    func lagGroup() throws {
+        let place = try place()
+        try place.write("group: second\n", to: "pipelines/partner-postbacks.yaml")
+        let groups = try PipelineDirectory(place.path + "/pipelines").groups()
+        #expect(groups[.partnerPostbacks] == "second")
+        #expect(groups[.bids] == "weir-bids")
+        let log = try place.log("partner-postbacks", partitions: 1)
+        try log.reader(topic: "partner-postbacks", group: "second").commit([0: 7])
+        let stream = try StreamLag(
+            stream: "partner-postbacks", topic: "partner-postbacks",
+            group: groups[.partnerPostbacks], stores: [], log: log, nowMilliseconds: nil)
+        #expect(stream.partitions.map(\.committedOffset) == [7])
+    }
+}

@@ -1,0 +1,88 @@
+import EventLog
+import Foundation
+import Pipelines
+import Testing
+import Worker
+
+@testable import Explanation
+@testable import weir
+
+@Suite("What weir check and weir explain say of a store and its log")
+struct StandingTests {
+    private func check(_ place: Workplace) throws -> CheckReport {
+        var report = CheckReport()
+        let store = try StoreCheck("postbacks", in: place.path + "/data")
+        try #require(store).run(
+            place.openLog(), topic: "postbacks", pipelines: PipelineDirectory(place.pipelines),
+            into: &report)
+        return report
+    }
+
+    @Test("a model that was edited is wrong before the worker refuses it, in the worker's words")
+    func editedModel() throws {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", Samples.trustedKeys)
+        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.publish(
+            "postbacks", [Samples.record("postbacks", try Samples.postback("t1"), partition: 0)])
+        try place.foldPostbacks()
+        #expect(try check(place).wrongCount == 0)
+        let before = try place.contents("postbacks")
+        try place.write(
+            "conversion-models/525463029.yaml",
+            Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"))
+        let report = try check(place)
+        let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }
+        #expect(report.text == "wrong: \(try #require(error))\n")
+        #expect(try place.contents("postbacks") == before, "looking changes nothing")
+    }
+
+    @Test("an explanation that does not add up ends with 1")
+    func exitCode() throws {
+        let place = try MeasuredPlace("bids")
+        try place.configure(0)
+        try place.publish(
+            (0..<3000).map { Samples.record("bids", Samples.auction("a\($0)"), partition: 0) })
+        try place.fold()
+        func explain() throws {
+            var command = try WeirCommand.parseAsRoot([
+                "explain", "bids", "--measure", "auctions", "--limit", "0", "--data",
+                "\(place.place.path)/data", "--log", "\(place.place.logAddress)", "--pipelines",
+                place.place.pipelines,
+            ])
+            try command.run()
+        }
+        try explain()
+        let earliest = try place.place.openLog().trim(topic: "bids", partition: 0, before: 2500)
+        #expect(earliest > 0)
+        let error = #expect(throws: CommandError.self) { try explain() }
+        #expect(error == .differs)
+        #expect(error?.exitCode == 1)
+    }
+
+    @Test("where records and number differ, the words say what is the cause")
+    func causes() {
+        func words(
+            _ missing: [Explanation.Missing], foldedOn: [String] = []
+        ) -> String {
+            var explanation = Explanation(
+                dump: "bids",
+                measures: [.init(name: "auctions", place: 0, stored: 9, found: 7, records: 7)],
+                counted: 7, leftOut: 0, untold: [], missing: missing, read: 7)
+            explanation.foldedOn = foldedOn
+            return explanation.words.joined()
+        }
+        func missing(
+            _ place: Explanation.Missing.Place, _ records: Int64 = 2
+        ) -> [Explanation.Missing] {
+            [.init(topic: "bids", partition: 0, place: place, records: records)]
+        }
+        #expect(words(missing(.beforeBegin(0..<2))).contains("which begins later now"))
+        #expect(words(missing(.afterEnd(7..<9))).contains("the log lost its end or is another one"))
+        #expect(words(missing(.between)).contains("it was compacted, is another one or is damaged"))
+        #expect(
+            words(missing(.between, -2)).contains("2 records of these hours more than were folded"))
+        #expect(words([], foldedOn: ["bids/0"]).contains("a worker has folded on in bids/0"))
+        #expect(words([]).contains("the store or the log is damaged or was changed by hand"))
+    }
+}
