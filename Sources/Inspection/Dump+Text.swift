@@ -3,8 +3,10 @@ import Streams
 
 extension Dump {
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
+    ///
+    /// - Parameter isRaw: whether CSV has texts without an apostrophe that a spreadsheet would run.
     public func write<Failure: Error>(
-        as format: DumpFormat, to sink: ([UInt8]) throws(Failure) -> Void
+        as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
         switch format {
         case .table: try writeTable(to: sink)
@@ -16,9 +18,10 @@ extension Dump {
                 text.append(TextPieces.newline)
             }
         case .csv:
-            try sink(CSVLine.bytes(columns.map(\.name) + measures))
+            let line = CSVLine(isRaw: isRaw)
+            try sink(line.bytes((columns.map(\.name) + measures).map(CSVLine.Field.own)))
             try TextPieces.write(rows, to: sink) { row, text in
-                text.append(contentsOf: CSVLine.bytes(words(row)))
+                text.append(contentsOf: line.bytes(fields(row)))
             }
         }
     }
@@ -61,6 +64,15 @@ extension Dump {
             words[place] = UTC.text(milliseconds: milliseconds)
         }
         return words
+    }
+
+    private func fields(_ row: Row) -> [CSVLine.Field] {
+        words(row).enumerated().map { index, words in
+            guard index < row.columns.count, case .text = row.columns[index] else {
+                return .own(words)
+            }
+            return .text(words)
+        }
     }
 
     /// The values of a row as CSV has them.

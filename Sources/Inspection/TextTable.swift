@@ -1,3 +1,5 @@
+import Pipelines
+
 /// A table for people: aligned columns, numbers to the right.
 public struct TextTable: Sendable {
     private let rows: [[String]]
@@ -39,17 +41,4 @@ public struct TextTable: Sendable {
     }
 
     private static let gap = 2
-}
-
-extension String {
-    /// Control characters written as escapes, so that no text moves a terminal's cursor.
-    public var withoutControls: String {
-        // U+0080 to U+009F begin with 0xC2 in UTF-8.
-        let isPlain = utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 }
-        guard !isPlain else { return self }
-        return unicodeScalars.reduce(into: "") { text, scalar in
-            let isControl = scalar.properties.generalCategory == .control
-            text += isControl ? scalar.escaped(asASCII: true) : String(scalar)
-        }
-    }
 }

@@ -46,16 +46,7 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     /// One line: `pipelines/postbacks.yaml:7: trusted_keys.production[0]: what to do`.
     public var description: String {
         let place = line.map { "\(file):\($0)" } ?? file
-        return [place, keyPath, words].filter { !$0.isEmpty }.joined(separator: ": ").onOneLine
-    }
-}
-
-extension String {
-    /// Control characters written as escapes, so that no file can break a line of a log.
-    var onOneLine: String {
-        unicodeScalars.reduce(into: "") { text, scalar in
-            let isControl = scalar.properties.generalCategory == .control
-            text += isControl ? scalar.escaped(asASCII: true) : String(scalar)
-        }
+        return [place, keyPath, words].filter { !$0.isEmpty }.joined(separator: ": ")
+            .withoutControls
     }
 }

@@ -12,8 +12,10 @@ extension CommandLineProgram {
     /// Parses the command line, runs the program, and ends the process: 0 done, 1 failed with one line
     /// on standard error, 64 bad usage.
     public static func start() -> Never {
+        StandardStream.prepare()
         StopSignal.listen()
-        LoggingSystem.bootstrap { TerminalLogHandler(label: $0) }
+        ReloadSignal.listen()
+        LoggingSystem.bootstrap { ConsoleLogHandler(label: $0, level: .info) }
         do {
             var command = try parseAsRoot()
             try command.run()
@@ -28,7 +30,20 @@ extension CommandLineProgram {
         if exitCode(for: error) != .failure || error is CleanExit || error is ValidationError {
             exit(withError: error)
         }
-        FileHandle.standardError.write(Data("\(programName): \(error)\n".utf8))
+        StandardError.write(line: "\(programName): \(error)")
         Foundation.exit(1)
+    }
+
+    /// Ends the process as the argument parser would, but says in one line what is wrong with the
+    /// command line, as every other failure is said.
+    private static func exit(withError error: any Error) -> Never {
+        let code = exitCode(for: error)
+        guard code == .validationFailure else {
+            StandardStream.output.write(fullMessage(for: error) + "\n")
+            Foundation.exit(code.rawValue)
+        }
+        let words = message(for: error).split(whereSeparator: \.isNewline).joined(separator: "; ")
+        StandardError.write(line: "\(programName): \(words) (see \(programName) --help)")
+        Foundation.exit(code.rawValue)
     }
 }

@@ -3,9 +3,6 @@ import Foundation
 /// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
 /// Writes nothing when standard error is no terminal, or nobody wants it.
 package struct Progress {
-    /// Whether a person reads standard error.
-    static let isTerminal = isatty(STDERR_FILENO) == 1
-
     private let label: String
     private let isShown: Bool
     private let start = ContinuousClock.now
@@ -15,7 +12,7 @@ package struct Progress {
     /// Begins to count.
     package init(label: String, isWanted: Bool) {
         self.label = label
-        isShown = isWanted && Self.isTerminal
+        isShown = isWanted && StandardError.isTerminal
     }
 
     /// More was done, and so much is left.
@@ -24,8 +21,8 @@ package struct Progress {
         guard isShown, lastShown.duration(to: .now) > .milliseconds(250) else { return }
         lastShown = .now
         let seconds = max(Self.seconds(start.duration(to: .now)), 0.001)
-        let line = Self.line(label, records: records, seconds: seconds, left: behind)
-        Self.write("\r\u{1B}[K\(line)")
+        StandardError.show(
+            Self.line(label, records: records, seconds: seconds, left: behind))
     }
 
     /// How many records were folded, how fast, how many are left, and about how long they take.
@@ -46,14 +43,7 @@ package struct Progress {
 
     /// Takes the line away, so that what stays begins a line of its own.
     package func end() {
-        if isShown { Self.clearLine() }
-    }
-
-    /// Takes away whatever is written over at the terminal just now.
-    static func clearLine() { write("\r\u{1B}[K") }
-
-    private static func write(_ text: String) {
-        FileHandle.standardError.write(Data(text.utf8))
+        if isShown { StandardError.show("") }
     }
 
     private static func seconds(_ duration: Duration) -> Double {

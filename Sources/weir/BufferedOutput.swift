@@ -1,4 +1,5 @@
 import Foundation
+import Worker
 
 /// Standard output, written in large pieces.
 final class BufferedOutput {
@@ -31,19 +32,10 @@ final class BufferedOutput {
 
     /// Writes everything now. To be called at the end.
     func flush() throws(CommandError) {
-        var start = 0
-        while start < buffer.count {
-            let written = buffer.withUnsafeBytes { bytes in
-                Foundation.write(
-                    fileDescriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start)
-            }
-            if written < 0 {
-                if errno == EINTR { continue }
-                guard errno != EPIPE else { throw .outputClosed }
-                throw .failure(
-                    "cannot write to standard output: \(String(cString: strerror(errno)))")
-            }
-            start += written
+        let fault = buffer.withUnsafeBytes { StandardStream.write($0, to: fileDescriptor) }
+        if let fault {
+            guard fault != EPIPE else { throw .outputClosed }
+            throw .failure("cannot write to standard output: \(String(cString: strerror(fault)))")
         }
         buffer.removeAll(keepingCapacity: true)
     }

@@ -45,7 +45,7 @@ enum CommandError: Error, Equatable {
     /// The line for standard error; nil when there is nothing to say.
     var words: String? {
         switch self {
-        case .usage(let words), .failure(let words): words.withoutControls
+        case .usage(let words), .failure(let words): words
         case .differs, .outputClosed: nil
         }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Monitoring
+import Worker
 
 /// The operator's command.
 @main
@@ -21,7 +22,9 @@ struct WeirCommand: ParsableCommand {
 
             The log is data/log.sqlite unless --log or WEIR_LOG names another; stores lie in data \
             unless --data or WEIR_DATA says otherwise. What was asked for goes to standard output, \
-            everything else to standard error. Exit codes: 0 done, 1 failed, 64 bad usage.
+            everything else to standard error. Exit codes: 0 done, 1 failed, 64 bad usage. When nobody reads \
+            standard output any more, as with `| head`, a command ends with 0 and without a word; a \
+            standard error that nobody reads ends nothing.
             """,
         version: WeirVersion.current,
         subcommands: [
@@ -36,8 +39,7 @@ struct WeirCommand: ParsableCommand {
         ])
 
     static func main() {
-        // A reader that went away is seen as an error of the write.
-        signal(SIGPIPE, SIG_IGN)
+        StandardStream.prepare()
         Foundation.exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
@@ -48,11 +50,11 @@ struct WeirCommand: ParsableCommand {
             try command.run()
             return 0
         } catch let error as CleanExit {
-            print(fullMessage(for: error))
+            StandardStream.output.write(fullMessage(for: error) + "\n")
             return 0
         } catch {
             guard exitCode(for: error) != .success else {
-                print(fullMessage(for: error))
+                StandardStream.output.write(fullMessage(for: error) + "\n")
                 return 0
             }
             return report(commandError(error))
@@ -69,7 +71,7 @@ struct WeirCommand: ParsableCommand {
 
     private static func report(_ error: CommandError) -> Int32 {
         if let words = error.words {
-            FileHandle.standardError.write(Data("weir: \(words)\n".utf8))
+            Notice.write(words)
         }
         return error.exitCode
     }

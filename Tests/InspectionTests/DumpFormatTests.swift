@@ -47,6 +47,56 @@ struct DumpFormatTests {
         #expect(lines[0].hasPrefix(#"{"seat":"a\"b\n","#))
     }
 
+    @Test(
+        "a text that a spreadsheet would run has an apostrophe before it in csv, and none with raw",
+        arguments: ["=1+1", "+1", "-1", "@A1", "\tx", "\rx"])
+    func formulas(_ text: String) {
+        let escaped = text.replacing("\t", with: #"\t"#).replacing("\r", with: #"\r"#)
+        #expect(csv(text, isRaw: false) == "'\(escaped),-7,-0.50\r\n")
+        #expect(csv(text, isRaw: true) == "\(escaped),-7,-0.50\r\n")
+        #expect(csv("a\(text)", isRaw: false).hasPrefix("a"), "elsewhere it runs nothing")
+    }
+
+    @Test("control and bidirectional characters are escaped in csv and in tables, and stay in JSON")
+    func controls() {
+        for (text, escaped) in [
+            ("a\u{202E}b", #"a\u{202E}b"#), ("\u{2066}x\u{2069}", #"\u{2066}x\u{2069}"#),
+            ("\u{200F}\u{200E}\u{061C}", #"\u{200F}\u{200E}\u{061C}"#), ("a\nb", #"a\nb"#),
+            ("\u{1B}[2J\u{7F}\u{9B}", #"\u{1B}[2J\u{7F}\u{009B}"#),
+            ("é \u{0639} – 字", "é \u{0639} – 字"),
+        ] {
+            #expect(csv(text, isRaw: false).hasPrefix("\(escaped),"))
+            let table = TextTable(header: ["a"], isNumber: [false], rows: [[text]])
+            #expect(table.lines == ["a", escaped])
+            #expect(
+                !written(text, as: .ndjson).contains(escaped + "\"") || text == escaped
+                    || text == "a\nb")
+        }
+    }
+
+    private func csv(_ text: String, isRaw: Bool) -> String {
+        String(written(text, as: .csv, isRaw: isRaw).dropFirst("text,count,share\r\n".count))
+    }
+
+    private func written(_ text: String, as format: DumpFormat, isRaw: Bool = false) -> String {
+        let table = ReportTable(
+            columns: [
+                .init("text"), .init("count", isNumber: true), .init("share", isNumber: true),
+            ],
+            rows: [[.text(text), .integer(-7), .decimal("-0.50")]])
+        var written = ""
+        table.write(as: format, isRaw: isRaw) { (piece) throws(Never) in
+            written += String(decoding: piece, as: UTF8.self)
+        }
+        return written
+    }
+
+    @Test("texts of a dump are no formulas in csv")
+    func dumpedFormulas() throws {
+        let lines = try text(.csv, "=cmd").split(separator: "\r\n")
+        #expect(try #require(lines.last).hasPrefix("'=cmd,1,"))
+    }
+
     @Test("csv quotes what needs quotes, and ends lines with CRLF")
     func csv() throws {
         let text = try text(.csv, #"a\"b,c"#, "plain")

@@ -80,14 +80,14 @@ final class UpPlace {
         return rows.first { $0["topic"] as? String == topic }?[measure] as? Int ?? 0
     }
 
-    static func process(_ arguments: [String]) throws -> Process {
+    static func process(_ arguments: [String], program: String = "weir") throws -> Process {
         let process = Process()
         // Built beside the tests.
         let directory = Bundle.main.executableURL?.deletingLastPathComponent()
         let candidates =
             [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
             + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
-        let programs = candidates.map { $0.appendingPathComponent("weir") }
+        let programs = candidates.map { $0.appendingPathComponent(program) }
         let program: URL = try #require(
             programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }),
             "the program is built")

@@ -5,9 +5,9 @@ public enum ExportFormat: String, CaseIterable, Sendable {
     /// An object a line.
     case ndjson
 
-    var lines: ReportLines.Format {
+    func lines(isRaw: Bool) -> ReportLines.Format {
         switch self {
-        case .csv: .csv
+        case .csv: .csv(CSVLine(isRaw: isRaw))
         case .ndjson: .ndjson
         }
     }

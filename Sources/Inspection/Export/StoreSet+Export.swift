@@ -50,14 +50,15 @@ extension StoreSet {
     /// with the names that the catalog has today. By partition and offset; each piece of the text, which
     /// is UTF-8, is handed over before the rows behind it are read.
     ///
+    /// - Parameter isRaw: whether CSV has texts without an apostrophe that a spreadsheet would run.
     /// - Returns: how many rows there are, and what was left out.
     /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks; what `sink` throws.
     public func export(
         _ query: ExportQuery, catalog: Catalog, as format: ExportFormat,
-        to sink: ([UInt8]) throws -> Void
+        isRaw: Bool = false, to sink: ([UInt8]) throws -> Void
     ) throws -> (rowCount: Int, omissions: ExportOmissions) {
         let columns = query.profile.columns
-        let lines = ReportLines(columns: columns.map(\.name), as: format.lines)
+        let lines = ReportLines(columns: columns.map(\.name), as: format.lines(isRaw: isRaw))
         var piece = lines.header
         var rowCount = 0
         var omissions = ExportOmissions()

@@ -3,7 +3,7 @@ struct ReportLines {
     /// Such a format.
     enum Format {
         /// RFC 4180.
-        case csv
+        case csv(CSVLine)
         /// An object a line.
         case ndjson
     }
@@ -22,7 +22,7 @@ struct ReportLines {
     /// What comes before the rows.
     var header: [UInt8] {
         switch format {
-        case .csv: CSVLine.bytes(names)
+        case .csv(let line): line.bytes(names.map(CSVLine.Field.own))
         case .ndjson: []
         }
     }
@@ -30,7 +30,7 @@ struct ReportLines {
     /// Appends a row, which has a value for each column.
     func append(_ row: [ReportValue], to text: inout [UInt8]) {
         switch format {
-        case .csv: text.append(contentsOf: CSVLine.bytes(row.map(\.words)))
+        case .csv(let line): text.append(contentsOf: line.bytes(row.map(\.field)))
         case .ndjson:
             ReportTable.append(row, leads, to: &text)
             text.append(TextPieces.newline)

@@ -26,14 +26,16 @@ public struct ReportTable: Sendable {
     }
 
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
+    ///
+    /// - Parameter isRaw: whether CSV has texts without an apostrophe that a spreadsheet would run.
     public func write<Failure: Error>(
-        as format: DumpFormat, to sink: ([UInt8]) throws(Failure) -> Void
+        as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
         switch format {
         case .table: try writeTable(to: sink)
         case .json: try writeArray(to: sink)
         case .ndjson: try writeLines(as: .ndjson, to: sink)
-        case .csv: try writeLines(as: .csv, to: sink)
+        case .csv: try writeLines(as: .csv(CSVLine(isRaw: isRaw)), to: sink)
         }
     }
 

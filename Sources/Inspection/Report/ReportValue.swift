@@ -24,6 +24,15 @@ public enum ReportValue: Equatable, Sendable {
         }
     }
 
+    /// The value in a line of CSV. A currency is what an event said.
+    var field: CSVLine.Field {
+        switch self {
+        case .text(let text): .text(text)
+        case .money(let money) where money.amounts.first?.currency.isEmpty == false: .text(words)
+        case .null, .decimal, .integer, .boolean, .money: .own(words)
+        }
+    }
+
     func append(to json: inout [UInt8]) {
         switch self {
         case .null: JSONBytes.append("null", to: &json)

@@ -1,3 +1,5 @@
+import Pipelines
+
 /// What was checked, in words: what is right, and what is wrong.
 struct CheckReport {
     /// A line of the report.
@@ -17,9 +19,9 @@ struct CheckReport {
     var text: String {
         findings.map { finding in
             switch finding {
-            case .right(let words): "ok: \(words)\n"
-            case .wrong(let words): "wrong: \(words)\n"
-            case .doubtful(let words): "warning: \(words)\n"
+            case .right(let words): "ok: \(words.withoutControls)\n"
+            case .wrong(let words): "wrong: \(words.withoutControls)\n"
+            case .doubtful(let words): "warning: \(words.withoutControls)\n"
             }
         }.joined()
     }

@@ -33,6 +33,7 @@ struct ChangesCommand: ParsableCommand {
     @OptionGroup var source: SourceOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
+    @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try Environment().format(format, default: DumpFormat.table)
@@ -41,7 +42,8 @@ struct ChangesCommand: ParsableCommand {
         if format == .table, changes.table.rows.isEmpty {
             try output.write("no changes\n")
         } else {
-            try changes.table.write(as: format) { (piece: [UInt8]) throws(CommandError) in
+            try changes.table.write(as: format, isRaw: csv.isSet()) {
+                (piece: [UInt8]) throws(CommandError) in
                 try output.write(piece)
             }
         }

@@ -34,10 +34,11 @@ struct DiffCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
+    @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try Environment().format(format, default: DumpFormat.table)
-        let differs = try compare().write(as: format)
+        let differs = try compare().write(as: format, isRaw: csv.isSet())
         guard !exitCode || !differs else { throw CommandError.differs }
     }
 
@@ -66,12 +67,12 @@ struct DiffCommand: ParsableCommand {
 
 extension StoreComparison {
     /// Writes the table and then the notices; says whether anything differs.
-    func write(as format: DumpFormat) throws -> Bool {
+    func write(as format: DumpFormat, isRaw: Bool) throws -> Bool {
         let output = BufferedOutput()
         if format == .table, table.rows.isEmpty {
             try output.write("same\n")
         } else {
-            try table.write(as: format) { (piece: [UInt8]) throws(CommandError) in
+            try table.write(as: format, isRaw: isRaw) { (piece: [UInt8]) throws(CommandError) in
                 try output.write(piece)
             }
         }

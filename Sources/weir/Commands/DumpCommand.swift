@@ -69,11 +69,13 @@ struct DumpCommand: ParsableCommand {
     @OptionGroup var source: SourceOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
+    @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try Environment().format(format, default: DumpFormat.table)
+        let isRaw = try csv.isSet()
         let output = BufferedOutput()
-        let notices = try write(as: format) { (piece: [UInt8]) throws(CommandError) in
+        let notices = try write(as: format, isRaw: isRaw) { (piece: [UInt8]) throws(CommandError) in
             try output.write(piece)
         }
         try output.flush()
@@ -82,22 +84,23 @@ struct DumpCommand: ParsableCommand {
 
     /// Writes what is asked for, and returns what a reader should know beside it.
     func write(
-        as format: DumpFormat, to sink: ([UInt8]) throws(CommandError) -> Void
+        as format: DumpFormat, isRaw: Bool = false,
+        to sink: ([UInt8]) throws(CommandError) -> Void
     ) throws -> [String] {
         let names = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
         if name == Funnel.name {
             let funnel = try stores().funnel(funnelQuery())
             let table = try names.map { try funnel.table(ofMeasures: $0) } ?? funnel.table
-            try table.write(as: format, to: sink)
+            try table.write(as: format, isRaw: isRaw, to: sink)
             return funnel.notices
         }
         let all = try dump(as: format)
         let dump = try names.map { try all.limited(toMeasures: $0) } ?? all
         if maturity {
-            try dump.withMaturity().write(as: format, to: sink)
+            try dump.withMaturity().write(as: format, isRaw: isRaw, to: sink)
         } else {
-            try dump.write(as: format, to: sink)
+            try dump.write(as: format, isRaw: isRaw, to: sink)
         }
         return []
     }

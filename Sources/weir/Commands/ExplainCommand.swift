@@ -38,6 +38,7 @@ struct ExplainCommand: ParsableCommand {
     @OptionGroup var masking: MaskOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
+    @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try Environment().format(format, default: DumpFormat.table)
@@ -59,7 +60,7 @@ struct ExplainCommand: ParsableCommand {
             try output.flush()
             report.notices(explanation).forEach(Notice.write)
         } else {
-            try report.write(explanation, as: format, to: output)
+            try report.write(explanation, as: format, isRaw: csv.isSet(), to: output)
             try output.flush()
         }
         // What was found was said.

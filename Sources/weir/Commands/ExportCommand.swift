@@ -38,12 +38,14 @@ struct ExportCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "csv or ndjson (WEIR_FORMAT; default: csv).")
     var format: String?
+    @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try Environment().format(format, default: ExportFormat.csv)
         let output = BufferedOutput()
         let written = try StoreSet(directories: data.directories).export(
-            query(), catalog: pipelines.catalog(), as: format, to: output.write)
+            query(), catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
+            to: output.write)
         try output.flush()
         let words = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
         for notice in words { Notice.write(notice) }

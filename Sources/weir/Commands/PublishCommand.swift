@@ -1,5 +1,7 @@
 import ArgumentParser
 import EventLog
+import Foundation
+import Worker
 
 /// `weir publish`
 struct PublishCommand: ParsableCommand {

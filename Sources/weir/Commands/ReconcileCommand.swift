@@ -30,6 +30,7 @@ struct ReconcileCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
+    @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try Environment().format(format, default: DumpFormat.table)
@@ -42,7 +43,8 @@ struct ReconcileCommand: ParsableCommand {
         question.trustsDevelopment = try pipelines.trustsDevelopment()
         let found = try StoreSet(directories: data.directories).reconciliation(question)
         let output = BufferedOutput()
-        try found.table.write(as: format) { (piece: [UInt8]) throws(CommandError) in
+        try found.table.write(as: format, isRaw: csv.isSet()) {
+            (piece: [UInt8]) throws(CommandError) in
             try output.write(piece)
         }
         try output.flush()

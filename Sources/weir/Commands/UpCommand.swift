@@ -17,7 +17,9 @@ struct UpCommand: ParsableCommand {
             is in the log; the workers fold it within a second, and what is for partners is delivered. \
             The parts are the programs of the same names: run them one by one once one machine is too \
             small. A part that fails says why and is begun again, the others go on, and /readyz, \
-            which says whether the collector takes records, names it. After SIGTERM \
+            which says whether the collector takes records, names it. Keys, partners and the catalog's \
+            names are read again when their files change, or at SIGHUP; what a fold depends on takes a \
+            restart, as a line says. After SIGTERM \
             or SIGINT it takes nothing more, folds what it has taken, and ends.
 
               weir up --listen 127.0.0.1:8080
@@ -78,8 +80,9 @@ struct UpCommand: ParsableCommand {
 
     func run() throws {
         StopSignal.listen()
-        // What each worker does by itself would hide what matters here: warnings are written only.
-        LoggingSystem.bootstrap { PartLogHandler(label: $0) }
+        ReloadSignal.listen()
+        // What each worker does by itself would hide what matters here: notices and warnings are written only.
+        LoggingSystem.bootstrap { ConsoleLogHandler(label: $0, level: .notice) }
         let environment = Environment()
         let directories = environment.dataDirectories(data.map { [$0] } ?? [])
         guard let directory = directories.first, directories.count == 1 else {

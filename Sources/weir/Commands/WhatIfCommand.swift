@@ -31,6 +31,7 @@ struct WhatIfCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
+    @OptionGroup var csv: RawOptions
 
     /// By campaign, and by what cannot be added up.
     private static let columns = ["ad_network_id", "campaign", "app_id", "event", "currency"]
@@ -41,6 +42,6 @@ struct WhatIfCommand: ParsableCommand {
         if selection.by == nil { query.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
         _ = try StoreSet(directories: data.directories)
-            .whatIf(candidates, comparison.question(query)).write(as: format)
+            .whatIf(candidates, comparison.question(query)).write(as: format, isRaw: csv.isSet())
     }
 }

@@ -68,7 +68,8 @@ struct ExplainReport {
 
     /// Writes all of it.
     func write(
-        _ explanation: Explanation, as format: DumpFormat, to output: BufferedOutput
+        _ explanation: Explanation, as format: DumpFormat, isRaw: Bool = false,
+        to output: BufferedOutput
     ) throws(CommandError) {
         switch format {
         case .table: try writeTable(explanation, to: output)
@@ -76,7 +77,9 @@ struct ExplainReport {
         case .ndjson: for line in lines(explanation) { try output.write(line + "\n") }
         case .csv:
             try table(counted + leftOut, explanation.measures, withReason: true)
-                .write(as: .csv) { (piece) throws(CommandError) in try output.write(piece) }
+                .write(as: .csv, isRaw: isRaw) { (piece) throws(CommandError) in
+                    try output.write(piece)
+                }
             notices(explanation).forEach(Notice.write)
         }
     }

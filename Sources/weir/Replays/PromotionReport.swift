@@ -95,7 +95,7 @@ extension PromotionReport {
                     ? "forth again: weir promote \(first.from) --data \(data)"
                     : "back: weir promote --back --data \(data)")
         }
-        return text.joined(separator: "\n") + "\n"
+        return text.map(\.withoutControls).joined(separator: "\n") + "\n"
     }
 
     private static func words(_ stream: PromotedStream) -> String {

@@ -4,6 +4,7 @@ import Foundation
 import Monitoring
 import PartnerPostbacks
 import Synchronization
+import Worker
 
 /// Tells how `weir up` is: in a line that is written over at a terminal every two seconds, and logged once
 /// a minute where there is none.

@@ -5,7 +5,7 @@ import Streams
 extension SignedDocument {
     /// The findings for people, lines with their ends.
     var table: String {
-        findings.reduce("\(title)\n") { $0 + Self.table($1) }
+        findings.reduce("\(title.withoutControls)\n") { $0 + Self.table($1) }
     }
 
     /// The findings as one JSON object, without a line end.
@@ -34,7 +34,7 @@ extension SignedDocument {
             var text = judgement.part.map { "\($0):\n" } ?? ""
             text += "verdict: \(judgement.verdict.name)\n"
             if let reason = judgement.reason { text += "reason: \(reason)\n" }
-            if let note = judgement.note { text += "note: \(note)\n" }
+            if let note = judgement.note { text += "note: \(note.withoutControls)\n" }
             if let form = judgement.form { text += "form: \(form.words)\n" }
             text += judgement.certificates.reduce("") { text, certificate in
                 text + "certificate: \(certificate.subject.withoutControls), valid from "
