@@ -148,6 +148,8 @@ let package = Package(
                 httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
             ],
             swiftSettings: strict),
         .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),

@@ -58,7 +58,7 @@ public final class Collector: Sendable {
                 metrics: metrics)
             server = try CollectorServer(
                 at: settings.listen, threads: settings.threads, tls: settings.tls, limits: limits,
-                logger: logger,
+                metrics: metrics, logger: logger,
                 makeGuard: {
                     ConnectionGuard(
                         limits: limits, addresses: addresses, proxies: proxies, metrics: metrics)

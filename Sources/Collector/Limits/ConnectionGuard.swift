@@ -101,7 +101,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
 extension ConnectionGuard {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is ByteNotice.Arrival else {
+        guard event is RequestFeed.Arrival else {
             return context.fireUserInboundEventTriggered(event)
         }
         guard case .betweenBodies = phase else { return }

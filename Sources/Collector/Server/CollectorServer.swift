@@ -17,12 +17,12 @@ final class CollectorServer: Sendable {
     /// Listens when it returns.
     init(
         at address: ListenAddress, threads: Int, tls: TLSConfiguration?,
-        limits: CollectorLimits, logger: Logger,
+        limits: CollectorLimits, metrics: CollectorMetrics, logger: Logger,
         makeGuard: @escaping @Sendable () -> ConnectionGuard,
         respond: @escaping HTTPChannelHandler.Responder
     ) throws(CollectorError) {
-        let plain = NoticingChannel(
-            base: HTTP1Channel(
+        let plain = OrderedChannel(
+            HTTP1Channel(
                 responder: respond,
                 configuration: .init(
                     additionalChannelHandlers: [makeGuard()],
@@ -30,7 +30,8 @@ final class CollectorServer: Sendable {
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: limits.maxHeaderBytes,
                         maxHeaderListSize: limits.maxHeaderBytes,
-                        maxHeaderFieldCount: Self.maxHeaderFields))))
+                        maxHeaderFieldCount: Self.maxHeaderFields))),
+            metrics: metrics)
         func listen(_ channel: some ServerChildChannel) throws(HTTPListeningError) -> HTTPListener {
             try HTTPListener(
                 at: address, threads: threads, maxConnections: limits.maxConnections,
@@ -41,7 +42,7 @@ final class CollectorServer: Sendable {
                 listener = try listen(plain)
                 return
             }
-            let channel: TLSChannel<NoticingChannel<HTTP1Channel>>
+            let channel: TLSChannel<OrderedChannel<HTTP1Channel>>
             do {
                 channel = try TLSChannel(plain, tlsConfiguration: tls)
             } catch {

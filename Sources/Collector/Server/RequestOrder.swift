@@ -1,0 +1,238 @@
+import NIOCore
+import NIOHTTP1
+
+/// Hands the requests of a connection on one after the other: the next one when the one before is answered and
+/// it is the connection's turn. Keeps to what the versions of HTTP say of `Host` and of connections that end.
+final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// A request that was handed on and is not answered.
+    private struct OpenRequest {
+        var isComplete = false
+        let keepsAlive: Bool
+        let isOld: Bool
+
+        init(_ head: HTTPRequestHead) {
+            keepsAlive = head.isKeepAlive
+            isOld = head.version == .http1_0
+        }
+    }
+
+    /// How long a client that sends on may take to read its last answer.
+    private static let linger = TimeAmount.seconds(2)
+
+    private let feed: RequestFeed
+    private let turns: LoopTurns
+    private let metrics: CollectorMetrics
+    private var request: OpenRequest?
+    /// What came after a request that is not answered: the feed lets little through.
+    private var waiting = CircularBuffer<HTTPServerRequestPart>()
+    private var waitingError: (any Error)?
+    private var isInputClosed = false
+    /// Nothing is handed on any more.
+    private var isClosing = false
+    private var context: ChannelHandlerContext?
+
+    init(after feed: RequestFeed, turns: LoopTurns, metrics: CollectorMetrics) {
+        self.feed = feed
+        self.turns = turns
+        self.metrics = metrics
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isClosing = true
+        waiting.removeAll()
+        context.fireChannelInactive()
+    }
+}
+
+// MARK: Requests
+
+extension RequestOrder {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isClosing else { return }
+        let part = unwrapInboundIn(data)
+        note(part)
+        if request?.isComplete == true || !waiting.isEmpty {
+            waiting.append(part)
+        } else {
+            handOn(part, context)
+        }
+        updateFeed()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard waiting.isEmpty else {
+            waitingError = error
+            return
+        }
+        context.fireErrorCaught(error)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event as? ChannelEvent == .inputClosed, !waiting.isEmpty else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        isInputClosed = true
+    }
+
+    /// Tells the feed what the next bytes are.
+    private func note(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head): feed.expected = head.body
+        case .body(let bytes):
+            guard case .body(let count) = feed.expected else { return }
+            feed.expected = .body(max(1, count - bytes.readableBytes))
+        case .end: feed.expected = .head
+        }
+    }
+
+    private func updateFeed() {
+        feed.isHeld = request?.isComplete == true || !waiting.isEmpty
+    }
+
+    private func handOn(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head(let head):
+            request = OpenRequest(head)
+            if let words = head.hostFault { return refuse(head, words, context) }
+        case .body: break
+        case .end: request?.isComplete = true
+        }
+        context.fireChannelRead(wrapInboundOut(part))
+    }
+
+    /// The connection's turn: hands on the next request, as far as it is there.
+    private func takeTurn() {
+        guard let context, !isClosing, request == nil else { return }
+        let hadWaiting = !waiting.isEmpty
+        while !isClosing, request?.isComplete != true, let part = waiting.popFirst() {
+            handOn(part, context)
+        }
+        updateFeed()
+        if hadWaiting { context.fireChannelReadComplete() }
+        guard waiting.isEmpty, !isClosing else { return }
+        if let error = waitingError {
+            waitingError = nil
+            context.fireErrorCaught(error)
+        }
+        if isInputClosed {
+            isInputClosed = false
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        }
+        feed.resume()
+    }
+
+    /// Answers 400, and closes.
+    private func refuse(
+        _ head: HTTPRequestHead, _ words: String, _ context: ChannelHandlerContext
+    ) {
+        metrics.count(route: "unknown", status: 400, took: .zero)
+        request = nil
+        let response = CollectorResponse.refusal(400, "bad_host", words)
+        let fields: HTTPHeaders = [
+            "Connection": "close", "Content-Type": response.contentType,
+            "Content-Length": "\(response.body.count)",
+        ]
+        context.write(
+            wrapOutboundOut(
+                .head(HTTPResponseHead(version: .http1_1, status: .badRequest, headers: fields))),
+            promise: nil)
+        if head.method != .HEAD {
+            context.write(
+                wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+        }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+        close(after: written.futureResult, sendsMore: head.body != .head, context)
+    }
+}
+
+// MARK: Answers
+
+extension RequestOrder {
+    func write(
+        context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
+    ) {
+        switch unwrapOutboundIn(data) {
+        case .head(var head) where head.status.code >= 200:
+            if let request, head.headers["connection"].isEmpty {
+                if !request.keepsAlive {
+                    head.headers.add(name: "Connection", value: "close")
+                } else if request.isOld {
+                    head.headers.add(name: "Connection", value: "keep-alive")
+                }
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end: end(data, promise, context)
+        default: context.write(data, promise: promise)
+        }
+    }
+
+    private func end(
+        _ data: NIOAny, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) {
+        guard let answered = request else { return context.write(data, promise: promise) }
+        request = nil
+        guard answered.isComplete else {
+            // Whoever answers before the request is complete closes, too.
+            isClosing = true
+            context.write(data, promise: promise)
+            return feed.drop()
+        }
+        guard answered.keepsAlive else {
+            let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+            context.writeAndFlush(data, promise: written)
+            let sendsMore = feed.holdsBytes || !waiting.isEmpty
+            return close(after: written.futureResult, sendsMore: sendsMore, context)
+        }
+        context.write(data, promise: promise)
+        updateFeed()
+        guard !waiting.isEmpty || feed.holdsBytes else { return }
+        turns.wait { [weak self] in self?.takeTurn() }
+    }
+
+    /// Closes once the last answer is written. While a client sends on, that would take the answer from it.
+    private func close(
+        after written: EventLoopFuture<Void>, sendsMore: Bool, _ context: ChannelHandlerContext
+    ) {
+        isClosing = true
+        waiting.removeAll()
+        feed.drop()
+        let loop = context.eventLoop.assumeIsolatedUnsafeUnchecked()
+        written.assumeIsolatedUnsafeUnchecked().whenComplete { _ in
+            guard sendsMore else { return context.close(promise: nil) }
+            loop.scheduleTask(in: Self.linger) { context.close(promise: nil) }
+        }
+    }
+}
+
+extension HTTPRequestHead {
+    /// What is wrong with the host that the request names; nil when nothing is.
+    fileprivate var hostFault: String? {
+        let count = headers["host"].count
+        if count > 1 { return "a request has one Host" }
+        if count == 0, (version.major, version.minor) >= (1, 1) {
+            return "a request of HTTP/1.1 has a Host"
+        }
+        return nil
+    }
+
+    /// What follows the head.
+    fileprivate var body: RequestFeed.Expected {
+        if !headers["transfer-encoding"].isEmpty { return .chunks }
+        let count = headers["content-length"].first.flatMap { Int($0) } ?? 0
+        return count > 0 ? .body(count) : .head
+    }
+}

@@ -1,0 +1,173 @@
+import Collector
+import EventLog
+import Foundation
+import Simulation
+import Synchronization
+import Testing
+
+@Suite("Pipelined requests")
+struct PipelinedTests {
+    private static let postback = #"{"transaction-id":"other"}"#
+
+    @Test("of some clients starve no other one: it is answered while they are not through")
+    func fair() throws {
+        let place = try CollectorPlace()
+        let connections = 20
+        let requests = 500
+        let flood = Array(
+            repeatElement(Requests.text("GET", "/nothing"), count: requests).joined())
+        let answered = Mutex(0)
+        let begun = Mutex(0)
+        let whenPosted = Mutex<[Int]>([])
+        concurrently(connections + 1) { number in
+            if number == connections {
+                Wait.until { begun.withLock { $0 == connections } }
+                for _ in 0..<5 {
+                    let answer = try? place.requests.post(
+                        "/v1/postbacks/skadnetwork", Self.postback)
+                    #expect(answer?.status == 200)
+                    let count = answered.withLock { $0 }
+                    whenPosted.withLock { $0.append(count) }
+                }
+                return
+            }
+            guard let connection = try? RawConnection(port: place.port) else { return }
+            connection.send(flood)
+            begun.withLock { $0 += 1 }
+            var count = 0
+            while count < requests, let answer = connection.answer() {
+                #expect(answer.status == 404)
+                count += 1
+                answered.withLock { $0 += 1 }
+            }
+            #expect(count == requests)
+        }
+        let counts = whenPosted.withLock { $0 }
+        #expect(counts.count == 5)
+        #expect(counts.allSatisfy { $0 < connections * requests / 2 }, "\(counts)")
+    }
+
+    @Test("are answered in their order, whatever bodies they have, and all of them")
+    func order() throws {
+        let place = try CollectorPlace()
+        let connection = try RawConnection(port: place.port)
+        var bytes: [UInt8] = []
+        var expected: [Int] = []
+        for number in 0..<60 {
+            let body = "{\"transaction-id\":\"t-\(number)\",\r\n\r\n\n\"n\":1}"
+            switch number % 4 {
+            case 0:
+                bytes += Requests.text(
+                    "POST", "/v1/postbacks/skadnetwork", body: Array(body.utf8))
+                expected.append(200)
+            case 1:
+                let size = String(body.utf8.count, radix: 16)
+                bytes += Array(
+                    "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\n\(body)\r\n0\r\n\r\n"
+                        .utf8)
+                expected.append(200)
+            case 2:
+                bytes += Requests.text("GET", "/nothing") + Array("\r\n".utf8)
+                expected.append(404)
+            default:
+                bytes += Requests.text("GET", "/livez")
+                expected.append(200)
+            }
+        }
+        // In pieces that end anywhere.
+        var rest = bytes[...]
+        var generator = SeededGenerator(seed: 7)
+        while !rest.isEmpty {
+            let count = Int.random(in: 1...700, using: &generator)
+            connection.send(Array(rest.prefix(count)))
+            rest = rest.dropFirst(count)
+        }
+        connection.finish()
+        #expect(expected.map { _ in connection.answer()?.status ?? 0 } == expected)
+        #expect(connection.isClosed())
+        let keys = try place.records("postbacks").compactMap(\.key)
+        #expect(Set(keys) == Set((0..<60).filter { $0 % 4 < 2 }.map { "t-\($0)" }))
+        #expect(keys.count == 30)
+    }
+
+    @Test("are taken one at a time, and what waits for an answer is not read without end")
+    func bounded() throws {
+        let isOpen = Mutex(false)
+        let begun = Mutex(0)
+        let place = try CollectorPlace(more: { _ in
+            [
+                CollectorRoute(.get, "/held") { _ in
+                    begun.withLock { $0 += 1 }
+                    while !isOpen.withLock({ $0 }) {
+                        try? await Task.sleep(for: .milliseconds(10))
+                    }
+                    return .text(200, "")
+                }
+            ]
+        })
+        let connection = try RawConnection(port: place.port, timeoutSeconds: 2)
+        let many = Array(repeatElement(Requests.text("GET", "/held"), count: 20_000).joined())
+        // Far more than the system holds for both sides.
+        let isTaken = (0..<40).allSatisfy { _ in connection.send(many) }
+        #expect(!isTaken)
+        #expect(begun.withLock { $0 } == 1)
+        #expect(try place.requests.get("/livez").status == 200)
+        isOpen.withLock { $0 = true }
+    }
+}
+
+@Suite("Versions of HTTP")
+struct VersionTests {
+    private func answers(
+        _ text: String, to place: CollectorPlace
+    ) throws -> (
+        [Answer], isClosed: Bool
+    ) {
+        let connection = try RawConnection(port: place.port)
+        connection.send(text)
+        var answers: [Answer] = []
+        while let answer = connection.answer() { answers.append(answer) }
+        return (answers, connection.isClosed())
+    }
+
+    @Test(
+        "a request of 1.1 without a Host, or one with two, is 400, after the answers to those before"
+    )
+    func host() throws {
+        let place = try CollectorPlace()
+        let good = "GET /livez HTTP/1.1\r\nHost: h\r\n\r\n"
+        for bad in [
+            "GET /livez HTTP/1.1\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+            "GET /livez HTTP/1.0\r\nHost: a\r\nhost: a\r\n\r\n",
+            "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nContent-Length: 26\r\n\r\n{\"transaction-id\":\"nobody\"}",
+        ] {
+            let (answers, isClosed) = try answers(good + bad + good, to: place)
+            #expect(answers.map(\.status) == [200, 400], "\(bad)")
+            #expect(answers.last?.headers["connection"] == "close")
+            #expect(answers.last?.error == "bad_host")
+            #expect(isClosed)
+        }
+        #expect(try place.records("postbacks").isEmpty)
+    }
+
+    @Test("a connection of 1.0 is closed after its answer, and kept where that is asked for")
+    func old() throws {
+        let place = try CollectorPlace(yaml: "idle_timeout_seconds: 120\n")
+        for request in [
+            "GET /livez HTTP/1.0\r\n\r\n", "GET /livez HTTP/1.0\r\nHost: h\r\n\r\n",
+            "GET /livez HTTP/1.1\r\nHost: h\r\nConnection: Close\r\n\r\n",
+        ] {
+            let (answers, isClosed) = try answers(request, to: place)
+            #expect(answers.map(\.status) == [200], "\(request)")
+            #expect(answers.first?.headers["connection"] == "close")
+            #expect(isClosed)
+        }
+        let kept = try RawConnection(port: place.port)
+        for _ in 0..<2 {
+            kept.send("GET /livez HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            let answer = kept.answer()
+            #expect(answer?.status == 200)
+            #expect(answer?.headers["connection"] == "keep-alive")
+        }
+    }
+}
