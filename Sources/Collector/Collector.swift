@@ -3,6 +3,7 @@ import Foundation
 import HummingbirdTLS
 import Logging
 import Monitoring
+public import Pipelines
 
 /// Takes in what devices, Apple, exchanges and SDKs send by HTTP, and answers 2xx once the log has it
 /// durably. It works on threads of its own, so that it runs beside anything else in a process.
@@ -16,6 +17,7 @@ public final class Collector: Sendable {
     public let appender: DurableAppender
     /// All that it answers.
     let routes: [CollectorRoute]
+    private let access: CollectorAccess
     private let server: CollectorServer
     private let metrics: CollectorMetrics
     private let drainSeconds: Int64
@@ -47,9 +49,11 @@ public final class Collector: Sendable {
         let appender = try DurableAppender(
             log, limits: limits.append, metrics: metrics, logger: logger)
         self.appender = appender
+        let access = CollectorAccess(settings.access, tokenLifetimes: settings.tokenLifetimes)
+        self.access = access
         drainSeconds = limits.drainSeconds
         do {
-            let routes = try more(appender) + Self.routes(settings, appender, fault, parts)
+            let routes = try more(appender) + Self.routes(settings, access, appender, fault, parts)
             self.routes = routes
             let addresses = AddressLimit(maxCount: limits.maxConnectionsPerAddress)
             let proxies = TrustedProxies(settings.trustedProxies)
@@ -71,24 +75,25 @@ public final class Collector: Sendable {
     }
 
     private static func routes(
-        _ settings: CollectorSettings, _ appender: DurableAppender,
+        _ settings: CollectorSettings, _ access: CollectorAccess, _ appender: DurableAppender,
         _ fault: @escaping @Sendable () -> String?,
         _ parts: @escaping @Sendable () -> [ProgramPart]
     ) -> [CollectorRoute] {
         let readers = KeyReaders()
-        let keys = TokenKeys(settings.tokenKeys, lifetimes: settings.tokenLifetimes)
-        let producers = Producers(settings.keys, requiresKeys: settings.requiresKeys)
         let events = EventRoutes(
-            appender: appender, readers: readers, producers: producers,
+            appender: appender, readers: readers, access: access,
             maxBatchBytes: settings.limits.maxBatchBytes)
-        let notices = NoticeRoutes(
-            appender: appender, readers: readers, keys: keys, producers: producers,
-            requiresTokens: settings.requiresNoticeTokens)
+        let notices = NoticeRoutes(appender: appender, readers: readers, access: access)
         return PostbackRoutes(appender: appender, readers: readers).routes
             + StoreNotificationRoutes(appender: appender, readers: readers).routes
             + events.routes + notices.routes
-            + TokenRoutes(appender: appender, readers: readers, keys: keys).routes
+            + TokenRoutes(appender: appender, readers: readers, access: access).routes
             + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() }, parts: parts)
+    }
+
+    /// From now on these may send, and no others.
+    public func use(_ access: CollectorPipeline.Access) {
+        self.access.use(access)
     }
 
     /// To be called before the metrics of its registry are printed.

@@ -13,9 +13,9 @@ public struct CollectorConfiguration {
     let apps: ConversionApps
 
     /// Number of producers that have keys.
-    public var producers: Int { pipeline.keys.count }
+    public var producers: Int { pipeline.access.keys.count }
     /// Number of keys of tokens.
-    public var tokenKeys: Int { pipeline.tokenKeys.count }
+    public var tokenKeys: Int { pipeline.access.tokenKeys.count }
     /// Whether it serves with TLS.
     public var hasTLS: Bool { settings.tls != nil }
 

@@ -18,8 +18,9 @@ public struct CollectorProgram: CommandLineProgram {
         abstract: "Takes in postbacks, notifications and events by HTTP, and puts them in the log.",
         discussion: """
             Each answer of 2xx means that the log has it durably. What it takes stands in \
-            docs/openapi/collector.yaml, its limits and keys in collector.yaml. It ends with SIGTERM, \
-            after the requests that have begun.
+            docs/openapi/collector.yaml, its limits and keys in collector.yaml, whose keys are read \
+            again when the file changes, or at SIGHUP. It ends with SIGTERM, after the requests that have \
+            begun.
             """,
         version: WeirVersion.current)
 
@@ -73,14 +74,17 @@ public struct CollectorProgram: CommandLineProgram {
         let endpoint = try metricsEndpoint(
             options, of: collector, parts, registry, health, logger)
         defer { endpoint?.stop() }
-        logger.notice("listening", metadata: ["address": "\(collector.address)"])
+        var keys = FollowedKeys(
+            pipelines, from: configuration.pipeline, logger: logger, use: { collector.use($0) })
+        logger.info("listening", metadata: ["address": "\(collector.address)"])
         listening(collector.address)
         while !stop.isRequested {
             health.turn()
+            keys.look()
             health.setReady(unless: collector.unreadiness)
             Thread.sleep(forTimeInterval: pollSeconds)
         }
-        logger.notice("stopping")
+        logger.info("stopping")
     }
 
     private static func openLog(
@@ -123,7 +127,7 @@ public struct CollectorProgram: CommandLineProgram {
                 collector.updateMetrics()
                 partMetrics.update(parts())
             })
-        logger.notice(
+        logger.info(
             "serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
         return endpoint
     }

@@ -17,14 +17,8 @@ public struct CollectorSettings: Sendable {
     /// Whose word is taken for the address of a client.
     public var trustedProxies: [AddressRange] = []
 
-    /// Whether events are taken from those only who have a key.
-    public var requiresKeys = true
-    /// The keys of producers.
-    public var keys: [CollectorPipeline.ProducerKey] = []
-    /// The keys of tokens; the first one signs.
-    public var tokenKeys: [CollectorPipeline.TokenKey] = []
-    /// Whether win, billing and loss notices need a token or a producer's key.
-    public var requiresNoticeTokens = true
+    /// Who may send what, to begin with.
+    public var access = CollectorPipeline.Access()
     /// How long tokens may hold.
     public var tokenLifetimes = TokenLifetimes()
 
@@ -58,10 +52,7 @@ extension CollectorSettings {
         limits.append.deadlineSeconds = Double(pipeline.logTimeoutSeconds)
         limits.append.maxQueuedRecords = pipeline.maxQueuedRecords
         limits.append.maxQueuedBytes = pipeline.maxQueuedBytes
-        requiresKeys = pipeline.requiresKeys
-        keys = pipeline.keys
-        tokenKeys = pipeline.tokenKeys
-        requiresNoticeTokens = pipeline.requiresNoticeTokens
+        access = pipeline.access
         self.tokenLifetimes = tokenLifetimes
     }
 

@@ -55,9 +55,7 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         let stream = try pipelines.partnerPostbacks().stream
         let partners = try pipelines.partners()
         let known = KnownPartners(partners)
-        let routes = try partners.filter { !$0.delivery.isOff }.map {
-            try PartnerRoute($0, directory: pipelines.path)
-        }
+        let routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
         let logger = Logger(label: programName)
         let reader = try openReader(options, pipelines: pipelines, stream: stream, logger)
         defer { reader.close() }
@@ -65,7 +63,6 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
             path: DeliveryStore.path(in: options.dataDirectory), topic: stream.topic,
             logIdentity: try reader.identity())
         if let refusal = try store.standing().refusal(of: reader) { throw refusal }
-        try store.begin(known, nowMilliseconds: clock.nowMilliseconds)
         for name in known.off.sorted() {
             logger.notice(
                 "a partner is off: its file has no url, and what is for it is held",
@@ -86,7 +83,8 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         let untilEnd = try options.stopsAtEnd
         let dispatcher = Dispatcher(
             store: store, routes: routes, sender: sender, clock: clock, parser: parser,
-            attemptsOnce: untilEnd, metrics: monitor?.metrics, logger: logger)
+            off: known.off, attemptsOnce: untilEnd, metrics: monitor?.metrics, logger: logger)
+        try dispatcher.begin(isStart: true)
         let loop = DeliveryLoop(
             store: store, reader: reader, dispatcher: dispatcher,
             partners: known, parser: loopParser, clock: clock,
@@ -94,7 +92,8 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
                 assignment: try options.assignment, untilEnd: untilEnd,
                 batchRecords: stream.batchRecords, maxRecordBytes: stream.maxRecordBytes,
                 waitMilliseconds: stream.commitIntervalMilliseconds),
-            stop: stop, logger: logger, metrics: monitor?.metrics)
+            stop: stop, logger: logger, metrics: monitor?.metrics,
+            files: FollowedPartners(pipelines, from: partners, logger: logger))
         try loop.run()
     }
 

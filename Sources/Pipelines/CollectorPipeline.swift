@@ -20,6 +20,8 @@ public struct CollectorPipeline: Equatable, Sendable {
         public let id: String
         /// At least 32 bytes.
         public let secret: [UInt8]
+        /// The file that holds it.
+        public let file: String
     }
 
     /// Certificate chain and key, in PEM.
@@ -33,7 +35,7 @@ public struct CollectorPipeline: Equatable, Sendable {
     /// Threads that serve, 1...64; nil: as many as suit the machine (`threads`).
     public let threads: Int?
     /// Certificate and key (`tls`); nil to serve without.
-    public let tls: TLSFiles?
+    public private(set) var tls: TLSFiles?
     /// Bytes of a body (`max_body_bytes`, 1 MiB).
     public let maxBodyBytes: Int
     /// Bytes of a batch of events (`max_batch_bytes`, 8 MiB).
@@ -63,14 +65,14 @@ public struct CollectorPipeline: Equatable, Sendable {
     /// Proxies whose word is taken for a client's address (`trusted_proxies`).
     public let trustedProxies: [AddressRange]
     /// Whether events are taken from those only who have a key (`require_keys`, true).
-    public let requiresKeys: Bool
+    public private(set) var requiresKeys: Bool
     /// The producers' keys (`keys`), no two with one name.
-    public let keys: [ProducerKey]
+    public private(set) var keys: [ProducerKey]
     /// The keys of tokens (`token_keys`), no two with one id; the first one signs.
-    public let tokenKeys: [TokenKey]
+    public private(set) var tokenKeys: [TokenKey]
     /// Whether win, billing and loss notices need a token or a producer's key
     /// (`require_notice_tokens`, true).
-    public let requiresNoticeTokens: Bool
+    public private(set) var requiresNoticeTokens: Bool
 
     private static let keyNames = [
         "threads", "tls", "max_body_bytes", "max_batch_bytes", "max_header_bytes",
@@ -150,6 +152,50 @@ public struct CollectorPipeline: Equatable, Sendable {
     }
 }
 
+extension CollectorPipeline {
+    /// Who may send what; the rest is read at the start only.
+    public struct Access: Equatable, Sendable {
+        /// As `requiresKeys`.
+        public var requiresKeys = true
+        /// As `keys`.
+        public var keys: [ProducerKey] = []
+        /// As `tokenKeys`.
+        public var tokenKeys: [TokenKey] = []
+        /// As `requiresNoticeTokens`.
+        public var requiresNoticeTokens = true
+
+        /// That of a collector without a file.
+        public init() {}
+    }
+
+    /// Who may send what.
+    public var access: Access {
+        var access = Access()
+        access.requiresKeys = requiresKeys
+        access.keys = keys
+        access.tokenKeys = tokenKeys
+        access.requiresNoticeTokens = requiresNoticeTokens
+        return access
+    }
+
+    /// Whether another file says the same, whoever may send what, and wherever it stands there.
+    public func isSameButForAccess(_ other: CollectorPipeline) -> Bool {
+        withoutAccess == other.withoutAccess
+            && tls?.certificate.text == other.tls?.certificate.text
+            && tls?.key.text == other.tls?.key.text
+    }
+
+    private var withoutAccess: CollectorPipeline {
+        var rest = self
+        rest.tls = nil
+        rest.requiresKeys = true
+        rest.keys = []
+        rest.tokenKeys = []
+        rest.requiresNoticeTokens = true
+        return rest
+    }
+}
+
 extension CollectorPipeline.ProducerKey {
     /// The topics that producers of their own may send to.
     private static let open: [PipelineStream] = [.bids, .impressions, .overlayClicks]
@@ -200,6 +246,7 @@ extension CollectorPipeline.TokenKey {
             )
         }
         secret = line
+        file = path.hasPrefix("/") ? path : "\(directory)/\(path)"
     }
 }
 

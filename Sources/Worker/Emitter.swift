@@ -17,7 +17,8 @@ final class Emitter {
     private let deadLetters: EmittedTopic
     private let partnerTopic: EmittedTopic
     private let partitionCount: Int32
-    private let catalog: Catalog
+    /// Where names are.
+    var catalog: Catalog
     private let corrections: CorrectionStore?
     private let patience: EmissionPatience
     private var writer: (any LogWriter)?

@@ -21,6 +21,7 @@ public final class Worker<Fold: StoredFold> {
     private let metrics: WorkerMetrics?
     private var progress: Progress
     private var interruption: Interruption
+    private var configurationFiles: FollowedConfiguration?
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
     /// What the group has committed: a store that is being rebuilt never takes that back.
@@ -51,6 +52,7 @@ public final class Worker<Fold: StoredFold> {
         fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter?,
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
         logger: Logger, metrics: WorkerMetrics? = nil,
+        configurationFiles: FollowedConfiguration? = nil,
         interruption: @escaping () -> Bool = { false },
         openReader: LogWatch.OpenReader? = nil
     ) {
@@ -64,6 +66,7 @@ public final class Worker<Fold: StoredFold> {
         self.stop = stop
         self.logger = logger
         self.metrics = metrics
+        self.configurationFiles = configurationFiles
         self.interruption = Interruption(interruption)
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
         watch = openReader.map {
@@ -89,7 +92,10 @@ public final class Worker<Fold: StoredFold> {
         do {
             try reader.subscribe(settings.assignment)
             var isOver = false
-            while !isOver, !stop.isRequested, !interruption.look() { isOver = try !step() }
+            while !isOver, !stop.isRequested, !interruption.look() {
+                configurationFiles?.look()
+                isOver = try !step()
+            }
             try foldPending()
             try commitOffsets()
             // A group that has members may not take them, and a later rebuild would publish again.

@@ -146,11 +146,12 @@ extension WorkerProgram {
                 try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
             }
         }
+        let isPublishing = Fold.streamName == PostbacksFold.streamName
         let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic, partitionCount: partitionCount,
             catalog: configuration.catalog, partnerTopic: configuration.partnerTopic,
-            corrections: Fold.streamName == PostbacksFold.streamName
+            corrections: isPublishing
                 ? try CorrectionStore(directory: directory) : nil,
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
@@ -159,6 +160,10 @@ extension WorkerProgram {
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
             metrics: monitor?.metrics,
+            configurationFiles: FollowedConfiguration(
+                pipelines, hash: rules.configuration.hash, logger: logger,
+                rulesHash: { try Self.rules(of: pipelines).configuration.hash },
+                use: isPublishing ? { emitter.catalog = $0 } : nil),
             interruption: { PromotionRequest.isMade(in: options.dataDirectory) },
             openReader: { try log.lookingReader(topic: stream.topic) })
         return try worker.run()

@@ -88,6 +88,10 @@ final class ProgramPlace {
     struct Program {
         let process: Process
         let port: UInt16
+        fileprivate let log: String
+
+        /// What it has written to standard error.
+        var said: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
     }
 
     let path = NSTemporaryDirectory() + "weir-collector-program-\(UUID().uuidString)"
@@ -118,7 +122,7 @@ final class ProgramPlace {
             process.terminate()
             throw CocoaError(.executableLoad)
         }
-        return Program(process: process, port: port)
+        return Program(process: process, port: port, log: log)
     }
 
     /// Runs the program to its end.

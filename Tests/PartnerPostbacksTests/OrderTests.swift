@@ -113,6 +113,33 @@ struct OrderTests {
             try place.delivery().reason == "unknown_partner: no file partners/late.yaml")
     }
 
+    @Test(
+        "partners come, move and go while deliveries are made, and what is on its way is not lost")
+    func otherPartners() throws {
+        let (b, c) = (String(repeating: "b", count: 32), String(repeating: "c", count: 32))
+        let first = try ScriptedPartner()
+        let second = try ScriptedPartner()
+        let place = try DeliveryPlace(["acme": "url: \(first.url)/\nallow_private: true"])
+        try place.accept(Documents.install(partner: "late"))
+        try place.sendDue()
+        #expect(first.requests.isEmpty)
+        try place.files.add("late", "url: \(second.url)/\nallow_private: true")
+        try place.dispatcher.use(place.files.routes())
+        try place.sendDue()
+        #expect(second.requests.count == 1)
+        // The file of one that has a request on its way goes.
+        try place.accept(Documents.install(id: b, partner: "late"))
+        #expect(try place.dispatcher.turn() == 1)
+        let staying = try place.files.routes().filter { $0.name == "acme" }
+        try place.dispatcher.use(staying)
+        try place.turn { try place.delivery(b).state == .delivered }
+        try place.accept(Documents.install(id: c, partner: "late"))
+        try place.dispatcher.use(staying)
+        try place.sendDue()
+        #expect(try place.delivery(c).state == .held)
+        #expect(second.requests.count == 2)
+    }
+
     @Test("a retry begins the schedule anew and keeps the history; a lower revision is left")
     func retry() throws {
         let partner = try ScriptedPartner { _, number in .answer(number < 2 ? 400 : 200) }

@@ -75,6 +75,89 @@ struct UpTests {
         #expect(again.stop() == 0, "\(again.said)")
     }
 
+    @Test("partners and names are read again while it works, and what folding depends on is not")
+    func filesRead() throws {
+        let place = try UpPlace()
+        let before = try LocalPartner()
+        let after = try LocalPartner()
+        try place.addPartner("acme", port: before.port)
+        func name(_ name: String) throws {
+            try place.files.write(
+                "networks:\n  example.skadnetwork: {name: \(name)}\n", to: "pipelines/catalog.yaml")
+        }
+        try name("Old")
+        let up = try place.start()
+        #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("a")) == 200)
+        #expect(Wait.until { before.requests.contains { $0.body.contains(#""network":"Old""#) } })
+
+        try name("New")
+        try place.addPartner("acme", port: after.port)
+        #expect(Wait.until { up.said.contains("the partners were read again partners=acme") })
+        #expect(Wait.until { up.said.contains("the catalog's names were read again") })
+        #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("b")) == 200)
+        #expect(Wait.until { after.requests.contains { $0.body.contains(#""network":"New""#) } })
+        #expect(!up.said.contains("restart to fold by it"), "an address is no part of it")
+
+        try place.files.write("name: [", to: "pipelines/partners/broken.yaml")
+        #expect(Wait.until { up.said.contains("the partners that are in force stay") })
+        try FileManager.default.removeItem(atPath: place.pipelines + "/partners/broken.yaml")
+        // Whom it sends what is part of the fold.
+        try place.addPartner("other", port: after.port)
+        #expect(Wait.until { up.said.contains("restart to fold by it") })
+        #expect(Wait.until { up.said.contains("partners=acme,other") })
+        #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
+        #expect(Wait.until { place.outcome("accepted", of: "postbacks") == 3 })
+        #expect(Wait.until { after.requests.count >= 2 })
+        #expect(!after.requests.contains { $0.body.contains(#""partner":"other""#) })
+        #expect(up.stop() == 0, "\(up.said)")
+    }
+
+    @Test(
+        "a key that is put where new-producer says lets its producer in, without a restart",
+        arguments: [
+            nil, "keys: []\n",
+            "# of somebody\nkeys: # all\n- name: other\n  sha256: DIGEST\n  topics: [bids]\n",
+        ])
+    func newProducer(_ present: String?) throws {
+        let place = try UpPlace()
+        let file = place.pipelines + "/collector.yaml"
+        let shipped = try String(
+            contentsOfFile: Repository.path("pipelines/collector.yaml"), encoding: .utf8)
+        let digest = String(repeating: "ab", count: 32)
+        let keys = present?.replacing("DIGEST", with: digest) ?? ""
+        try place.files.write(shipped + keys, to: "pipelines/collector.yaml")
+        let up = try place.start()
+        let made = try place.weir(
+            "token", "new-producer", "--name", "bidder", "--topics", "impressions",
+            "--pipelines", place.pipelines)
+        #expect(made.status == 0, "\(made)")
+        let header = made.error.trimmingCharacters(in: .whitespacesAndNewlines)
+        let says = try #require(made.output.split(separator: "\n").first)
+        var text = try String(contentsOfFile: file, encoding: .utf8)
+        switch present {
+        case nil:
+            #expect(says.contains("at the end of \(file)"))
+            text += made.output
+        case "keys: []\n":
+            #expect(says.contains("in place of the line `keys: []`"))
+            text.replace("\nkeys: []\n", with: "\n\(made.output)")
+        default:
+            #expect(says.contains("right below the line `keys:`"))
+            text.replace("\nkeys: # all\n", with: "\nkeys: # all\n\(made.output)")
+        }
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        let event = #"{"impression_id":"i"}"#
+        func status() throws -> Int? {
+            let connection = try RawConnection(port: up.port)
+            connection.send(
+                "POST /v1/events/impressions?ce_type=skoverlay.presented HTTP/1.1\r\nHost: localhost\r\n\(header)\r\nContent-Type: application/json\r\nContent-Length: \(event.utf8.count)\r\n\r\n\(event)"
+            )
+            return connection.answer()?.status
+        }
+        #expect(try Wait.until { try status() == 200 }, "\(up.said)")
+        #expect(up.stop() == 0)
+    }
+
     @Test("what the log has when SIGTERM comes is folded before the end, much as it is")
     func backlog() throws {
         let place = try UpPlace()

@@ -15,7 +15,7 @@ struct EventRoutes: Sendable {
 
     let appender: DurableAppender
     let readers: KeyReaders
-    let producers: Producers
+    let access: CollectorAccess
     let maxBatchBytes: Int
 
     var routes: [CollectorRoute] {
@@ -31,7 +31,7 @@ struct EventRoutes: Sendable {
         guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
             return Self.unknownTopic
         }
-        return producers.refusal(of: request, topic: topic)
+        return access.rules.producers.refusal(of: request, topic: topic)
     }
 
     private static var unknownTopic: CollectorResponse {

@@ -7,9 +7,7 @@ struct NoticeRoutes: Sendable {
 
     let appender: DurableAppender
     let readers: KeyReaders
-    let keys: TokenKeys
-    let producers: Producers
-    let requiresTokens: Bool
+    let access: CollectorAccess
 
     var routes: [CollectorRoute] {
         ["win", "billing", "loss"].map { kind in
@@ -44,9 +42,9 @@ struct NoticeRoutes: Sendable {
     /// Why a request without a token is not taken; nil when it has a producer's key, or needs nothing.
     private func refusalWithoutToken(_ request: CollectorRequest) -> CollectorResponse? {
         if request.header("authorization") != nil {
-            return producers.refusal(of: request, topic: .bids)
+            return access.rules.producers.refusal(of: request, topic: .bids)
         }
-        guard requiresTokens else { return nil }
+        guard access.rules.requiresNoticeTokens else { return nil }
         return .refusal(
             403, "no_token", "a notice needs a token, the parameter t, or a producer's key")
     }
@@ -58,7 +56,7 @@ struct NoticeRoutes: Sendable {
         guard let text = request.query["t"] else { return nil }
         let token: EventToken
         do throws(TokenFault) {
-            token = try keys.read(
+            token = try access.rules.keys.read(
                 text, for: .notice, atMilliseconds: request.receivedAtMilliseconds)
         } catch {
             return error

@@ -16,7 +16,7 @@ struct TokenRoutes: Sendable {
 
     let appender: DurableAppender
     let readers: KeyReaders
-    let keys: TokenKeys
+    let access: CollectorAccess
 
     var routes: [CollectorRoute] {
         [
@@ -43,7 +43,7 @@ struct TokenRoutes: Sendable {
         let text = request.query["t"] ?? ""
         let token: EventToken
         do throws(TokenFault) {
-            token = try keys.read(
+            token = try access.rules.keys.read(
                 text, for: use, atMilliseconds: request.receivedAtMilliseconds)
         } catch {
             return .refusal(error)

@@ -26,7 +26,8 @@ final class DeliveryLoop {
     private let store: DeliveryStore
     private let reader: any LogReader
     private let dispatcher: Dispatcher
-    private let partners: KnownPartners
+    private var partners: KnownPartners
+    private var files: FollowedPartners?
     private let parser: JSONParser
     private let clock: any DeliveryClock
     private let settings: Settings
@@ -45,7 +46,8 @@ final class DeliveryLoop {
     init(
         store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
         partners: KnownPartners, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
-        stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil
+        stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil,
+        files: FollowedPartners? = nil
     ) {
         self.store = store
         self.reader = reader
@@ -57,6 +59,7 @@ final class DeliveryLoop {
         self.stop = stop
         self.logger = logger
         self.metrics = metrics
+        self.files = files
     }
 
     /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
@@ -82,6 +85,10 @@ final class DeliveryLoop {
     /// Turns once; false when there is nothing left to do.
     func step() throws -> Bool {
         metrics?.turn()
+        if let known = files?.look() {
+            partners = known.partners
+            try dispatcher.use(known.routes, off: known.partners.off)
+        }
         try mindClock()
         let isBusy = dispatcher.inFlightCount > 0
         let reading = try reader.read(

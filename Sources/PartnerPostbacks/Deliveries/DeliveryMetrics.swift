@@ -33,9 +33,17 @@ final class DeliveryMetrics {
         }
         assigned = Meter(
             label: "weir_partitions_assigned", dimensions: [("topic", topic)], factory: factory)
-        for partner in partners {
-            self.partners[partner] = PartnerSeries(
-                labels: [("topic", topic), ("partner", partner)], factory: factory)
+        setPartners(partners)
+    }
+
+    /// There are these partners now, new ones at 0.
+    func setPartners(_ names: [String]) {
+        for name in partners.keys where !names.contains(name) {
+            partners.removeValue(forKey: name)?.destroy()
+        }
+        for name in names where partners[name] == nil {
+            partners[name] = PartnerSeries(
+                labels: [("topic", topic), ("partner", name)], factory: factory)
         }
     }
 
@@ -133,6 +141,12 @@ private struct PartnerSeries {
         oldest.set(0)
         breaker.set(0)
         disabled.set(0)
+    }
+
+    func destroy() {
+        for counter in attempts.values { counter.destroy() }
+        duration.destroy()
+        for meter in [pending, oldest, breaker] { meter.destroy() }
     }
 
     func note(_ attempt: Attempt) {

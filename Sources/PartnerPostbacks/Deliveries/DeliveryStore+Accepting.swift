@@ -97,14 +97,20 @@ extension DeliveryStore {
     /// waited for a partner's file or its address are pending again, those of a partner that cannot be sent to
     /// are held, and a partner with another address is enabled. One that could not be reached is tried again;
     /// one that asked for a pause has it.
-    func begin(_ partners: KnownPartners, nowMilliseconds now: Int64) throws(StoreError) {
+    ///
+    /// - Parameter isStart: false when the partners' files have changed while deliveries are made.
+    func begin(
+        _ partners: KnownPartners, isStart: Bool = true, nowMilliseconds now: Int64
+    ) throws(StoreError) {
         let waits =
             "state = 'held' AND (reason LIKE '\(DeliveryReason.unknownPartner.rawValue):%' "
             + "OR reason LIKE '\(DeliveryReason.off.rawValue):%')"
         try commit { db in
-            try db.execute(
-                sql: "DELETE FROM resting_partners WHERE cause = ?",
-                arguments: [PartnerRest.Cause.away.rawValue])
+            if isStart {
+                try db.execute(
+                    sql: "DELETE FROM resting_partners WHERE cause = ?",
+                    arguments: [PartnerRest.Cause.away.rawValue])
+            }
             for (name, url) in partners.urls {
                 for table in ["resting_partners", "disabled_partners"] {
                     try db.execute(

@@ -13,6 +13,10 @@ final class Dispatcher {
     private let logger: Logger
     private let inbox = ResultInbox()
     private var queues: [PartnerQueue]
+    /// Partners without a file any more, whose last requests are on their way.
+    private var leaving: Set<String> = []
+    /// Partners whose files have no address.
+    private var off: Set<String>
     private let attemptsOnce: Bool
 
     /// A dispatcher to these partners.
@@ -20,7 +24,7 @@ final class Dispatcher {
     /// - Parameter attemptsOnce: whether each delivery is sent once at most.
     init(
         store: DeliveryStore, routes: [PartnerRoute], sender: any PartnerSender,
-        clock: any DeliveryClock, parser: JSONParser, attemptsOnce: Bool,
+        clock: any DeliveryClock, parser: JSONParser, off: Set<String> = [], attemptsOnce: Bool,
         metrics: DeliveryMetrics? = nil,
         logger: Logger = Logger(label: PartnerPostbacksWorker.programName)
     ) {
@@ -28,6 +32,7 @@ final class Dispatcher {
         self.sender = sender
         self.clock = clock
         self.parser = parser
+        self.off = off
         self.attemptsOnce = attemptsOnce
         self.metrics = metrics
         self.logger = logger
@@ -53,6 +58,45 @@ final class Dispatcher {
                 "remedy":
                     "\(partner.remedy) weir deliveries retry --partner \(partner.name)",
             ])
+    }
+
+    /// Sends to these partners from now on. What is on its way to others is waited for.
+    func use(_ routes: [PartnerRoute], off: Set<String> = []) throws {
+        self.off = off
+        let known = queues
+        queues = routes.map { route in
+            guard var queue = known.first(where: { $0.route.name == route.name }) else {
+                return PartnerQueue(route, attemptsOnce: attemptsOnce)
+            }
+            queue.route = route
+            return queue
+        }
+        let names = Set(routes.map(\.name))
+        let left = known.filter { !names.contains($0.route.name) && !$0.inFlight.isEmpty }
+        leaving = Set(left.map(\.route.name))
+        queues += left
+        metrics?.setPartners(routes.map(\.name) + leaving)
+        try begin(isStart: false)
+    }
+
+    /// Has the store know which partners there are.
+    func begin(isStart: Bool) throws {
+        let staying = queues.filter { !leaving.contains($0.route.name) }
+        let urls = Dictionary(uniqueKeysWithValues: staying.map { ($0.route.name, $0.route.url) })
+        try store.begin(
+            KnownPartners(urls: urls, off: off), isStart: isStart,
+            nowMilliseconds: clock.nowMilliseconds)
+    }
+
+    /// Lets those go whose last request has ended. It may have put a delivery off, which is held now.
+    private func letGo() throws {
+        let gone = queues.filter { leaving.contains($0.route.name) && $0.inFlight.isEmpty }
+        guard !gone.isEmpty else { return }
+        let names = Set(gone.map(\.route.name))
+        queues.removeAll { names.contains($0.route.name) }
+        leaving.subtract(names)
+        metrics?.setPartners(queues.map(\.route.name))
+        try begin(isStart: false)
     }
 
     /// How many requests are on their way.
@@ -85,6 +129,7 @@ final class Dispatcher {
             try store.set(rest, partner: delivery.partner, url: queues[index].route.url)
             noteBreaker(of: queues[index])
         }
+        if !leaving.isEmpty { try letGo() }
     }
 
     /// When something may be sent next, milliseconds since 1970; nil when nothing waits.
@@ -119,6 +164,7 @@ final class Dispatcher {
     }
 
     private func send(_ queue: inout PartnerQueue) throws -> Int {
+        guard !leaving.contains(queue.route.name) else { return 0 }
         let now = clock.nowMilliseconds
         if queue.breaker.isOpen, try !store.isResting(partner: queue.route.name) {
             queue.resume(nil)

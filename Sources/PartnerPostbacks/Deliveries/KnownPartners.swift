@@ -18,9 +18,10 @@ struct KnownPartners: Sendable {
         }
     }
 
-    /// Partners that are sent to, with their addresses.
-    init(urls: [String: String]) {
+    /// Partners that are sent to, with their addresses, and those without one.
+    init(urls: [String: String], off: Set<String> = []) {
         self.urls = urls
+        self.off = off
     }
 
     /// Why documents for a partner wait for a person; nil when they can be sent.

@@ -1,7 +1,7 @@
 /// What is on its way to one partner, and whether more may be sent. Partners share nothing but the store,
 /// so that none waits for another.
 struct PartnerQueue {
-    let route: PartnerRoute
+    var route: PartnerRoute
     private(set) var breaker = Breaker()
     /// Deliveries on their way, by number, with their documents' ids.
     private(set) var inFlight: [Int64: String] = [:]

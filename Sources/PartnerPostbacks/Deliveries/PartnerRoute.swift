@@ -29,6 +29,17 @@ struct PartnerRoute: Sendable {
         }
     }
 
+    /// Routes to all partners that are sent to.
+    static func routes(
+        to partners: [Partner], directory: String
+    ) throws(ConfigurationError) -> [PartnerRoute] {
+        var routes: [PartnerRoute] = []
+        for partner in partners where !partner.delivery.isOff {
+            routes.append(try PartnerRoute(partner, directory: directory))
+        }
+        return routes
+    }
+
     /// The request for a document at a time.
     func request(
         _ document: PostbackDocument, nowMilliseconds: Int64

@@ -16,7 +16,9 @@ struct CheckCommand: ParsableCommand {
             Nothing is sent and nothing is written. Ends with 1 when anything is wrong, a partner that \
             answered 410, 401 or 403 and deliveries that nobody tries any more among it. \
             Every page of the stores, of the deliveries and of an embedded log is held against its checksum, \
-            and so is every record of that log, which takes as long as reading them; --quick leaves that out.
+            and so is every record of that log, which takes as long as reading them; --quick leaves that out. \
+            Programs that run read keys, partners and the catalog's names again when their files change: \
+            check those before you put them there.
             """)
 
     @OptionGroup var pipelines: PipelinesOptions
