@@ -20,6 +20,8 @@ struct CollectorBenchmark: ParsableCommand {
 
     @Option(help: "Seconds of each measurement.") var seconds = 10.0
     @Option(help: "Connections, as 1,64,512.") var connections = "1,64,512"
+    @Option(help: "At the end, one client beside so many that pipeline requests; 0 for none.")
+    var flood = 100
 
     private static let commits = 200
     /// The first commits make files longer, which costs more than writing over them.
@@ -54,6 +56,13 @@ struct CollectorBenchmark: ParsableCommand {
                     format: "                         %.2f of its requests; p50 is %.2f commits",
                     own.perSecond / bound.perSecond, own.p50Milliseconds / commit))
         }
+        guard flood > 0 else { return }
+        let port = Int(collector.address.port)
+        let clients = HTTPFlood(port: port, connections: flood)
+        defer { clients.stop() }
+        try HTTPLoad.run(
+            port: port, path: "/v1/postbacks/skadnetwork", connections: 1, seconds: seconds
+        ).report("beside \(flood) that pipeline", connections: 1)
     }
 
     /// The median of appending one record at a time.

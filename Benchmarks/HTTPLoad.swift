@@ -28,6 +28,21 @@ struct HTTPLoad: Codable {
         return try JSONDecoder().decode(HTTPLoad.self, from: said)
     }
 
+    /// A connection to a port of this machine; nil when there is none.
+    static func connection(port: Int) -> Int32? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return result == 0 ? descriptor : nil
+    }
+
     func report(_ name: String, connections: Int) {
         print(
             name.padding(toLength: 14, withPad: " ", startingAt: 0)
@@ -82,17 +97,7 @@ private struct HTTPClients {
     init(port: Int, path: String, count: Int) {
         self.path = path
         for _ in 0..<count {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            let result = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            guard result == 0 else { continue }
+            guard let descriptor = HTTPLoad.connection(port: port) else { continue }
             var on: Int32 = 1
             setsockopt(
                 descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on,
