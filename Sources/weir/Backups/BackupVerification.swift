@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 import GRDB
 import Inspection
+import Worker
 
 /// Whether a backup holds what it held when it was written, and can be gone on with.
 struct BackupVerification {
@@ -60,19 +61,22 @@ struct BackupVerification {
             for file in manifest.files {
                 guard let table = file.kind.originTable else { continue }
                 let path = path(file)
-                let (origin, offsets) = try CheckedPages.openToRead(path).read { db in
+                let (standing, offsets) = try CheckedPages.openToRead(path).read { db in
                     let row = try Row.fetchOne(
                         db, sql: "SELECT topic, log_identity FROM \(table)")
                     let partitions = try Row.fetchAll(
-                        db, sql: "SELECT partition, next_offset FROM partitions ORDER BY partition")
+                        db, sql: "SELECT partition, next_offset FROM partitions")
                     return (
-                        LogOrigin(topic: row?[0] ?? "", identity: row?[1] ?? ""),
-                        partitions.map { (partition: $0[0] as Int32, nextOffset: $0[1] as Int64) }
+                        StoreStanding(
+                            store: path, topic: row?[0] ?? "", logIdentity: row?[1] ?? ""),
+                        partitions.map { ($0[0] as Int32, $0[1] as Int64) }
                     )
                 }
-                for fault in try origin.faults(of: offsets, in: log) {
-                    faults.append("\(path): \(fault)")
-                }
+                let reader = try log.reader(topic: standing.topic)
+                defer { reader.close() }
+                let refusals = try standing.refusals(
+                    of: reader, nextOffsets: Dictionary(uniqueKeysWithValues: offsets))
+                faults += refusals.map(\.description)
             }
         } catch {
             faults.append("\(error)")

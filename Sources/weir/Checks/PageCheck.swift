@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 import Inspection
 import PartnerPostbacks
+import Worker
 
 /// Looks at all that the files of some data directories hold: a page that is not what was written shows
 /// by its checksum, and a record of the log by its own.

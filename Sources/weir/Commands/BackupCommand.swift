@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLog
 import Inspection
 import Streams
+import Worker
 
 /// `weir backup`
 struct BackupCommand: ParsableCommand {

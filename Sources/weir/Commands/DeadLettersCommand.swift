@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 import Inspection
 import Streams
+import Worker
 
 /// `weir dead-letters`
 struct DeadLettersCommand: ParsableCommand {
