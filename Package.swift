@@ -280,7 +280,7 @@ let package = Package(
         .testTarget(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
-            name: "OpsTests", dependencies: ["Pipelines", yams], swiftSettings: strict),
+            name: "OpsTests", dependencies: ["Pipelines", "weir", yams], swiftSettings: strict),
         .testTarget(
             name: "PartnerPostbacksTests",
             dependencies: [

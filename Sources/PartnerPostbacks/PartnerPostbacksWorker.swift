@@ -64,7 +64,7 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
             logIdentity: try reader.identity())
         if let refusal = try store.standing().refusal(of: reader) { throw refusal }
         for name in known.off.sorted() {
-            logger.notice(
+            logger.info(
                 "a partner is off: its file has no url, and what is for it is held",
                 metadata: ["partner": "\(name)"])
         }

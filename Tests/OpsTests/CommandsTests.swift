@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import weir
+
 @Suite("Commands that operators are told to type")
 struct CommandsTests {
     private let ops = OpsDirectory()
@@ -21,11 +23,8 @@ struct CommandsTests {
         "weir-store-notifications", "weir-conversion-updates", "weir-partner-postbacks",
         "weir-collector",
     ]
-    private let commands: Set = [
-        "publish", "read", "topics", "dump", "digest", "export", "verify", "decode", "check",
-        "demo", "lag", "archive", "backup", "token", "deliveries", "partners", "dead-letters",
-        "log",
-    ]
+    private let commands = Set(
+        WeirCommand.configuration.subcommands.compactMap { $0.configuration.commandName })
 
     @Test("every option of a program of Weir is one that it has")
     func namedOptions() throws {

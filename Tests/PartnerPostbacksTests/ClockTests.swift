@@ -58,6 +58,29 @@ struct ClockTests {
         #expect(try place.store.misplaced(nowMilliseconds: now).isEmpty)
     }
 
+    @Test(
+        "what was brought back is put off by the right clock from then on, however often the program starts"
+    )
+    func onceOnly() throws {
+        let partner = try ScriptedPartner { _, _ in .answer(500) }
+        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        let now = place.clock.nowMilliseconds
+        place.clock.set(now + 30 * Self.days)
+        try place.accept(Documents.install())
+        var loop = try loop(place)
+        try turn(loop) { partner.requests.count == 1 && place.dispatcher.inFlightCount == 0 }
+        place.clock.set(now)
+        try turn(loop) { partner.requests.count == 2 && place.dispatcher.inFlightCount == 0 }
+        let next = try place.delivery().nextAttemptMilliseconds
+        for _ in 0..<3 {
+            #expect(try place.store.misplaced(nowMilliseconds: now).isEmpty)
+            loop = try self.loop(place)
+            for _ in 0..<3 { _ = try loop.step() }
+        }
+        #expect(partner.requests.count == 2)
+        #expect(try place.delivery().nextAttemptMilliseconds == next)
+    }
+
     @Test("what the schedule has put off is not touched, a day of Retry-After included")
     func schedule() throws {
         let partner = try ScriptedPartner { _, _ in .answer(500, ["Retry-After: 86400"]) }

@@ -274,6 +274,27 @@ struct NotificationV1PitfallTests {
     }
 
     @Test(
+        "a cancelled transaction that was upgraded is an upgrade's cancellation, once, in a REVOKE too"
+    )
+    func revokedUpgrade() throws {
+        let upgraded = Notifications.cancelled("29", at: 3, with: ["is_upgraded": "true"])
+        let records = ["REVOKE", "CANCEL"].map { Notifications.v1($0, [upgraded]) }
+        #expect(try measures(records) == ["upgrade_cancellations": 1])
+    }
+
+    @Test("a cancelled transaction whose id is no id is refused for what is wrong with it")
+    func malformedTransactionID() throws {
+        for (id, reason) in [
+            (Document.raw("1.5"), "wrong_type"), ("9223372036854775808", "out_of_range"),
+            ("", "missing_field"), (.raw("null"), "missing_field"),
+        ] {
+            let record = Notifications.v1(
+                "CANCEL", [Notifications.cancelled("29", at: 3, with: ["transaction_id": id])])
+            #expect(try foldNotifications([record]).reasons == [reason])
+        }
+    }
+
+    @Test(
         "what is about a cancellation and has none is accepted and adds nothing",
         arguments: ["REFUND", "CANCEL", "REVOKE"])
     func withoutCancellation(_ type: String) throws {

@@ -21,7 +21,8 @@ extension DeliveryStore {
     private static let isMisplaced = """
         state = 'pending' AND next_attempt_ms > :now + :slack AND
           (attempts = 0 OR next_attempt_ms > :now + :longest OR :now + :slack <
-            (SELECT max(started_ms + duration_ms) FROM attempts WHERE delivery = deliveries.number))
+            (SELECT started_ms + duration_ms FROM attempts WHERE delivery = deliveries.number
+             ORDER BY attempts.number DESC LIMIT 1))
         """
 
     private static func arguments(_ now: Int64) -> StatementArguments {

@@ -50,7 +50,13 @@ extension StoreNotificationDecoder {
     ) -> [StoreNotificationEvent.Cancellation] {
         transactions.compactMap { transaction in
             guard let date = transaction.cancellationMilliseconds else { return nil }
-            if transaction.transactionID == nil { _ = faults.missing("transaction_id") }
+            if transaction.transactionID == nil {
+                // One that is there and is no id has its own fault already.
+                let found = transaction.value.member("transaction_id")
+                if found.map({ $0.string?.isEmpty == true }) ?? true {
+                    _ = faults.missing("transaction_id")
+                }
+            }
             return StoreNotificationEvent.Cancellation(
                 transactionID: transaction.transactionID ?? .number(0), dateMilliseconds: date,
                 isUpgraded: flag(transaction.value, "is_upgraded") == true,

@@ -39,7 +39,13 @@ extension StoreNotificationDecoder {
         guard subject.isCancellation else { return countV1(type, value, subject.decisive) }
         // What is about a cancellation and has none adds nothing.
         guard let cancelled = subject.cancelled else { return .cancellations([]) }
-        guard !type.equals("REVOKE") else { return countV1(type, value, cancelled) }
+        if type.equals("REVOKE") {
+            let isUpgraded = flag(cancelled.value, "is_upgraded") == true
+            // An upgrade is one whatever the body calls it.
+            return isUpgraded
+                ? .cancellations(cancellations(among: [cancelled]))
+                : countV1(type, value, cancelled)
+        }
         return .cancellations(
             cancellations(
                 among: subject.transactions.filter {

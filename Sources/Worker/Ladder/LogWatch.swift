@@ -20,6 +20,8 @@ final class LogWatch {
     private var lastMark = ContinuousClock.now
     /// The partitions that are folded.
     private var taken: Set<Int32> = []
+    /// Those of them whose hours were compared since they were taken, while something of them was folded.
+    private var compared: Set<Int32> = []
     /// Partitions that are looked at before anything else of them is folded.
     private var doubted: Set<Int32> = []
     /// Whether there is a reason since the last look.
@@ -57,6 +59,7 @@ final class LogWatch {
     func drop(_ partition: Int32) {
         taken.remove(partition)
         marks[partition] = nil
+        compared.remove(partition)
         doubted.remove(partition)
     }
 
@@ -163,6 +166,7 @@ final class LogWatch {
         let unread = look.unread.union(faults.keys)
         for state in states where !unread.contains(state.partition) {
             marks[state.partition] = [state.lastRung].compactMap { $0 }
+            compared.insert(state.partition)
         }
         return unread
     }
@@ -178,8 +182,9 @@ final class LogWatch {
         }.map(\.element)
         let known = Set(chosen + [state.lastRung].compactMap { $0 })
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
-        // What was folded since the partition was taken is told by its hours, as long as nothing is marked.
-        guard thoroughly || marks.isEmpty else { return Array(known) }
+        // All marks may be of another log that took the place of the one that the partition was begun on: its hours
+        // say so, and hold the marks of the next looks.
+        guard thoroughly || !compared.contains(state.partition) else { return Array(known) }
         return Array(
             known.union(try store.snapshot { try $0.rungs(of: state, from: earliest) }))
     }
