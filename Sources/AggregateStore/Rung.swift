@@ -1,7 +1,7 @@
 import GRDB
 import Streams
 
-/// A folded record that is told from any other one in its place: a rung of the ladder by which a log is
+/// A folded record with what tells it from any other one in its place: a rung of the ladder by which a log is
 /// recognised.
 public struct Rung: Hashable, Sendable {
     /// The partition that it lies in.

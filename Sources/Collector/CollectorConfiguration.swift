@@ -9,7 +9,7 @@ public struct CollectorConfiguration {
     let pipeline: CollectorPipeline
     /// What the collector takes, and from whom; certificates are read.
     let settings: CollectorSettings
-    /// The apps whose installs are told values.
+    /// The apps whose installs get conversion values.
     let apps: ConversionApps
 
     /// Number of producers that have keys.

@@ -83,7 +83,7 @@ extension DeliveryStore {
         }
     }
 
-    /// Notes what came of deliveries, in one transaction. Says which partners it disabled.
+    /// Records the results of deliveries in one transaction, and returns the partners that it disabled.
     @discardableResult
     func record(_ finished: [FinishedDelivery]) throws(StoreError) -> [DisabledPartner] {
         try commit { db in
