@@ -4,7 +4,7 @@ import Streams
 extension Dump {
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
     ///
-    /// - Parameter isRaw: whether CSV has texts without an apostrophe that a spreadsheet would run.
+    /// - Parameter isRaw: whether CSV has every text as it is.
     public func write<Failure: Error>(
         as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -13,7 +13,9 @@ extension Dump {
         case .json: try writeArray(to: sink)
         case .ndjson:
             let json = DumpRowJSON(self)
-            try TextPieces.write(rows, to: sink) { row, text in
+            try TextPieces.write(
+                rows, to: { piece throws(Failure) in try sink(JSONBytes.shown(piece)) }
+            ) { row, text in
                 json.append(row, to: &text)
                 text.append(TextPieces.newline)
             }
@@ -31,7 +33,9 @@ extension Dump {
     ) throws(Failure) {
         guard !rows.isEmpty else { return try sink(Array("[]\n".utf8)) }
         let json = DumpRowJSON(self)
-        try TextPieces.write(rows.indices, to: sink) { index, text in
+        try TextPieces.write(
+            rows.indices, to: { piece throws(Failure) in try sink(JSONBytes.shown(piece)) }
+        ) { index, text in
             text.append(contentsOf: (index == 0 ? "[" : ",\n ").utf8)
             json.append(rows[index], to: &text)
         }

@@ -1,3 +1,5 @@
+import Pipelines
+
 /// Writes pieces of JSON text as bytes, where there are too many of them for a `String` each.
 public enum JSONBytes {
     /// Appends text that is JSON already.
@@ -22,5 +24,11 @@ public enum JSONBytes {
             }
         }
         json.append(UInt8(ascii: "\""))
+    }
+
+    /// JSON text for whoever reads it at a terminal: the same values, without characters that it would obey.
+    public static func shown(_ json: [UInt8]) -> [UInt8] {
+        guard json.contains(where: { $0 >= 0x7F }) else { return json }
+        return Array(String(decoding: json, as: UTF8.self).withoutControlsInJSON.utf8)
     }
 }

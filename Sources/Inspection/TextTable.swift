@@ -11,10 +11,10 @@ public struct TextTable: Sendable {
     /// - Parameters:
     ///   - header: the names of the columns.
     ///   - isNumber: for each column, whether it is aligned to the right.
-    ///   - rows: the cells; control characters in them are shown as escapes.
+    ///   - rows: the cells; control characters and backslashes in them are shown as escapes.
     public init(header: [String], isNumber: [Bool], rows: [[String]]) {
         self.isNumber = isNumber
-        let cells = ([header] + rows).map { $0.map(\.withoutControls) }
+        let cells = ([header] + rows).map { $0.map(\.escaped) }
         widths = header.indices.map { column in
             cells.map { $0[column].unicodeScalars.count }.max() ?? 0
         }

@@ -1,28 +1,49 @@
 extension String {
-    /// Control characters, the ends of lines and paragraphs, and characters that turn the direction of
-    /// writing around written as escapes (`\u{202E}`, `\n`), so that no text from outside breaks a line, moves a
-    /// terminal's cursor or reads as something else.
-    public var withoutControls: String {
-        // In UTF-8 those beyond ASCII begin with 0xC2, 0xD8 or 0xE2.
-        let isPlain = utf8.allSatisfy { byte in
-            byte >= 0x20 && byte != 0x7F && byte != 0xC2 && byte != 0xD8 && byte != 0xE2
-        }
+    /// Controls, the ends of lines and paragraphs, characters that turn the direction of writing around, and
+    /// those that nobody sees, written as escapes (`\u{202E}`, `\n`), so that no text from outside breaks a
+    /// line, moves a terminal's cursor or reads as something else. For sentences: applying it again changes
+    /// nothing.
+    public var withoutControls: String { escaped { $0.isDeceptive } }
+
+    /// The same for a text that stands alone, as in a cell: backslashes are doubled, so that no two texts look
+    /// alike.
+    public var escaped: String { escaped { $0 == "\\" || $0.isDeceptive } }
+
+    private func escaped(_ isEscaped: (Unicode.Scalar) -> Bool) -> String {
+        let backslash = UInt8(ascii: "\\")
+        let isPlain = utf8.allSatisfy { (0x20..<0x7F).contains($0) && $0 != backslash }
         guard !isPlain else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
-            if scalar.isControl {
+            if isEscaped(scalar) {
                 text += scalar.escaped(asASCII: true)
             } else {
                 text.unicodeScalars.append(scalar)
             }
         }
     }
+
+    /// JSON text with the same characters beyond U+007E as JSON's own escapes. They can stand within strings
+    /// only, and a parser reads the same values.
+    public var withoutControlsInJSON: String {
+        guard !utf8.allSatisfy({ $0 < 0x7F }) else { return self }
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            guard scalar.value >= 0x7F, scalar.isDeceptive else {
+                return text.unicodeScalars.append(scalar)
+            }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+    }
 }
 
 extension Unicode.Scalar {
-    fileprivate var isControl: Bool {
-        switch value {
-        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: properties.generalCategory == .control
+    /// Whether a terminal obeys it, or a person does not see it.
+    package var isDeceptive: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: properties.isDefaultIgnorableCodePoint
         }
     }
 }

@@ -42,6 +42,8 @@ struct PublishAndReadTests {
         let log = try place.log()
         try log.writer().append(Self.nasty)
         let lines = try place.read(in: log)
+        let text = String(decoding: lines, as: UTF8.self)
+        #expect(text.contains("\\u2028") && !text.unicodeScalars.contains("\u{2028}"))
         try log.createTopic("copy", partitionCount: 2)
         #expect(try place.publish(lines, to: "copy", in: log) == Self.nasty.count)
         #expect(try records(of: "copy", in: log) == records(of: "t", in: log))

@@ -50,7 +50,7 @@ extension StoreSet {
     /// with the names that the catalog has today. By partition and offset; each piece of the text, which
     /// is UTF-8, is handed over before the rows behind it are read.
     ///
-    /// - Parameter isRaw: whether CSV has texts without an apostrophe that a spreadsheet would run.
+    /// - Parameter isRaw: whether CSV has every text as it is.
     /// - Returns: how many rows there are, and what was left out.
     /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks; what `sink` throws.
     public func export(

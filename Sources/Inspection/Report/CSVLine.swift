@@ -1,7 +1,6 @@
 import Pipelines
 
-/// A line of CSV as RFC 4180 has it: quotes where they are needed, CRLF at the end. Control characters in texts
-/// are escaped, as in tables.
+/// A line of CSV as RFC 4180 has it: quotes where they are needed, CRLF at the end.
 struct CSVLine {
     /// A field of a line.
     enum Field {
@@ -11,7 +10,8 @@ struct CSVLine {
         case text(String)
     }
 
-    /// Whether texts that a spreadsheet would run as a formula stand as they are, without an apostrophe.
+    /// Whether texts stand as they are. Else they are escaped as in tables, and those that a spreadsheet would
+    /// run as a formula have an apostrophe before them.
     let isRaw: Bool
 
     func bytes(_ fields: [Field]) -> [UInt8] {
@@ -20,17 +20,22 @@ struct CSVLine {
             if index > 0 { line.append(UInt8(ascii: ",")) }
             switch field {
             case .own(let text): Self.append(text, to: &line)
+            case .text(let text) where isRaw: Self.append(text, to: &line)
             case .text(let text):
-                let escaped = text.withoutControls
-                let isFormula = text.utf8.first.map(Self.formulaStarts.contains) ?? false
-                Self.append(isFormula && !isRaw ? "'\(escaped)" : escaped, to: &line)
+                Self.append(Self.isFormula(text) ? "'\(text.escaped)" : text.escaped, to: &line)
             }
         }
         return line + [0x0D, 0x0A]
     }
 
-    /// What makes a spreadsheet take a cell for a formula.
-    private static let formulaStarts: [UInt8] = Array("=+-@\t\r".utf8)
+    /// Whether a spreadsheet takes a cell for a formula. Spreadsheets pass over blanks and characters that nobody
+    /// sees at the beginning.
+    private static func isFormula(_ text: String) -> Bool {
+        guard let first = text.unicodeScalars.first else { return false }
+        if first == "\t" || first == "\r" { return true }
+        let start = text.unicodeScalars.first { !$0.properties.isWhitespace && !$0.isDeceptive }
+        return start.map { "=+-@".unicodeScalars.contains($0) } ?? false
+    }
 
     private static func append(_ field: String, to line: inout [UInt8]) {
         let quote = UInt8(ascii: "\"")

@@ -27,7 +27,7 @@ public struct ReportTable: Sendable {
 
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
     ///
-    /// - Parameter isRaw: whether CSV has texts without an apostrophe that a spreadsheet would run.
+    /// - Parameter isRaw: whether CSV has every text as it is.
     public func write<Failure: Error>(
         as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -85,10 +85,12 @@ public struct ReportTable: Sendable {
     static func append(
         _ row: [ReportValue], _ leads: [[UInt8]], to json: inout [UInt8]
     ) {
+        var object: [UInt8] = []
         for (lead, value) in zip(leads, row) {
-            json.append(contentsOf: lead)
-            value.append(to: &json)
+            object.append(contentsOf: lead)
+            value.append(to: &object)
         }
-        json.append(UInt8(ascii: "}"))
+        object.append(UInt8(ascii: "}"))
+        json.append(contentsOf: JSONBytes.shown(object))
     }
 }

@@ -28,7 +28,7 @@ public enum ReportValue: Equatable, Sendable {
     var field: CSVLine.Field {
         switch self {
         case .text(let text): .text(text)
-        case .money(let money) where money.amounts.first?.currency.isEmpty == false: .text(words)
+        case .money(let money) where money.amounts.contains { !$0.currency.isEmpty }: .text(words)
         case .null, .decimal, .integer, .boolean, .money: .own(words)
         }
     }

@@ -163,6 +163,6 @@ struct BackupReport {
                 json.array { json in for fault in faults { json.string(fault) } }
             }
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 }

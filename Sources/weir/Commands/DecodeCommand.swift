@@ -34,7 +34,7 @@ struct DecodeCommand: ParsableCommand {
         case .json:
             var json = JSONText()
             json.array { json in for meaning in meanings { meaning.write(to: &json) } }
-            try output.write(json.text + "\n")
+            try output.write(json.text.withoutControlsInJSON + "\n")
         }
         try output.flush()
     }

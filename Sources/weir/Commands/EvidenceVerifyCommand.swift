@@ -70,6 +70,6 @@ struct EvidenceVerifyCommand: ParsableCommand {
                 }
             }
         }
-        return text.text
+        return text.text.withoutControlsInJSON
     }
 }

@@ -41,7 +41,7 @@ struct TokenReadCommand: ParsableCommand {
             json.name("event")
             json.raw(found.event)
         }
-        return json.text
+        return json.text.withoutControlsInJSON
     }
 
     /// Reads a token of any use. Of those that it is not signed for, nothing can be said.

@@ -48,7 +48,7 @@ struct DeadLetterText {
         }
         lines.append(("value", value))
         return lines.map { name, words in
-            name + String(repeating: " ", count: 13 - name.count) + words.withoutControls + "\n"
+            name + String(repeating: " ", count: 13 - name.count) + words.escaped + "\n"
         }.joined()
     }
 

@@ -44,7 +44,7 @@ struct DeliveriesReport {
                 json.object { json in Self.write(delivery, to: &json) }
             }
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 
     /// Writes the members of a delivery.
@@ -124,7 +124,7 @@ struct DeliveryReport {
             json.name("document")
             json.string(String(decoding: document, as: UTF8.self))
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 
     private static func write(_ attempt: StoredAttempt, to json: inout JSONText) {

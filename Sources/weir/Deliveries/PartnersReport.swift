@@ -111,6 +111,6 @@ struct PartnersReport {
                 }
             }
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 }

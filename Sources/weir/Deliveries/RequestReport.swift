@@ -45,6 +45,6 @@ struct RequestReport {
             json.name("body")
             json.string(request.body.map { String(decoding: $0, as: UTF8.self) })
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 }

@@ -150,7 +150,7 @@ extension ExplainReport {
             }
             writeSummary(explanation, to: &text)
         }
-        return text.text
+        return text.text.withoutControlsInJSON
     }
 
     /// The number, each record, and at the end whether it adds up.
@@ -162,7 +162,7 @@ extension ExplainReport {
                 text.string(part)
                 body(&text)
             }
-            return text.text
+            return text.text.withoutControlsInJSON
         }
         return [line("number") { writeNumber(explanation, to: &$0) }]
             + counted.map { entry in line("record") { write(entry, explanation, to: &$0) } }

@@ -147,7 +147,7 @@ extension LagReport {
             json.name("streams")
             json.array { json in for stream in streams { write(stream, to: &json) } }
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 
     private func write(_ stream: StreamLag, to json: inout JSONText) {

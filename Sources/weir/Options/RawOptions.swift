@@ -4,8 +4,9 @@ import ArgumentParser
 struct RawOptions: ParsableArguments {
     @Flag(
         help: """
-            In CSV: no apostrophe before texts that begin with =, +, -, @, a tab or a carriage return, which \
-            a spreadsheet would run as a formula (WEIR_RAW).
+            In CSV: every text as it is. Else backslashes, control characters and those that nobody sees are \
+            escaped, and an apostrophe stands before a text that a spreadsheet would run as a formula \
+            (WEIR_RAW).
             """)
     var raw = false
 

@@ -14,7 +14,7 @@ extension RecordLine {
         if let key = record.key {
             if isUTF8(key) {
                 JSONBytes.append(",\"key\":", to: &line)
-                JSONBytes.appendString(key, to: &line)
+                appendText(key, to: &line)
             } else {
                 JSONBytes.append(",\"key_base64\":", to: &line)
                 appendBase64(key, to: &line)
@@ -53,10 +53,10 @@ extension RecordLine {
         headers.forEach { name, value in
             if !isFirst { JSONBytes.append(",", to: &line) }
             isFirst = false
-            JSONBytes.appendString(name, to: &line)
+            appendText(name, to: &line)
             JSONBytes.append(":", to: &line)
             if let value, isUTF8(value) {
-                JSONBytes.appendString(value, to: &line)
+                appendText(value, to: &line)
             } else if let value {
                 JSONBytes.append("{\"base64\":", to: &line)
                 appendBase64(value, to: &line)
@@ -80,11 +80,17 @@ extension RecordLine {
             line.append(contentsOf: value)
         } else if isUTF8(value) {
             JSONBytes.append(",\"text\":", to: &line)
-            JSONBytes.appendString(value, to: &line)
+            appendText(value, to: &line)
         } else {
             JSONBytes.append(",\"base64\":", to: &line)
             appendBase64(value, to: &line)
         }
+    }
+
+    private static func appendText(_ text: some Sequence<UInt8>, to line: inout [UInt8]) {
+        var string: [UInt8] = []
+        JSONBytes.appendString(text, to: &string)
+        line.append(contentsOf: JSONBytes.shown(string))
     }
 
     private static func appendBase64(_ bytes: UnsafeRawBufferPointer, to line: inout [UInt8]) {

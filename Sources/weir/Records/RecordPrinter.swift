@@ -64,7 +64,7 @@ struct RecordPrinter {
     /// The beginning of bytes as text; `-` for none.
     private static func words(_ bytes: UnsafeRawBufferPointer?, _ length: Int) -> String {
         guard let bytes else { return "-" }
-        let beginning = String(decoding: bytes.prefix(length * 4), as: UTF8.self).withoutControls
+        let beginning = String(decoding: bytes.prefix(length * 4), as: UTF8.self).escaped
         guard beginning.unicodeScalars.count > length else { return beginning }
         return String(String.UnicodeScalarView(beginning.unicodeScalars.prefix(length - 1))) + "…"
     }

@@ -155,7 +155,7 @@ extension PromotionReport {
             json.name("totals")
             json.object { json in writeTotals(to: &json) }
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 
     private static func write(_ line: Line, to json: inout JSONText) {

@@ -88,7 +88,7 @@ struct ReplayPlanReport {
                 }
             }
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 
     private static func write(_ partition: ReplayPlan.Partition, to json: inout JSONText) {

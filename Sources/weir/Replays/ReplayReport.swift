@@ -61,6 +61,6 @@ struct ReplayReport {
                 }
             }
         }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 }

@@ -82,7 +82,7 @@ struct TopicsReport {
     private var json: String {
         var json = JSONText()
         json.array { json in for entry in entries { Self.write(entry, to: &json) } }
-        return json.text + "\n"
+        return json.text.withoutControlsInJSON + "\n"
     }
 
     private static func write(_ entry: Entry, to json: inout JSONText) {

@@ -23,7 +23,7 @@ extension SignedDocument {
                 }
             }
         }
-        return json.text
+        return json.text.withoutControlsInJSON
     }
 
     private static func table(_ finding: Finding) -> String {
@@ -49,9 +49,9 @@ extension SignedDocument {
         guard !fields.isEmpty else { return "\(title): nothing\n" }
         let width = fields.map { $0.name.unicodeScalars.count }.max() ?? 0
         return fields.reduce("\(title):\n") { text, field in
-            let name = field.name.withoutControls
+            let name = field.name.escaped
             let gap = String(repeating: " ", count: max(0, width - name.unicodeScalars.count))
-            let value = field.value?.withoutControls ?? "(missing)"
+            let value = field.value?.escaped ?? "(missing)"
             return text + "  \(name)\(gap)  \(value)\n"
         }
     }
