@@ -17,13 +17,14 @@ struct AnalysisCommandTests {
     @Test("the options of a comparison become its question")
     func comparison() throws {
         let command = try parsed(
-            DiffCommand.self, "diff", "a", "b", "bids", "--by", "day", "--since", "7", "--measure",
+            DiffCommand.self, "diff", "a", "b", "bids", "--by", "day", "--since", "1795318668500",
+            "--measure",
             "bids", "--measure", "wins", "--all", "--limit", "3", "--exit-code")
         let question = command.comparison.question(
             try command.selection.query(try #require(command.name)))
         #expect([command.first, command.second, question.query.name] == ["a", "b", "bids"])
         #expect(question.query.grouping == .columns(["day"]))
-        #expect(question.query.sinceMilliseconds == 7)
+        #expect(question.query.sinceMilliseconds == 1_795_318_668_500)
         #expect(question.measures == ["bids", "wins"])
         #expect(question.showsEqual && command.exitCode)
         #expect(question.limit == 3)
@@ -39,7 +40,7 @@ struct AnalysisCommandTests {
             ["replay", "--into", "x", "--from-offset", "-1"],
             ["replay", "--into", "x", "--from-offset", "3", "--to-offset", "3"],
             ["replay", "--into", "x", "--from-time", "2026-01-02", "--to-time", "2026-01-01"],
-            ["changes", "bids", "--from", "1", "--to", "2", "--archive", "kafka://a:1"],
+            ["changes", "bids", "--from", "today", "--to", "now", "--archive", "kafka://a:1"],
         ])
     func badUsage(_ arguments: [String]) throws {
         let place = try TemporaryPlace()

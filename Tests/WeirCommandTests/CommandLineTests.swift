@@ -31,14 +31,15 @@ struct CommandLineTests {
     func dumpOptions() throws {
         let command = try #require(
             try WeirCommand.parseAsRoot([
-                "dump", "bids", "--by", "day,seat", "--since", "1970-01-02", "--until", "7",
+                "dump", "bids", "--by", "day,seat", "--since", "1970-01-02", "--until",
+                "1795318668500",
                 "--where", "seat=a=b", "--where", "app_id=1", "--data", "x", "--data", "y",
             ]) as? DumpCommand)
         let query = try command.query()
         #expect(query.name == "bids")
         #expect(query.grouping == .columns(["day", "seat"]))
         #expect(query.sinceMilliseconds == 86_400_000)
-        #expect(query.untilMilliseconds == 7)
+        #expect(query.untilMilliseconds == 1_795_318_668_500)
         #expect(
             query.conditions == [
                 .init(column: "seat", value: "a=b"), .init(column: "app_id", value: "1"),
@@ -96,13 +97,14 @@ struct CommandLineTests {
     func exportOptions() throws {
         func query(_ profile: String) throws -> ExportQuery? {
             let command = try WeirCommand.parseAsRoot([
-                "export", "postbacks", "--profile", profile, "--partner", "acme", "--since", "5",
+                "export", "postbacks", "--profile", profile, "--partner", "acme", "--since",
+                "1795318668500",
             ])
             return try (command as? ExportCommand)?.query()
         }
         #expect(try query("adjust")?.profile == .adjust)
         #expect(try query("singular")?.partner == "acme")
-        #expect(try query("appsflyer")?.sinceMilliseconds == 5)
+        #expect(try query("appsflyer")?.sinceMilliseconds == 1_795_318_668_500)
         #expect(throws: CommandError.self) { try query("branch") }
     }
 

@@ -27,13 +27,55 @@ struct TimeTests {
         ])
     func refused(_ text: String) {
         #expect(LogTime.relative(text, nowMilliseconds: 1_700_000_000_000) == nil)
-        guard Int64(text) == nil else { return }
         #expect {
             try LogTime.milliseconds(text, option: "--since")
         } throws: { error in
             let error = error as? CommandError
             return error?.exitCode == 64 && error?.words?.contains("yesterday") == true
         }
+    }
+
+    @Test(
+        "a number is milliseconds, and one that can be none is refused",
+        arguments: [
+            "0", "-1", "-86400000", "7", "2026", "20261122", "1795318668", "999999999999",
+            "253402300800000",
+        ])
+    func numbers(_ text: String) throws {
+        #expect {
+            try LogTime.milliseconds(text, option: "--since")
+        } throws: { error in
+            let error = error as? CommandError
+            return error?.exitCode == 64
+                && error?.words?.contains("milliseconds since 1970") == true
+        }
+        #expect(
+            try LogTime.milliseconds("1795318668500", option: "--since") == 1_795_318_668_500)
+    }
+
+    @Test("a stretch that ends before it begins is refused, wherever one is asked for")
+    func turnedAround() throws {
+        let times = ["--since", "2026-11-22", "--until", "2026-11-21T23:59:59Z"]
+        for arguments in [
+            ["dump", "bids"], ["dump", "funnel"], ["explain", "bids"], ["reconcile"],
+            ["export", "postbacks", "--profile", "adjust"], ["dead-letters", "list"],
+            ["diff", "a", "b", "bids"],
+        ] {
+            var command = try WeirCommand.parseAsRoot(arguments + times)
+            #expect {
+                try command.run()
+            } throws: { error in
+                let error = error as? CommandError
+                return error?.exitCode == 64
+                    && error?.words?.contains("nothing lies between") == true
+            }
+        }
+        #expect {
+            var command = try WeirCommand.parseAsRoot([
+                "read", "--topic", "bids", "--from", "today", "--to", "yesterday",
+            ])
+            try command.run()
+        } throws: { ($0 as? CommandError)?.exitCode == 64 }
     }
 
     @Test("they are taken wherever a time is, also with a minus in front")

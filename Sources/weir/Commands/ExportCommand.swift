@@ -29,11 +29,7 @@ struct ExportCommand: ParsableCommand {
     var profile: String
     @Option(help: "Only what this partner got (default: what any partner got).")
     var partner: String?
-    @Option(
-        parsing: .unconditional, help: "Only what arrived from this time on: \(LogTime.forms).")
-    var since: String?
-    @Option(parsing: .unconditional, help: "Only what arrived before this time.")
-    var until: String?
+    @OptionGroup var times: TimeOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "csv or ndjson (WEIR_FORMAT; default: csv).")
@@ -78,9 +74,9 @@ struct ExportCommand: ParsableCommand {
             let known = ExportProfile.allCases.map(\.rawValue).joined(separator: ", ")
             throw CommandError.usage("no profile '\(profile)': there are \(known)")
         }
+        let times = try times.milliseconds()
         return ExportQuery(
-            profile: profile, partner: partner,
-            sinceMilliseconds: try since.map { try LogTime.milliseconds($0, option: "--since") },
-            untilMilliseconds: try until.map { try LogTime.milliseconds($0, option: "--until") })
+            profile: profile, partner: partner, sinceMilliseconds: times.since,
+            untilMilliseconds: times.until)
     }
 }

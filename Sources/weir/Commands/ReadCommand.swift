@@ -47,6 +47,12 @@ struct ReadCommand: ParsableCommand {
         let format = try Environment().format(format, default: RecordFormat.ndjson)
         let from = try from.map { try ReadLimit($0, option: "--from") }
         let to = try to.map { try ReadLimit($0, option: "--to") }
+        switch (from, to) {
+        case (.offset(let start), .offset(let end)) where end < start,
+            (.time(let start), .time(let end)) where end < start:
+            throw CommandError.usage("--to lies before --from: nothing lies between")
+        default: break
+        }
         let log = try log.open(.existing, dataDirectories: data.directories)
         var reading = try TopicReading(
             log.reader(topic: topic), partition: partition, from: from, to: to)

@@ -19,15 +19,12 @@ struct DeadLetterOptions: ParsableArguments {
             "Only with this value in this column of weir dump rejected; may be given several times.",
             valueName: "column=value"))
     var conditions: [String] = []
-    @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
-    var since: String?
-    @Option(parsing: .unconditional, help: "Only before this time.")
-    var until: String?
+    @OptionGroup var times: TimeOptions
     @OptionGroup var data: DataOptions
 
     /// Whether any of them was given.
     var isNarrowed: Bool {
-        !topic.isEmpty || !reason.isEmpty || !conditions.isEmpty || since != nil || until != nil
+        !topic.isEmpty || !reason.isEmpty || !conditions.isEmpty || times.isGiven
     }
 
     /// The question that they ask.
@@ -40,8 +37,7 @@ struct DeadLetterOptions: ParsableArguments {
                 "no reason '\(unknown)': there are "
                     + DeadLetterQuery.knownReasons.joined(separator: ", "))
         }
-        query.sinceMilliseconds = try since.map { try LogTime.milliseconds($0, option: "--since") }
-        query.untilMilliseconds = try until.map { try LogTime.milliseconds($0, option: "--until") }
+        (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
         query.conditions = try conditions.map { try DumpQuery.Condition(argument: $0) }
         return query
     }

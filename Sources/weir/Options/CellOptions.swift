@@ -13,17 +13,14 @@ struct CellOptions: ParsableArguments {
             "Only rows with this value in this column; may be given several times.",
             valueName: "column=value"))
     var conditions: [String] = []
-    @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
-    var since: String?
-    @Option(parsing: .unconditional, help: "Only before this time.")
-    var until: String?
+    @OptionGroup var times: TimeOptions
 
     /// The question, with the conditions in the order in which they were given.
     func query() throws -> DumpQuery {
-        DumpQuery(
-            name: name, grouping: .total,
-            sinceMilliseconds: try since.map { try LogTime.milliseconds($0, option: "--since") },
-            untilMilliseconds: try until.map { try LogTime.milliseconds($0, option: "--until") },
+        let times = try times.milliseconds()
+        return DumpQuery(
+            name: name, grouping: .total, sinceMilliseconds: times.since,
+            untilMilliseconds: times.until,
             conditions: try conditions.map { try DumpQuery.Condition(argument: $0) })
     }
 

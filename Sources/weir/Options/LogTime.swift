@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Streams
 import Synchronization
@@ -13,6 +14,9 @@ enum LogTime {
     /// The clock as the program started: all relative times of a command line mean the same instant.
     private static let startMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
     private static let dayMilliseconds: Int64 = 86_400_000
+    /// A number is milliseconds since 1970 from 2001-09-09 to the end of 9999. A smaller one is seconds, days or
+    /// a year to whoever writes it.
+    private static let numbers: ClosedRange<Int64> = 1_000_000_000_000...253_402_300_799_999
     private static let units: [Character: Int64] = [
         "s": 1000, "m": 60_000, "h": 3_600_000, "d": dayMilliseconds, "w": 7 * dayMilliseconds,
     ]
@@ -21,7 +25,15 @@ enum LogTime {
 
     /// Milliseconds since 1970. What a relative time stands for is written to standard error.
     static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {
-        if let time = Int64(text) ?? UTC.milliseconds(text: text) { return time }
+        if let number = Int64(text) {
+            guard numbers.contains(number) else {
+                throw .usage(
+                    "\(option) \(text) is no time: a number is milliseconds since 1970, from 2001-09-09 on "
+                        + "(\(numbers.lowerBound)); write \(forms)")
+            }
+            return number
+        }
+        if let time = UTC.milliseconds(text: text) { return time }
         if let time = relative(text, nowMilliseconds: startMilliseconds) {
             let words = "\(option) \(text) is \(UTC.text(milliseconds: time))"
             if named.withLock({ $0.insert(words).inserted }) { Notice.write(words) }
@@ -47,5 +59,31 @@ enum LogTime {
             let (span, overflows) = count.multipliedReportingOverflow(by: unit)
             return overflows || span > now ? nil : now - span
         }
+    }
+}
+
+/// The stretch of time that is asked for.
+struct TimeOptions: ParsableArguments {
+    @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
+    var since: String?
+    @Option(parsing: .unconditional, help: "Only before this time.")
+    var until: String?
+
+    /// Whether any of them was given.
+    var isGiven: Bool { since != nil || until != nil }
+
+    /// Both in milliseconds since 1970; nil for one that was not given.
+    func milliseconds() throws(CommandError) -> (since: Int64?, until: Int64?) {
+        func time(_ text: String?, _ option: String) throws(CommandError) -> Int64? {
+            guard let text else { return nil }
+            return try LogTime.milliseconds(text, option: option)
+        }
+        let (start, end) = (try time(since, "--since"), try time(until, "--until"))
+        if let start, let end, end < start {
+            throw .usage(
+                "--until \(UTC.text(milliseconds: end)) lies before --since "
+                    + "\(UTC.text(milliseconds: start)): nothing lies between")
+        }
+        return (start, end)
     }
 }

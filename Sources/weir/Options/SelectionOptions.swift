@@ -5,10 +5,7 @@ import Inspection
 struct SelectionOptions: ParsableArguments {
     @Option(help: "Columns to group by: column,column,... among them hour and day, or total.")
     var by: String?
-    @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
-    var since: String?
-    @Option(parsing: .unconditional, help: "Only before this time.")
-    var until: String?
+    @OptionGroup var times: TimeOptions
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
@@ -20,8 +17,7 @@ struct SelectionOptions: ParsableArguments {
     func query(_ name: String) throws -> DumpQuery {
         var query = DumpQuery(name: name)
         if let by { query.grouping = try DumpQuery.Grouping(by) }
-        query.sinceMilliseconds = try since.map { try LogTime.milliseconds($0, option: "--since") }
-        query.untilMilliseconds = try until.map { try LogTime.milliseconds($0, option: "--until") }
+        (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
         query.conditions = try conditions.map { try DumpQuery.Condition(argument: $0) }
         return query
     }
