@@ -192,6 +192,76 @@ struct ReplayTests {
         #expect(try place.contents("bids") == place.contents("bids", data: "alone"))
     }
 
+    @Test("What a trimmed log no longer has is named, with where the log begins now")
+    func trimmed() throws {
+        let place = try makePlace()
+        let log = try place.openLog()
+        let bounds = try log.reader(topic: "bids", group: nil).bounds()
+        func lost(
+            _ range: ReplayRange = ReplayRange(), archive: String? = nil
+        ) throws -> [LostHistory] {
+            try ReplayRun(
+                place.order(into: "lost", range: range, archive: archive),
+                topics: ["bids", "postbacks"]
+            ).lostHistory()
+        }
+        #expect(try lost().isEmpty)
+        let copy = try ArchiveCopy(
+            from: log.reader(topic: "bids"),
+            to: EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create))
+        try copy.copyToEnd()
+        let earliest = try log.trim(topic: "bids", partition: 1, before: bounds[1].endOffset - 3)
+        #expect(earliest > 5)
+        let reader = try log.reader(topic: "bids", group: nil)
+        let first = try #require(
+            try FirstRecords(at: [1: earliest], of: reader).timestamps[1])
+        #expect(
+            try lost() == [
+                LostHistory(
+                    topic: "bids", partition: 1, offsets: 0..<earliest, firstMilliseconds: first)
+            ])
+        #expect(try lost(archive: "archive.sqlite").isEmpty)
+        #expect(try lost(ReplayRange(fromOffset: 2, toOffset: 5)).map(\.offsets) == [2..<5])
+        #expect(try lost(ReplayRange(fromOffset: earliest)).isEmpty)
+        #expect(try lost(ReplayRange(fromMilliseconds: 0)).map(\.offsets) == [0..<earliest])
+        #expect(try lost(ReplayRange(fromMilliseconds: first + 1)).isEmpty)
+        // What such a replay folds begins where the log begins, and takes the place of no whole store.
+        try place.replay(["bids"], place.order())
+        #expect {
+            try place.promote()
+        } throws: {
+            guard case PromotionError.lessHistory(_, 1, first: earliest, wanted: 0) = $0 else {
+                return false
+            }
+            return true
+        }
+        try FileManager.default.removeItem(atPath: place.path + "/data/bids.sqlite")
+        #expect {
+            try place.promote()
+        } throws: {
+            guard case PromotionError.lostBeginning(_, 1, first: earliest) = $0 else {
+                return false
+            }
+            return true
+        }
+    }
+
+    @Test("A replay that stopped where the log no longer reaches does not go on")
+    func trimmedMeanwhile() throws {
+        let place = try makePlace()
+        try place.replay(["bids"], place.order(range: ReplayRange(toOffset: 3)))
+        let log = try place.openLog()
+        for bounds in try log.reader(topic: "bids", group: nil).bounds() {
+            try log.trim(topic: "bids", partition: bounds.partition, before: bounds.endOffset - 3)
+        }
+        let before = try place.contents("bids", data: "set")
+        #expect {
+            try place.promote()
+        } throws: { "\($0)".contains("--data") || "\($0)".contains("no longer") }
+        #expect(try place.contents("bids", data: "set") == before)
+        #expect(try place.inForce("bids") == "data")
+    }
+
     @Test("A plan says what there is and writes nothing")
     func plan() throws {
         let place = try makePlace()

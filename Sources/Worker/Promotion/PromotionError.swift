@@ -10,6 +10,8 @@ public enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible 
     case otherLog(stream: String, old: String, new: String)
     /// The set lacks what the present one has.
     case lessHistory(store: String, partition: Int32, first: Int64?, wanted: Int64)
+    /// The set begins in the middle of the log, and no present store says that this is enough.
+    case lostBeginning(store: String, partition: Int32, first: Int64)
     /// A worker does not give its store up.
     case notGivenUp(store: String, owner: String, seconds: Int)
     /// The worker of a stream is not known, or not configured.
@@ -35,6 +37,8 @@ public enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible 
                 "\(store) begins partition \(partition) at offset \(first), and the present store at \(wanted): what lies between would be lost; replay from \(wanted) (weir replay --archive, where the log no longer has it), or say --accept-lost-history"
             }
                 ?? "\(store) has no partition \(partition), which the present store has: what it holds would be lost; replay it too, or say --accept-lost-history"
+        case .lostBeginning(let store, let partition, let first):
+            "\(store) begins partition \(partition) at offset \(first), and there is no present store to hold it against: what lies before would be in no number; replay it from an archive (weir replay --archive), or say --accept-lost-history"
         case .notGivenUp(let store, let owner, let seconds):
             "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
         case .noWorker(let stream, let pipelines):

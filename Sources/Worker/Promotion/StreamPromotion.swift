@@ -47,7 +47,14 @@ struct StreamPromotion<Program: WorkerProgram> {
             throw PromotionError.noWorker(stream: stream, pipelines: order.source.pipelines.path)
         }
         var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
-        guard hasOld else { return promoted }
+        guard hasOld else {
+            for (number, state) in try standing(newPath).states.sorted(by: { $0.key < $1.key })
+            where state.firstOffset > 0 && !order.acceptsLostHistory {
+                throw PromotionError.lostBeginning(
+                    store: newPath, partition: number, first: state.firstOffset)
+            }
+            return promoted
+        }
         let (old, new) = (try standing(oldPath), try standing(newPath))
         guard old.topic == new.topic, old.logIdentity == new.logIdentity else {
             throw PromotionError.otherLog(stream: stream, old: oldPath, new: newPath)

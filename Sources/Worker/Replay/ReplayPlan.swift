@@ -68,3 +68,17 @@ public struct ReplayPlan: Sendable {
         return recordsPerSecond.map { Double(records) / $0 }
     }
 }
+
+/// The beginning of a partition that was asked for, and is in neither the log nor an archive any more: nothing
+/// that is folded now counts it.
+public struct LostHistory: Equatable, Sendable {
+    /// Name of the topic.
+    public var topic: String
+    /// The partition's number.
+    public var partition: Int32
+    /// The offsets that were asked for and are gone. Where a time says what is asked for, some of them may lie
+    /// before it.
+    public var offsets: Range<Int64>
+    /// The timestamp of the first record that is left, in milliseconds since 1970; nil for none.
+    public var firstMilliseconds: Int64?
+}

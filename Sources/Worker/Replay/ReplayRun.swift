@@ -58,6 +58,11 @@ public final class ReplayRun {
         try programs.map { try $0.planReplay(order) }
     }
 
+    /// Says what was asked for and can be folded by nobody any more, by topic and partition.
+    public func lostHistory() throws -> [LostHistory] {
+        try programs.flatMap { try $0.lostHistory(ofReplay: order) }
+    }
+
     /// A range that holds no record of any of the topics is a mistake.
     private func refuseEmptyRange() throws {
         guard order.range != ReplayRange() else { return }

@@ -37,6 +37,33 @@ extension StreamReplay {
             recordsPerSecond: try rate(of: partitions, reader))
     }
 
+    /// What of the range is in neither the log nor the archive any more.
+    func lostHistory() throws -> [LostHistory] {
+        let reader = try openReader()
+        defer { reader.close() }
+        let lost = try reader.bounds().compactMap { bounds -> LostHistory? in
+            if let time = order.range.fromMilliseconds {
+                // A first record before that time says that nothing of that time was before it.
+                let found = try reader.offset(partition: bounds.partition, atOrAfter: time)
+                guard found.map({ $0 <= bounds.earliestOffset }) ?? bounds.isEmpty else {
+                    return nil
+                }
+            }
+            let first = order.range.fromOffset ?? 0
+            let end = min(bounds.earliestOffset, order.range.toOffset ?? .max)
+            guard first < end else { return nil }
+            return LostHistory(
+                topic: settings.topic, partition: bounds.partition, offsets: first..<end)
+        }
+        let places = lost.map { ($0.partition, $0.offsets.upperBound) }
+        let records = try FirstRecords(at: Dictionary(uniqueKeysWithValues: places), of: reader)
+        return lost.map { lost in
+            var lost = lost
+            lost.firstMilliseconds = records.timestamps[lost.partition]
+            return lost
+        }
+    }
+
     /// The first offset that is asked for, whether or not it is there; nil when a time decides.
     private func wanted(_ live: RecordedEpochs.Partition?) -> Int64? {
         if let offset = order.range.fromOffset { return offset }
@@ -79,6 +106,8 @@ extension StreamReplay {
 }
 
 extension PartitionBounds {
+    fileprivate var isEmpty: Bool { earliestOffset >= endOffset }
+
     fileprivate var offsets: Range<Int64>? {
         earliestOffset < endOffset ? earliestOffset..<endOffset : nil
     }

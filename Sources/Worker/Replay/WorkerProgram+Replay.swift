@@ -46,6 +46,11 @@ extension WorkerProgram {
         try StreamReplay<Self>(order, stop: StopSignal()).plan()
     }
 
+    /// What a replay would have to do without.
+    static func lostHistory(ofReplay order: ReplayOrder) throws -> [LostHistory] {
+        try StreamReplay<Self>(order, stop: StopSignal()).lostHistory()
+    }
+
     /// Whether the log or the archive has records of what is asked for.
     static func hasRecords(toReplay order: ReplayOrder) throws -> Bool {
         let replay = try StreamReplay<Self>(order, stop: StopSignal())

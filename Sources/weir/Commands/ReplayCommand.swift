@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLog
 import Foundation
 import Inspection
+import Streams
 import Worker
 
 /// `weir replay`
@@ -97,6 +98,7 @@ struct ReplayCommand: ParsableCommand {
         }
         let run = try ReplayRun(order, topics: topic)
         if order.mode == .recorded { tellOfMissingStores(run, order) }
+        try run.lostHistory().forEach { Notice.write($0.words) }
         let output = BufferedOutput()
         if dryRun {
             try output.write(ReplayPlanReport(try run.plan()).text(format))
@@ -158,6 +160,19 @@ struct ReplayCommand: ParsableCommand {
             throw .usage("no configuration '\(mode)': there are recorded and present")
         }
         return known
+    }
+}
+
+extension LostHistory {
+    /// What is gone, where the log begins now, and what to do.
+    var words: String {
+        let begin =
+            firstMilliseconds.map { "\(offsets.upperBound), of \(UTC.text(milliseconds: $0))" }
+            ?? "\(offsets.upperBound), and holds no record"
+        return
+            "\(topic)/\(partition) begins at offset \(begin): the records before it (\(offsets.lowerBound) to "
+            + "\(offsets.upperBound - 1)) are gone from the log, cannot be replayed and are in no number of the new "
+            + "stores; give --archive a copy that has them"
     }
 }
 

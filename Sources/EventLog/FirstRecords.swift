@@ -1,16 +1,14 @@
-import EventLog
-
 /// Looks at one record of each of some partitions.
-struct FirstRecords {
+package struct FirstRecords {
     /// Timestamps of the first records at or behind the offsets, milliseconds since 1970.
-    private(set) var timestamps: [Int32: Int64] = [:]
+    package private(set) var timestamps: [Int32: Int64] = [:]
     /// Partitions that hold no record from there on.
-    private(set) var isAtEnd: Set<Int32> = []
+    package private(set) var isAtEnd: Set<Int32> = []
 
     private static let patience = Duration.seconds(10)
 
     /// Reads them. A partition that does not answer within 10 s is in neither.
-    init(at offsets: [Int32: Int64], of reader: any LogReader) throws(LogError) {
+    package init(at offsets: [Int32: Int64], of reader: any LogReader) throws(LogError) {
         guard !offsets.isEmpty else { return }
         let numbers = offsets.keys.sorted()
         let ends = try reader.bounds(of: numbers)
