@@ -59,8 +59,18 @@ public struct Explainer {
         var explanation = try stores.withCopies(of: cell.streams) { copies in
             states = Self.nextOffsets(copies)
             let scan = try CellScan(cell, copies, eachRow)
+            let missing = cell.streams.filter { stream in
+                !copies.contains { $0.stream == stream }
+                    && cell.measures.contains { cell.streams(of: $0).contains(stream) }
+            }
             let wanted = try measures(cell).map { names in
-                names.compactMap { cell.measures.firstIndex(of: $0) }
+                let unknown = missing.filter { stream in
+                    names.contains { cell.streams(of: $0).contains(stream) }
+                }
+                guard unknown.isEmpty else {
+                    throw InspectionError.noStore(streams: unknown, directories: stores.directories)
+                }
+                return names.compactMap { cell.measures.firstIndex(of: $0) }
             }
             try Self.refuseSeveralCurrencies(scan, cell, wanted)
             var run = ExplainerRun(cell, wanted)
@@ -70,7 +80,9 @@ public struct Explainer {
                 try explain(copy, stretches, &run, &reading, body)
             }
             try atEnd(copies)
-            return run.explanation(scan.sums)
+            var explanation = run.explanation(scan.sums)
+            explanation.missingStreams = missing
+            return explanation
         }
         if !explanation.addsUp { explanation.foldedOn = try foldedOn(cell, since: states) }
         return explanation

@@ -61,6 +61,8 @@ public struct Explanation: Sendable {
     public let missing: [Missing]
     /// Partitions, as `bids/0`, that a worker has folded on meanwhile.
     public internal(set) var foldedOn: [String] = []
+    /// The streams that have no store: what comes of them is not known, and in no number.
+    public internal(set) var missingStreams: [String] = []
     /// Number of records that were looked at.
     public let read: Int64
 

@@ -188,6 +188,7 @@ struct FunnelTests {
     func zeroDenominators() throws {
         try stores.bids(bid("1", ["bids": 0, "wins": 1, "billed": 1, "billed_price_micros": 0]))
         try stores.store("overlay-clicks", postback("1", ["clicks": 1, "automatic_clicks": 0]))
+        try stores.postbacks(postback("1", ["did_win": 0]))
         let line = try #require(try stores.funnel().lines.first)
         for rate in ["win_rate", "ctr", "cpi", "roas_min", "null_rate", "app_refund_rate"] {
             #expect(line.contains("\"\(rate)\":null"), "\(rate)")
@@ -225,7 +226,7 @@ struct FunnelTests {
                 == [["2", "2"]])
     }
 
-    @Test("streams without a store are named, and give zeros")
+    @Test("streams without a store are named, and give nothing, which is no 0")
     func missingStreams() throws {
         try stores.bids(bid("1"))
         let funnel = try stores.funnel()
@@ -233,7 +234,16 @@ struct FunnelTests {
             funnel.missingStreams == [
                 "impressions", "overlay-clicks", "postbacks", "store-notifications",
             ])
-        #expect(funnel.rows("bids", "presented", "maturity") == [["1", "0", ""]])
+        #expect(
+            funnel.rows(
+                "bids", "win_rate", "presented", "ctr", "installs", "maturity", "app_refunds")
+                == [["1", "0.000000", "", "", "", "", ""]])
+        try stores.postbacks(postback("1"))
+        let later = try stores.funnel()
+        #expect(
+            later.rows("bids", "installs", "install_rate", "revenue_min_micros") == [
+                ["1", "1", "", ""]
+            ])
     }
 
     @Test("refunds are the app's: in each of its rows, once in a total, of what was paid for only")

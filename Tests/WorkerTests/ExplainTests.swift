@@ -224,6 +224,12 @@ struct FunnelExplainTests {
             stores: stores, openReader: { try log.reader(topic: $0) }, address: "log",
             rules: .pipelines(PipelineDirectory(place.pipelines)))
         let catalog = try PipelineDirectory(place.pipelines).catalog()
+        let all = try FunnelCell(FunnelQuery(catalog: catalog))
+        let whole = try explainer.explain(all) { _ in }
+        #expect(whole.missingStreams == ["store-notifications"])
+        #expect(throws: InspectionError.self, "without a store nobody knows") {
+            try explainer.explain(all, measures: { _ in ["installs", "app_refunds"] }) { _ in }
+        }
         let columns = ["day", "ad_network_id", "app_id", "campaign"]
         let counts = [
             "bids", "presented", "clicks", "installs", "postbacks", "null_values", "wins",

@@ -18,6 +18,8 @@ public protocol Cell: AnyObject {
     var sources: [(stream: String, tables: [AggregateTable])] { get }
     /// Names of the measures that add up; more of them may become known as rows are looked at.
     var measures: [String] { get }
+    /// The streams without whose stores nobody knows a measure.
+    func streams(of measure: String) -> [String]
     /// Whether only some hours are asked for.
     var isLimitedInTime: Bool { get }
 
@@ -41,6 +43,9 @@ public protocol Cell: AnyObject {
 extension Cell {
     /// Most dumps are of sums.
     public func counts(_: StoredRefusal, topic _: String) -> Bool { false }
+
+    /// Most dumps are of one stream, or of what each stream has.
+    public func streams(of _: String) -> [String] { [] }
 
     /// Most cells know all from their question.
     public func note(_: AggregateTable, columns _: [StoredValue]) {}

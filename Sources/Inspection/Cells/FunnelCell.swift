@@ -66,6 +66,15 @@ public final class FunnelCell: Cell {
         }
     }
 
+    /// The streams that a measure comes from.
+    public func streams(of measure: String) -> [String] {
+        switch measure.prefix(while: { $0 != " " }) {
+        case "app_sales": [FunnelSource.storeNotifications.name]
+        case "billed_price_micros": [FunnelSource.bids.name]
+        case let name: FunnelRow.streams(of: String(name))
+        }
+    }
+
     /// Whether only some days or hours are asked for.
     public var isLimitedInTime: Bool {
         query.query.sinceMilliseconds != nil || query.query.untilMilliseconds != nil

@@ -6,7 +6,7 @@ import Streams
 public struct Funnel: Sendable {
     /// The rows.
     public let table: ReportTable
-    /// The streams that have no store: what comes of them is 0.
+    /// The streams that have no store: what comes of them is null.
     public let missingStreams: [String]
     /// Bundle ids of notifications that no app of the configuration has: they are left out.
     public let unknownBundles: [String]
@@ -30,15 +30,23 @@ public struct Funnel: Sendable {
         let keys = fold.selection.columns.map { column in
             ReportTable.Column(column.name, isNumber: column.kind == .integer)
         }
+        let measures = FunnelRow.columns(fold.dateRule, estimates: fold.estimates)
+        let unknown = measures.indices.filter { place in
+            FunnelRow.streams(of: measures[place].name).contains(where: missingStreams.contains)
+        }
         table = ReportTable(
-            columns: keys + FunnelRow.columns(fold.dateRule, estimates: fold.estimates),
+            columns: keys + measures,
             rows: fold.groups.map { group in
                 FunnelRow(
                     group.columns, group.sums, sales: fold.sales(of: group),
                     watermarkMilliseconds: watermarkMilliseconds)
             }
             .filter(\.isAnything)
-            .map { $0.values(fold.dateRule, estimates: fold.estimates) })
+            .map { row in
+                var values = row.values(fold.dateRule, estimates: fold.estimates)
+                for place in unknown { values[keys.count + place] = .null }
+                return values
+            })
     }
 }
 

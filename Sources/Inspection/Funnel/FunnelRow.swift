@@ -40,6 +40,23 @@ struct FunnelRow {
         return names.map { ReportTable.Column($0, isNumber: true) }
     }
 
+    /// The streams that a column is worked out of. Where one of them has no store nobody knows the value: that
+    /// is no 0.
+    static func streams(of column: String) -> [String] {
+        switch column {
+        case "bids", "overlay_requested", "overlay_eligible", "wins", "cost_micros", "win_rate":
+            [FunnelSource.bids.name]
+        case "presented", "viewed", "skadn_impressions": [FunnelSource.impressions.name]
+        case "clicks", "automatic_clicks": [FunnelSource.overlayClicks.name]
+        case "ctr": [FunnelSource.impressions.name, FunnelSource.overlayClicks.name]
+        case "install_rate": [FunnelSource.overlayClicks.name, FunnelSource.postbacks.name]
+        case "cpi", "roas_min", "roas_max": [FunnelSource.bids.name, FunnelSource.postbacks.name]
+        case "app_refunds", "app_refund_rate": [FunnelSource.storeNotifications.name]
+        case "final_after": []
+        default: [FunnelSource.postbacks.name]
+        }
+    }
+
     /// A value for each column.
     func values(_ dateRule: FunnelQuery.DateRule, estimates: Bool) -> [ReportValue] {
         let keys = columns.map { value -> ReportValue in

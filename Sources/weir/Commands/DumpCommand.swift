@@ -159,7 +159,7 @@ extension Funnel {
         var notices: [String] = []
         if !missingStreams.isEmpty {
             notices.append(
-                "no store of \(missingStreams.joined(separator: ", ")): what comes of them is 0 here"
+                "no store of \(missingStreams.joined(separator: ", ")): what comes of them is not known, and empty here"
             )
         }
         if !unknownBundles.isEmpty {

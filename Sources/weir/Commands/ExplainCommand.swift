@@ -63,6 +63,11 @@ struct ExplainCommand: ParsableCommand {
             try report.write(explanation, as: format, isRaw: csv.isSet(), to: output)
             try output.flush()
         }
+        if !explanation.missingStreams.isEmpty {
+            Notice.write(
+                "no store of \(explanation.missingStreams.joined(separator: ", ")): what comes of them "
+                    + "is not known, and in no number here")
+        }
         // What was found was said.
         guard explanation.addsUp else { throw CommandError.differs }
     }
