@@ -48,14 +48,18 @@ final class PagePlace {
         if command.hasSuffix(" &") { return try start(command, until: expected) }
         if let assignment = command.prefixMatch(of: /([A-Z]+)=/) {
             let name = String(assignment.1)
-            let printed = try shell("\(command)\nprintf %s \"$\(name)\"")
+            let (printed, status) = try shell("\(command)\nprintf %s \"$\(name)\"")
+            #expect(status == 0, "\(command)")
             environment[name] = printed
             return ""
         }
         let deadline = Date().addingTimeInterval(Self.waitSeconds)
         while true {
-            let said = plain(try shell(command))
+            let (printed, status) = try shell(command)
+            let said = plain(printed)
             guard said != expected, command.hasPrefix("weir "), Date() < deadline else {
+                // Before its end a step may fail, as one that reads a store which its worker has yet to make.
+                #expect(status == 0, "\(command)")
                 return said
             }
             Thread.sleep(forTimeInterval: 0.2)
@@ -87,7 +91,7 @@ final class PagePlace {
         }
     }
 
-    private func shell(_ command: String) throws -> String {
+    private func shell(_ command: String) throws -> (printed: String, status: Int32) {
         let process = makeProcess(command)
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -95,8 +99,7 @@ final class PagePlace {
         try Spawning.apart { try process.run() }
         let said = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(command)")
-        return String(decoding: said, as: UTF8.self)
+        return (String(decoding: said, as: UTF8.self), process.terminationStatus)
     }
 
     private func start(_ command: String, until expected: String) throws -> String {
