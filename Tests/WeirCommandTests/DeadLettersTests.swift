@@ -179,6 +179,46 @@ struct DeadLettersTests {
     }
 
     @Test(
+        "a record of others that names a letter as its origin does not keep it from being requeued")
+    func strangers() throws {
+        let place = try Place()
+        try place.publish(Array("{".utf8))
+        let origin = OutgoingRecord.Header("weir_origin", place.place(0).description)
+        try place.publish(Array("[".utf8), headers: [origin])
+        try place.publish(Array("{".utf8), key: "other", headers: [origin])
+        try place.fold()
+        var letters = try place.letters()
+        let up = try UpPlace()
+        let arguments = [
+            "dead-letters", "requeue", "\(place.place(0))", "--dry-run", "--data", place.data,
+        ]
+        let dry = try up.weir(arguments)
+        #expect(dry.status == 0 && dry.output.contains("due"), "\(dry.error)")
+        #expect(
+            dry.error.contains(
+                "\(place.place(1)) says that it is a copy of \(place.place(0)), and has other bytes"
+            ),
+            "\(dry.error)")
+        // Each is its own: the strangers are letters too, and none is a copy of another.
+        #expect(try place.requeue(letters) == (3...5).map { .requeued(place.place($0)) })
+        #expect(try place.requeue(letters) == (3...5).map { .before(place.place($0)) })
+        try place.fold()
+        letters = try place.letters()
+        #expect(
+            try place.requeue(letters)
+                == (3...5).map { .before(place.place($0)) }
+                + (6...8).map { .requeued(place.place($0)) })
+        // Whoever wrote the same bytes, they are there again.
+        try place.publish(Array("]".utf8))
+        try place.publish(
+            Array("]".utf8),
+            headers: [.init("weir_origin", place.place(9).description)])
+        try place.fold()
+        let last = try place.letters().filter { $0.place == place.place(9) }
+        #expect(try place.requeue(last) == [.before(place.place(10))])
+    }
+
+    @Test(
         "what is killed between the log and its own notes neither loses a record nor repeats one",
         arguments: [0, 1, 2])
     func killed(_ appended: Int) throws {

@@ -122,7 +122,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         discussion: """
             A copy has the bytes, the key and the headers of the record, goes to its partition at a new \
             timestamp, and names the record in its header weir_origin. What was requeued before is left \
-            alone, which the log itself shows: so the same command may be given again, also after \
+            alone, which the log itself shows by header and bytes: so the same command may be given again, also after \
             it was killed. A copy that is rejected is a dead letter of its own, and can be requeued \
             again. Tombstones, conflicts and records that were too large to keep cannot be.
 
@@ -171,6 +171,12 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         let letters = try letters(named)
         var requeue = Requeue(to: log) { try selection.stores().deadLetters(at: $0) }
         requeue.includesUnchecked = unchecked
+        var strangers: [String] = []
+        requeue.onStranger = { letter, stranger in
+            strangers.append(
+                "\(stranger) says that it is a copy of \(letter.firstPlace), and has other bytes: it does "
+                    + "not count as one")
+        }
         if StandardError.isTerminal {
             requeue.onProgress = { StandardError.show("looked through \($0) records of the log") }
         }
@@ -178,6 +184,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
             defer { StandardError.show("") }
             return try requeue.plan(letters)
         }()
+        for words in strangers { Notice.write(words) }
         let failure = dryRun ? nil : publish(requeue, letters, &outcomes)
         let output = BufferedOutput()
         try RequeueReport.table(letters, outcomes).write(as: format) {

@@ -1,3 +1,4 @@
+import AggregateStore
 import EventLog
 import Inspection
 
@@ -18,8 +19,10 @@ struct DeadLetter {
     let valueBytes: Int?
     /// SHA-256 in hex of a value that was too large to keep.
     let valueSHA256: String?
-    /// Where the first record lies that this one is a copy of; nil when it was never requeued.
+    /// Where the first record lies that this one says that it is a copy of; nil when it says nothing.
     let origin: RecordAddress?
+    /// What a copy of it has too: the SHA-256 of its key and value.
+    let contentSHA256: String
 
     init(_ kept: KeptRecord) {
         place = kept.place
@@ -33,6 +36,19 @@ struct DeadLetter {
         origin = kept.refusal.headers.withUnsafeBytes { bytes in
             RecordHeaders(encoded: bytes).first(named: "weir_origin").flatMap(RecordAddress.init)
         }
+        var digest = ""
+        kept.withRecord { digest = Self.contentSHA256(of: $0) }
+        contentSHA256 = digest
+    }
+
+    /// The SHA-256 of the key and the value of a record, told from each other and from none.
+    static func contentSHA256(of record: RecordView) -> String {
+        var bytes: [UInt8] = []
+        for part in [record.key, record.value] {
+            withUnsafeBytes(of: Int64(part?.count ?? -1).littleEndian) { bytes += $0 }
+            if let part { bytes += part }
+        }
+        return bytes.withUnsafeBytes { HexDigest.sha256($0) }
     }
 
     /// Where the record lies that a copy of this one names as its origin.

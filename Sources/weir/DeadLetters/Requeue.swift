@@ -29,6 +29,8 @@ struct Requeue {
     var includesUnchecked = false
     /// Is told how many records of the log were looked through.
     var onProgress: (Int64) -> Void = { _ in }
+    /// Is called with a dead letter that is due, and a record that names its origin and is no copy of it.
+    var onStranger: (DeadLetter, RecordAddress) -> Void = { _, _ in }
 
     init(to log: any LogBackend, _ fetch: @escaping ([RecordAddress]) throws -> [KeptRecord]) {
         self.log = log
@@ -59,6 +61,7 @@ struct Requeue {
                         + "show whether this was requeued before: --unchecked requeues it all the same"
                 )
             }
+            if let stranger = found.stranger(to: letter) { onStranger(letter, stranger) }
             return .due
         }
     }
