@@ -8,12 +8,15 @@ struct FollowedPartners {
     private let pipelines: PipelineDirectory
     private let logger: Logger
     private var watch: ConfigurationWatch
-    private var said: String?
+    private let fault = StandingFault()
+    /// Whether the directory of the partners is there, so that one that is gone is a mistake.
+    private var hasDirectory: Bool
 
     /// Follows from these partners on.
     init(_ pipelines: PipelineDirectory, from partners: [Partner], logger: Logger) {
         self.pipelines = pipelines
         self.logger = logger
+        hasDirectory = pipelines.has(.partners)
         watch = ConfigurationWatch(Self.files(pipelines, partners))
     }
 
@@ -31,10 +34,11 @@ struct FollowedPartners {
     mutating func look() -> (partners: KnownPartners, routes: [PartnerRoute])? {
         guard watch.look() != nil else { return nil }
         do {
-            let partners = try pipelines.partners()
+            let partners = try pipelines.partners(isRequired: hasDirectory)
+            hasDirectory = pipelines.has(.partners)
             let routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
             watch.paths = Self.files(pipelines, partners)
-            said = nil
+            fault.clear()
             let names = routes.map(\.name).joined(separator: ",")
             logger.notice(
                 "the partners were read again",
@@ -42,9 +46,7 @@ struct FollowedPartners {
             return (KnownPartners(partners), routes)
         } catch {
             watch.tryAgain()
-            let words = "\(error): the partners that are in force stay"
-            if said != words { logger.warning("\(words)") }
-            said = words
+            if fault.isNews("\(error)") { logger.warning("\(error): what is in force stays") }
             return nil
         }
     }

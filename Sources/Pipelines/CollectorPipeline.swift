@@ -295,19 +295,21 @@ extension ConfigurationNode {
 }
 
 extension PipelineDirectory {
-    static let collectorName = "collector.yaml"
+    static let collectorName = ReadAgain.collector.rawValue
 
     /// What the collector takes; the defaults when there is no `collector.yaml`.
-    public func collector() throws(ConfigurationError) -> CollectorPipeline {
+    ///
+    /// Throws when the file has to be there, and is not, or is empty.
+    public func collector(
+        isRequired: Bool = false
+    ) throws(ConfigurationError) -> CollectorPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
-        return try collectorPipeline()
+        return try collectorPipeline(isRequired: isRequired)
     }
 
-    func collectorPipeline() throws(ConfigurationError) -> CollectorPipeline {
-        guard try names().contains(Self.collectorName) else {
-            return try CollectorPipeline(nil, directory: path)
-        }
-        return try CollectorPipeline(
-            ConfigurationFile.read("\(path)/\(Self.collectorName)"), directory: path)
+    func collectorPipeline(
+        isRequired: Bool = false
+    ) throws(ConfigurationError) -> CollectorPipeline {
+        try CollectorPipeline(content(.collector, isRequired: isRequired), directory: path)
     }
 }

@@ -8,10 +8,15 @@ enum ConfigurationFile {
 
     /// The file's topmost node; an empty file is an empty mapping.
     static func read(_ file: String) throws(ConfigurationError) -> ConfigurationNode {
+        try content(of: file) ?? ConfigurationNode(file: file, root: Node([(Node, Node)]()))
+    }
+
+    /// The file's topmost node; nil where there is none, as in a file of comments.
+    static func content(of file: String) throws(ConfigurationError) -> ConfigurationNode? {
         let text = try text(of: file)
         do {
-            let node = try Yams.compose(yaml: text, .default, .default, .utf8)
-            return ConfigurationNode(file: file, root: node ?? Node([(Node, Node)]()))
+            return try Yams.compose(yaml: text, .default, .default, .utf8)
+                .map { ConfigurationNode(file: file, root: $0) }
         } catch let error as YamlError {
             throw fault(error, in: file, text: text)
         } catch {

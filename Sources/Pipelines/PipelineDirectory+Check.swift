@@ -28,8 +28,8 @@ extension PipelineDirectory {
         if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
         if has(.conversionUpdates) { _ = note(conversionUpdatesPipeline) }
         if has(.partnerPostbacks) { _ = note(partnerPostbacksPipeline) }
-        _ = note(catalog)
-        _ = note(collectorPipeline)
+        _ = note { () throws(ConfigurationError) in try catalog() }
+        _ = note { () throws(ConfigurationError) in try collectorPipeline() }
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {
             _ = note { () throws(ConfigurationError) in try conversionModel(name) }

@@ -51,9 +51,10 @@ public struct PipelineDirectory: Sendable {
     }
 
     /// The catalog; an empty one when there is no `catalog.yaml`.
-    public func catalog() throws(ConfigurationError) -> Catalog {
-        guard try names().contains(Self.catalogName) else { return Catalog() }
-        return try Catalog(ConfigurationFile.read("\(path)/\(Self.catalogName)"))
+    ///
+    /// Throws when the file has to be there, and is not, or is empty.
+    public func catalog(isRequired: Bool = false) throws(ConfigurationError) -> Catalog {
+        try content(.catalog, isRequired: isRequired).map(Catalog.init) ?? Catalog()
     }
 
     /// The conversion models by ascending app; none when there is no `conversion-models`.
@@ -91,17 +92,71 @@ public struct PipelineDirectory: Sendable {
     }
 
     /// The partners by name, bytewise; none when there is no `partners`.
-    public func partners() throws(ConfigurationError) -> [Partner] {
+    ///
+    /// Throws when the directory has to be there, and is not.
+    public func partners(isRequired: Bool = false) throws(ConfigurationError) -> [Partner] {
+        if isRequired, !has(.partners) { throw gone(.partners) }
         var partners: [Partner] = []
         for name in try names(in: Self.partnersName) { partners.append(try partner(name)) }
         return partners.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 }
 
+// MARK: What is read again
+
 extension PipelineDirectory {
-    static let catalogName = "catalog.yaml"
+    /// What programs read again while they work, by its name here. A program that starts may do without; one
+    /// that works requires what was there before: a file that was removed, emptied or covered by a mount by mistake
+    /// is not to take every key or partner away.
+    public enum ReadAgain: String, Sendable {
+        case catalog = "catalog.yaml"
+        case collector = "collector.yaml"
+        case partners
+    }
+
+    /// Whether it is there, and a file is not empty.
+    public func has(_ part: ReadAgain) -> Bool {
+        var isDirectory: ObjCBool = false
+        let exists = FileManager.default.fileExists(
+            atPath: "\(path)/\(part.rawValue)", isDirectory: &isDirectory)
+        guard exists, part != .partners else { return exists && isDirectory.boolValue }
+        do {
+            return try content(part, isRequired: false) != nil
+        } catch {
+            // A file that is wrong is not empty.
+            return true
+        }
+    }
+
+    /// The topmost node of a file; nil when it is absent or has nothing but comments.
+    func content(
+        _ part: ReadAgain, isRequired: Bool
+    ) throws(ConfigurationError) -> ConfigurationNode? {
+        let file = "\(path)/\(part.rawValue)"
+        guard try names().contains(part.rawValue) else {
+            if isRequired { throw gone(part) }
+            return nil
+        }
+        let content = try ConfigurationFile.content(of: file)
+        if content == nil, isRequired {
+            throw ConfigurationError(
+                kind: .unreadable, file: file,
+                words: "is empty, or no file any more: restore it, or restart to work without it")
+        }
+        return content
+    }
+
+    private func gone(_ part: ReadAgain) -> ConfigurationError {
+        ConfigurationError(
+            kind: .missingFile, file: "\(path)/\(part.rawValue)",
+            words: "is not there any more: restore it, or restart to work without it")
+    }
+}
+
+extension PipelineDirectory {
+    static let catalogName = ReadAgain.catalog.rawValue
     static let modelsName = "conversion-models"
-    static let partnersName = "partners"
+    static let partnersName = ReadAgain.partners.rawValue
 
     func conversionModel(_ name: String) throws(ConfigurationError) -> ConversionModel {
         try Self.conversionModel(at: "\(path)/\(Self.modelsName)/\(name)")

@@ -67,4 +67,52 @@ struct FollowedKeysTests {
         #expect(Wait.until { program.said.contains("restart to have that in force") })
         #expect(try requests.get("/i?t=\(text)").status == 403, "a key that is gone")
     }
+
+    @Test(
+        "stay in force when their file is removed, emptied or replaced by a directory, with words")
+    func gone() throws {
+        let place = try ProgramPlace()
+        let file = "\(place.path)/pipelines/collector.yaml"
+        func write(_ text: String) throws {
+            try? FileManager.default.removeItem(atPath: file)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        }
+        try write(lines(of: "first"))
+        let program = try place.start()
+        defer { kill(program.process.processIdentifier, SIGKILL) }
+        let requests = Requests(port: program.port)
+        func status() throws -> Int {
+            try requests.post(
+                "/v1/events/bids", Self.event, headers: ["Authorization": "Bearer first"]
+            ).status
+        }
+        #expect(try status() == 200)
+        for (change, words) in [
+            ({ try FileManager.default.removeItem(atPath: file) }, "is not there any more"),
+            ({ try write("") }, "is empty"), ({ try write("# nothing\n\n") }, "is empty"),
+            (
+                {
+                    try FileManager.default.removeItem(atPath: file)
+                    try FileManager.default.createDirectory(
+                        atPath: file, withIntermediateDirectories: false)
+                }, "collector.yaml: "
+            ),
+        ] as [(() throws -> Void, String)] {
+            let before = program.said.utf8.count
+            func isSaid(_ words: String) -> Bool {
+                String(decoding: program.said.utf8.dropFirst(before), as: UTF8.self).contains(words)
+            }
+            try change()
+            kill(program.process.processIdentifier, SIGHUP)
+            #expect(
+                Wait.until { isSaid(words) && isSaid("the keys that are in force stay") },
+                "\(program.said)")
+            #expect(try status() == 200)
+            try write(lines(of: "first"))
+            #expect(Wait.until { isSaid("read again, and are the same") }, "\(program.said)")
+        }
+        // Whoever wants no keys says so.
+        try write("keys: []\n")
+        #expect(try Wait.until { try status() == 401 })
+    }
 }

@@ -99,7 +99,12 @@ struct UpTests {
         #expect(!up.said.contains("restart to fold by it"), "an address is no part of it")
 
         try place.files.write("name: [", to: "pipelines/partners/broken.yaml")
-        #expect(Wait.until { up.said.contains("the partners that are in force stay") })
+        #expect(Wait.until { up.said.contains("what is in force stays") })
+        // Every part has looked by then.
+        Thread.sleep(forTimeInterval: 4)
+        #expect(
+            up.said.split(separator: "\n").count { $0.contains("partners/broken.yaml") } == 1,
+            "the parts of one process report a fault once: \(up.said)")
         try FileManager.default.removeItem(atPath: place.pipelines + "/partners/broken.yaml")
         // Whom it sends what is part of the fold.
         try place.addPartner("other", port: after.port)
@@ -108,6 +113,21 @@ struct UpTests {
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "postbacks") == 3 })
         #expect(Wait.until { after.requests.count >= 2 })
+
+        // What is removed by mistake does not take names and partners away.
+        try FileManager.default.removeItem(atPath: place.pipelines + "/catalog.yaml")
+        try FileManager.default.moveItem(
+            atPath: place.pipelines + "/partners", toPath: place.files.path + "/partners")
+        for name in ["catalog.yaml", "partners"] {
+            #expect(
+                Wait.until { up.said.contains("\(name): is not there any more: ") }, "\(up.said)")
+        }
+        #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("d")) == 200)
+        #expect(
+            Wait.until {
+                after.requests.count { $0.body.contains(#""network":"New""#) } >= 3
+            }, "\(up.said)")
+        #expect(up.said.split(separator: "\n").count { $0.contains("partners: is not") } == 1)
         #expect(!after.requests.contains { $0.body.contains(#""partner":"other""#) })
         #expect(up.stop() == 0, "\(up.said)")
     }

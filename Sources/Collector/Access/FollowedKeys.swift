@@ -12,6 +12,8 @@ struct FollowedKeys {
     /// What the file said at the start.
     private let first: CollectorPipeline
     private var inForce: CollectorPipeline.Access
+    /// Whether what is in force is from the file, so that a file that is gone is a mistake.
+    private var isFromFile: Bool
     private var said: String?
 
     /// Follows from a state on, which is in force.
@@ -24,6 +26,7 @@ struct FollowedKeys {
         inForce = first.access
         self.logger = logger
         self.use = use
+        isFromFile = pipelines.has(.collector)
         watch = ConfigurationWatch(Self.files(pipelines, inForce))
     }
 
@@ -38,11 +41,12 @@ struct FollowedKeys {
         guard let cause = watch.look() else { return }
         let read: CollectorPipeline
         do {
-            read = try pipelines.collector()
+            read = try pipelines.collector(isRequired: isFromFile)
         } catch {
             watch.tryAgain()
             return say("\(error): the keys that are in force stay")
         }
+        isFromFile = pipelines.has(.collector)
         let access = read.access
         watch.paths = Self.files(pipelines, access)
         let isOther = access != inForce

@@ -1,5 +1,6 @@
 import Foundation
 import Pipelines
+import Synchronization
 
 /// Says when files of the configuration are to be read again: after they were changed, or at SIGHUP. Looks once
 /// a second, at their times and sizes.
@@ -62,6 +63,45 @@ package struct ConfigurationWatch {
     /// that is not watched.
     package mutating func tryAgain() {
         known = [:]
+    }
+}
+
+/// What is wrong with files that are followed. Several parts of one process read the same files: a fault that one
+/// of them has reported is not reported by the others, as long as it stands.
+package final class StandingFault: Sendable {
+    /// How many stand at each fault.
+    private static let standing = Mutex<[String: Int]>([:])
+    private let own = Mutex<String?>(nil)
+
+    /// Stands at none.
+    package init() {}
+
+    deinit { clear() }
+
+    /// Whether a fault, which stands from now on in place of the one before, is to be reported.
+    package func isNews(_ fault: String) -> Bool {
+        own.withLock { own in
+            guard own != fault else { return false }
+            return Self.standing.withLock { standing in
+                if let own { Self.remove(own, from: &standing) }
+                own = fault
+                standing[fault, default: 0] += 1
+                return standing[fault] == 1
+            }
+        }
+    }
+
+    /// Nothing is wrong any more.
+    package func clear() {
+        own.withLock { own in
+            guard let fault = own else { return }
+            Self.standing.withLock { Self.remove(fault, from: &$0) }
+            own = nil
+        }
+    }
+
+    private static func remove(_ fault: String, from standing: inout [String: Int]) {
+        standing[fault] = standing[fault].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 }
 

@@ -15,8 +15,11 @@ struct FollowedConfiguration {
     private var rules: ConfigurationWatch
     /// What the fold works with.
     private let hash: String
-    /// What was said last, so that it is not said again.
-    private var said: [String: String] = [:]
+    /// Whether the names are from a file, so that a file that is gone is a mistake.
+    private var hasNames: Bool
+    private let namesFault = StandingFault()
+    private let rulesFault = StandingFault()
+    private var isOtherSaid = false
 
     init(
         _ pipelines: PipelineDirectory, hash: String, logger: Logger,
@@ -27,6 +30,7 @@ struct FollowedConfiguration {
         self.logger = logger
         self.rulesHash = rulesHash
         self.use = use
+        hasNames = pipelines.has(.catalog)
         names = ConfigurationWatch(["\(pipelines.path)/catalog.yaml"])
         rules = ConfigurationWatch([pipelines.path])
     }
@@ -35,32 +39,33 @@ struct FollowedConfiguration {
     mutating func look() {
         if let use, names.look() != nil {
             do {
-                use(try pipelines.catalog())
-                said["catalog"] = nil
+                use(try pipelines.catalog(isRequired: hasNames))
+                hasNames = pipelines.has(.catalog)
+                namesFault.clear()
                 logger.notice("the catalog's names were read again")
             } catch {
                 names.tryAgain()
-                say("catalog", "\(error): the names that are in force stay")
+                warn(error, namesFault)
             }
         }
         guard rules.look() != nil else { return }
         do {
-            if try rulesHash() == hash {
-                said["rules"] = nil
-            } else {
-                say(
-                    "rules",
+            let isOther = try rulesHash() != hash
+            rulesFault.clear()
+            if isOther, !isOtherSaid {
+                logger.warning(
                     "the configuration of the fold has changed, and is not in force yet: restart to fold by it"
                 )
             }
+            isOtherSaid = isOther
         } catch {
             rules.tryAgain()
-            say("rules", "\(error): what is in force stays")
+            isOtherSaid = false
+            warn(error, rulesFault)
         }
     }
 
-    private mutating func say(_ subject: String, _ words: String) {
-        guard said.updateValue(words, forKey: subject) != words else { return }
-        logger.warning("\(words)")
+    private func warn(_ error: any Error, _ fault: StandingFault) {
+        if fault.isNews("\(error)") { logger.warning("\(error): what is in force stays") }
     }
 }
