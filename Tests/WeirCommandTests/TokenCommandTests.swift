@@ -136,6 +136,27 @@ struct TokenCommandTests {
         #expect(text.hasPrefix("k1."))
     }
 
+    private func producer(named name: String) throws -> String {
+        let command = try WeirCommand.parseAsRoot([
+            "token", "new-producer", "--name=\(name)", "--topics", "bids",
+        ])
+        return try #require(command as? TokenNewProducerCommand).lines(key: "abc")
+    }
+
+    @Test(
+        "makes no lines of a name that would be something else in YAML",
+        arguments: [
+            "null", "Null", "-", "-a", ".", "a: b", "a # b", "[a]", "a\n  topics: [impressions]",
+            "'a'", "\"a",
+            "*a",
+            "caf\u{e9}", "a b", String(repeating: "x", count: 256),
+        ])
+    func badProducer(_ name: String) throws {
+        let fault = try #require(throws: CommandError.self) { try producer(named: name) }
+        #expect(fault.exitCode == 64)
+        #expect(fault.words?.contains("letters, digits") == true)
+    }
+
     @Test("makes lines for producers that the configuration takes")
     func producer() throws {
         let command = try WeirCommand.parseAsRoot([
@@ -150,6 +171,12 @@ struct TokenCommandTests {
         #expect(key.topics == [.bids, .impressions])
         // The digest of "abc", as FIPS 180-2 has it.
         #expect(lines.contains("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
+        for name in [
+            "true", "1.5", "0x1F", "_a.b-c", "a.", "x" + String(repeating: "y", count: 254),
+        ] {
+            try place.write(try producer(named: name), to: "collector.yaml")
+            #expect(try PipelineDirectory(place.path).collector().keys.map(\.name) == [name])
+        }
         #expect(SecretText.random().count >= 43)
         #expect(SecretText.random() != SecretText.random())
     }

@@ -16,7 +16,10 @@ struct TokenNewProducerCommand: ParsableCommand {
             where in collector.yaml they belong. A running collector takes them over within seconds.
             """)
 
-    @Option(help: "What the producer is called.")
+    @Option(
+        help:
+            "What the producer is called: letters, digits, and within them dashes, underscores and dots."
+    )
     var name: String
     @Option(help: "The topics that it may send to, as bids,impressions,overlay-clicks.")
     var topics: String
@@ -32,6 +35,13 @@ struct TokenNewProducerCommand: ParsableCommand {
 
     /// The lines for a key, and where they belong.
     func lines(key: String) throws -> String {
+        // Anything else would have to be quoted in YAML, and would be hard to read in logs.
+        let isPlain = name.wholeMatch(of: /[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}/) != nil
+        guard isPlain, name.lowercased() != "null" else {
+            throw CommandError.usage(
+                "--name '\(name.withoutControls)' is no name of a producer: write 1 to 255 letters, digits, "
+                    + "'-', '_' and '.', as bidder-eu, a letter, digit or '_' first, and not null")
+        }
         let digest = SHA256.hash(data: Array(key.utf8)).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
