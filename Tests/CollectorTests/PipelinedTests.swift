@@ -131,7 +131,7 @@ struct VersionTests {
     }
 
     @Test(
-        "a request of 1.1 without a Host, or one with two, is 400, after the answers to those before"
+        "a request of 1.1 without a Host, or one with two or none that is a host, is 400, after the answers to those before"
     )
     func host() throws {
         let place = try CollectorPlace()
@@ -139,6 +139,11 @@ struct VersionTests {
         for bad in [
             "GET /livez HTTP/1.1\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
             "GET /livez HTTP/1.0\r\nHost: a\r\nhost: a\r\n\r\n",
+            "GET /livez HTTP/1.1\r\nHost:\r\n\r\n", "GET /livez HTTP/1.1\r\nHost:  \r\n\r\n",
+            "GET /livez HTTP/1.1\r\nHost: a, b\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: a,b\r\n\r\n",
+            "GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n",
+            "GET /livez HTTP/1.1\r\nHost: u@a\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: :80\r\n\r\n",
+            "GET /livez HTTP/1.0\r\nHost: a, b\r\n\r\n",
             "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nContent-Length: 26\r\n\r\n{\"transaction-id\":\"nobody\"}",
         ] {
             let (answers, isClosed) = try answers(good + bad + good, to: place)
@@ -148,6 +153,43 @@ struct VersionTests {
             #expect(isClosed)
         }
         #expect(try place.records("postbacks").isEmpty)
+    }
+
+    @Test("hosts as clients write them are taken")
+    func hosts() throws {
+        let place = try CollectorPlace()
+        for host in [
+            "a", "a_b.example:8080", "127.0.0.1:1", "[::1]:8080", "[fe80::1%25eth0]", "a.",
+        ] {
+            let text = "GET /livez HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+            #expect(try answers(text, to: place).0.map(\.status) == [200], "\(host)")
+        }
+    }
+
+    @Test(
+        "a body of another transfer coding than chunked is not taken, and what follows is not read")
+    func transferCoding() throws {
+        let place = try CollectorPlace()
+        let body = "16\r\n{\"transaction-id\":\"t\"}\r\n0\r\n\r\n"
+        func post(_ coding: String) throws -> ([Answer], Bool) {
+            let head = "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\n\(coding)\r\n\r\n"
+            return try answers(
+                head + body + "GET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
+                to: place)
+        }
+        for coding in [
+            "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
+            "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: identity, chunked",
+        ] {
+            let (answers, isClosed) = try post(coding)
+            #expect(answers.count == 1 && answers[0].status == 400, "\(coding)")
+            #expect(isClosed)
+        }
+        #expect(try post("Transfer-Encoding: gzip, chunked").0.first?.error == "transfer_encoding")
+        #expect(try place.records("postbacks").isEmpty)
+        #expect(try post("Transfer-Encoding: Chunked").0.map(\.status) == [200, 200])
+        #expect(try place.records("postbacks").count == 1)
     }
 
     @Test("a connection of 1.0 is closed after its answer, and kept where that is asked for")

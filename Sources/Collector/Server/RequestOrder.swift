@@ -106,7 +106,7 @@ extension RequestOrder {
         switch part {
         case .head(let head):
             request = OpenRequest(head)
-            if let words = head.hostFault { return refuse(head, words, context) }
+            if let response = head.refusal { return refuse(head, response, context) }
         case .body: break
         case .end: request?.isComplete = true
         }
@@ -134,20 +134,22 @@ extension RequestOrder {
         feed.resume()
     }
 
-    /// Answers 400, and closes.
+    /// Answers, and closes.
     private func refuse(
-        _ head: HTTPRequestHead, _ words: String, _ context: ChannelHandlerContext
+        _ head: HTTPRequestHead, _ response: CollectorResponse, _ context: ChannelHandlerContext
     ) {
-        metrics.count(route: "unknown", status: 400, took: .zero)
+        metrics.count(route: "unknown", status: response.status, took: .zero)
         request = nil
-        let response = CollectorResponse.refusal(400, "bad_host", words)
         let fields: HTTPHeaders = [
             "Connection": "close", "Content-Type": response.contentType,
             "Content-Length": "\(response.body.count)",
         ]
         context.write(
             wrapOutboundOut(
-                .head(HTTPResponseHead(version: .http1_1, status: .badRequest, headers: fields))),
+                .head(
+                    HTTPResponseHead(
+                        version: .http1_1, status: .init(statusCode: response.status),
+                        headers: fields))),
             promise: nil)
         if head.method != .HEAD {
             context.write(
@@ -219,15 +221,32 @@ extension RequestOrder {
 }
 
 extension HTTPRequestHead {
-    /// What is wrong with the host that the request names; nil when nothing is.
-    fileprivate var hostFault: String? {
-        let count = headers["host"].count
-        if count > 1 { return "a request has one Host" }
-        if count == 0, (version.major, version.minor) >= (1, 1) {
-            return "a request of HTTP/1.1 has a Host"
+    /// What the request is answered before anybody looks at its path; nil when it can be looked at.
+    fileprivate var refusal: CollectorResponse? {
+        if let words = hostFault { return .refusal(400, "bad_host", words) }
+        let codings = headers["transfer-encoding"]
+        guard codings.isEmpty || codings.map({ $0.lowercased() }) == ["chunked"] else {
+            // The body would be taken with its coding, as bytes that nobody sent.
+            return .refusal(
+                400, "transfer_encoding", "send the body with no other coding than chunked")
         }
         return nil
     }
+
+    /// What is wrong with the host that the request names; nil when nothing is.
+    private var hostFault: String? {
+        let hosts = headers["host"]
+        if hosts.count > 1 { return "a request has one Host" }
+        guard let host = hosts.first, !host.isEmpty else {
+            return (version.major, version.minor) >= (1, 1)
+                ? "a request of HTTP/1.1 has a Host" : nil
+        }
+        let isOne = host.utf8.allSatisfy { (0x21...0x7E).contains($0) && !Self.noHost.contains($0) }
+        return isOne && !host.hasPrefix(":") ? nil : "Host is one host, with or without its port"
+    }
+
+    /// What stands in lists and in other parts of an address.
+    private static let noHost = Array(",/?#@\\".utf8)
 
     /// What follows the head.
     fileprivate var body: RequestFeed.Expected {
