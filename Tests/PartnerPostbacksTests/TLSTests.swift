@@ -8,12 +8,13 @@ import Testing
 struct TLSTests {
     /// A partner whose certificate, which the sender trusts, is for `name.example`.
     private func place(
-        host: String, isTrusted: Bool = true
+        host: String, isTrusted: Bool = true, certificate: String = "name.example"
     ) throws -> (ScriptedPartner, DeliveryPlace) {
         func path(_ kind: String) throws -> String {
             try #require(
                 Bundle.module.url(
-                    forResource: "name.example", withExtension: kind, subdirectory: "Certificates")
+                    forResource: kind == "pem" ? certificate : "name.example", withExtension: kind,
+                    subdirectory: "Certificates")
             ).path()
         }
         let certificates = try NIOSSLCertificate.fromPEMFile(path("pem"))
@@ -38,17 +39,37 @@ struct TLSTests {
         #expect(partner.requests.first?.headers["host"] == "name.example:\(partner.port)")
     }
 
-    @Test("another name's certificate, and one that nobody vouches for, are no connection")
-    func otherCertificate() throws {
-        for (host, isTrusted) in [("other.example", true), ("name.example", false)] {
-            let (partner, place) = try place(host: host, isTrusted: isTrusted)
-            try place.accept(Documents.install())
-            try place.sendDue()
-            #expect(partner.requests.isEmpty)
-            #expect(try place.delivery().state == .pending)
-            let attempt = try #require(
-                try place.store.history(of: Documents.id).first?.attempts.first)
-            #expect(attempt.fault?.hasPrefix("tls: ") == true, "\(attempt.fault ?? "")")
-        }
+    @Test(
+        "a certificate of another name, one that nobody vouches for and one that has expired are no connection, and are told apart",
+        arguments: [
+            (
+                "other.example", true, "name.example",
+                "tls: the certificate is for another name than that of the url"
+            ),
+            (
+                "name.example", false, "name.example",
+                "tls: the certificate is not trusted: no authority that this machine knows"
+            ),
+            (
+                "name.example", true, "expired",
+                "tls: the certificate has expired: it was valid until 2021-01-01T00:00:00Z"
+            ),
+            (
+                "name.example", true, "future",
+                "tls: the certificate is not valid yet: it is from 2120-01-01T00:00:00Z on"
+            ),
+        ])
+    func otherCertificate(
+        _ host: String, _ isTrusted: Bool, _ certificate: String, _ words: String
+    ) throws {
+        let (partner, place) = try place(
+            host: host, isTrusted: isTrusted, certificate: certificate)
+        try place.accept(Documents.install())
+        try place.sendDue()
+        #expect(partner.requests.isEmpty)
+        #expect(try place.delivery().state == .pending)
+        let attempt = try #require(
+            try place.store.history(of: Documents.id).first?.attempts.first)
+        #expect(attempt.fault?.hasPrefix(words) == true, "\(attempt.fault ?? "")")
     }
 }

@@ -17,6 +17,12 @@ extension HTTPSender {
         }
     }
 
+    /// Whether a certificate of the partner, or its chain, was not accepted.
+    static func isUnacceptedCertificate(_ error: any Error) -> Bool {
+        guard case NIOSSLError.handshakeFailed = error else { return false }
+        return "\(error)".contains("CERTIFICATE_VERIFY_FAILED")
+    }
+
     /// What an error of the client means.
     static func result(of error: any Error) -> AttemptResult {
         switch error {
@@ -26,6 +32,8 @@ extension HTTPSender {
         case let error as IOError:
             .failed(.connection, detail: String(cString: strerror(error.errnoCode)))
         case let error as NIOConnectionError: .failed(.connection, detail: words(error))
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            .failed(.tls, detail: "the certificate is for another name than that of the url")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             .failed(.tls, detail: tlsWords("\(error)"))
         case is HTTPParserError: .failed(.protocolError, detail: "the answer is no HTTP: \(error)")

@@ -69,19 +69,23 @@ final class HTTPSender: PartnerSender {
         }
         let reading = AnswerReading()
         let answer: EventLoopFuture<Answer>
+        let port: Int
         do {
             guard let client = clients.client(for: host, at: address) else {
                 return completion(.failed(.connection, detail: "delivering has ended"))
             }
-            answer = try client.execute(
-                request: HTTPClient.Request(request),
-                delegate: reading, eventLoop: .delegateAndChannel(on: group.next()),
-                deadline: deadline
-            ).futureResult
+            let request = try HTTPClient.Request(request)
+            port = request.port
+            answer =
+                client.execute(
+                    request: request,
+                    delegate: reading, eventLoop: .delegateAndChannel(on: group.next()),
+                    deadline: deadline
+                ).futureResult
         } catch {
             return completion(Self.result(of: error))
         }
-        answer.whenComplete { [clients] ended in
+        answer.whenComplete { [clients, group] ended in
             clients.release(host, at: address)
             switch ended {
             case .success(let answer):
@@ -92,6 +96,10 @@ final class HTTPSender: PartnerSender {
                 let others = addresses.dropFirst()
                 if Self.neverConnected(error), !others.isEmpty, NIODeadline.now() < deadline {
                     self.send(request, host: host, to: others, deadline, completion)
+                } else if Self.isUnacceptedCertificate(error) {
+                    CertificateQuestion(host: host, address: address, port: port)
+                        .reason(on: group.next())
+                        .whenSuccess { completion(.failed(.tls, detail: $0)) }
                 } else {
                     completion(Self.result(of: error))
                 }

@@ -1,0 +1,76 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Streams
+
+/// Asks a partner for its certificates and sends nothing, after one of them was not accepted: the library
+/// says that it was not, and neither why nor which.
+struct CertificateQuestion {
+    /// A partner that does not show its certificates by then is asked no longer.
+    private static let seconds: Int64 = 5
+
+    let host: String
+    let address: IPAddress
+    let port: Int
+
+    /// Why the certificates are not accepted, in words.
+    func reason(on loop: any EventLoop) -> EventLoopFuture<String> {
+        certificates(on: loop).map {
+            Self.reason($0, nowSeconds: Int(Date().timeIntervalSince1970))
+        }
+        .recover { _ in Self.reason([], nowSeconds: 0) }
+    }
+
+    /// What is wrong with certificates, the partner's own first, that are not accepted.
+    static func reason(_ certificates: [NIOSSLCertificate], nowSeconds: Int) -> String {
+        for (index, certificate) in certificates.enumerated() {
+            let which = index == 0 ? "the certificate" : "certificate \(index + 1) of its chain"
+            func time(_ seconds: Int) -> String { UTC.text(milliseconds: Int64(seconds) * 1000) }
+            if certificate.notValidAfter < nowSeconds {
+                return "\(which) has expired: it was valid until \(time(certificate.notValidAfter))"
+            }
+            if certificate.notValidBefore > nowSeconds {
+                return
+                    "\(which) is not valid yet: it is from \(time(certificate.notValidBefore)) on, by the clock of this machine"
+            }
+        }
+        return
+            "the certificate is not trusted: no authority that this machine knows vouches for it, or a certificate between them is not sent"
+    }
+
+    private func certificates(on loop: any EventLoop) -> EventLoopFuture<[NIOSSLCertificate]> {
+        let found = loop.makePromise(of: [NIOSSLCertificate].self)
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        // Nothing is verified here, so that none have to be read.
+        configuration.trustRoots = .certificates([])
+        let name = IPAddress(host) == nil ? host : nil
+        ClientBootstrap(group: loop)
+            .connectTimeout(.seconds(Self.seconds))
+            .channelInitializer { [configuration] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let handler = try NIOSSLClientHandler(
+                        context: NIOSSLContext(configuration: configuration), serverHostname: name,
+                        customVerificationCallback: { certificates, verdict in
+                            found.succeed(certificates)
+                            verdict.succeed(.failed)
+                        })
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+            .connect(host: address.description, port: port)
+            .whenComplete { result in
+                switch result {
+                case .success(let channel):
+                    channel.closeFuture.whenComplete { _ in found.fail(ChannelError.eof) }
+                    found.futureResult.whenComplete { _ in channel.close(promise: nil) }
+                case .failure(let error): found.fail(error)
+                }
+            }
+        let timer = loop.scheduleTask(in: .seconds(Self.seconds)) {
+            found.fail(ChannelError.eof)
+        }
+        found.futureResult.whenComplete { _ in timer.cancel() }
+        return found.futureResult
+    }
+}
