@@ -152,6 +152,110 @@ struct BackupTests {
         }
     }
 
+    /// What verification throws after a change of `backup.json`, and what it says otherwise.
+    private func words(_ change: (inout String) -> Void) throws -> String {
+        let path = "\(place.path)/backup/backup.json"
+        let before = try String(contentsOfFile: path, encoding: .utf8)
+        defer { try? Data(before.utf8).write(to: URL(fileURLWithPath: path)) }
+        var after = before
+        change(&after)
+        try Data(after.utf8).write(to: URL(fileURLWithPath: path))
+        do {
+            return try faults("backup").joined(separator: "\n")
+        } catch let error as CommandError {
+            return error.words ?? ""
+        }
+    }
+
+    @Test(
+        "a list of files that is not what was written is refused in words that say what and where")
+    func damagedList() throws {
+        try publish("bids", try demo("bids").prefix(50))
+        try fold(data)
+        let manifest = try backUp(to: "backup")
+        let digest = try #require(manifest.digest)
+        #expect(try words { _ in } == "")
+        let path = "\(place.path)/backup/backup.json"
+        for (change, expected) in [
+            ({ $0 = String($0.dropLast(20)) }, "it is not JSON"),
+            ({ $0 = "[]" }, "it is no JSON object"), ({ $0 = "{}" }, "it has no version"),
+            ({ $0.replace("\"files\"", with: "\"file\"") }, "it has no files"),
+            (
+                { $0.replace("\"kind\" : \"log\"", with: "\"kind\" : \"lag\"") },
+                "files.1.kind is none of the words"
+            ),
+            ({ $0.replace("\"sha256\"", with: "\"sha255\"") }, "it has no files.0.sha256"),
+            (
+                { $0.replace("\"at_ms\" : ", with: "\"at_ms\" : \"x\", \"y\" : ") },
+                "at_ms is of another kind"
+            ),
+            ({ $0.replace(digest, with: "sha256:0") }, "its own checksum"),
+            ({ $0.replace("\"data\" : \"", with: "\"data\" : \"x") }, "its own checksum"),
+            ({ $0.replace("\"checksum\"", with: "\"checksam\"") }, "its own checksum"),
+            ({ $0 += " " }, "its own checksum"),
+            ({ $0.replace("\"version\" : 2", with: "\"version\" : 3") }, "has version 3"),
+        ] as [((inout String) -> Void, String)] {
+            let said = try words(change)
+            #expect(said.hasPrefix(path) && said.contains(expected), "\(expected): \(said)")
+            #expect(!said.contains("Context") && !said.contains("CodingKey"), "\(said)")
+        }
+    }
+
+    @Test(
+        "a list of an earlier version, without a checksum of itself, is taken, and nothing else of it is"
+    )
+    func earlierList() throws {
+        try publish("bids", try demo("bids").prefix(50))
+        try fold(data)
+        let manifest = try backUp(to: "backup")
+        let digest = try #require(manifest.digest)
+        func earlier(_ text: inout String) {
+            text.replace(#/ *"checksum" : "[0-9a-f]+",\n/#, with: "")
+            text.replace("\"version\" : 2", with: "\"version\" : 1")
+        }
+        #expect(try words(earlier) == "")
+        for (change, expected) in [
+            ({ $0.replace("\"digest\" : \"\(digest)\",", with: "") }, "has no digest of them"),
+            (
+                { $0.replace("\"log.sqlite\"", with: "\"../data/log.sqlite\"") },
+                "no path within the backup"
+            ),
+            (
+                { $0.replace("\"log.sqlite\"", with: "\"/log.sqlite\"") },
+                "no path within the backup"
+            ),
+            ({ $0.replace("\"log.sqlite\"", with: "\"bids.sqlite\"") }, "twice"),
+            (
+                { $0.replace(#/"files" : \[.*\]/#.dotMatchesNewlines(), with: "\"files\" : []") },
+                "no file"
+            ),
+        ] as [((inout String) -> Void, String)] {
+            let said = try words {
+                earlier(&$0)
+                change(&$0)
+            }
+            #expect(said.contains(expected), "\(expected): \(said)")
+        }
+    }
+
+    @Test("a file that is not listed is named, since it would be restored")
+    func unlisted() throws {
+        try publish("bids", try demo("bids").prefix(50))
+        try fold(data)
+        _ = try backUp(to: "backup")
+        let sets = "\(place.path)/backup/sets/7"
+        try FileManager.default.createDirectory(atPath: sets, withIntermediateDirectories: true)
+        #expect(try faults("backup") == [])
+        for name in ["impressions.sqlite", "bids.sqlite-wal", "sets/7/bids.sqlite"] {
+            let path = "\(place.path)/backup/\(name)"
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+            let faults = try faults("backup")
+            #expect(faults.first?.hasPrefix("\(path) is not listed") == true, "\(faults)")
+            try FileManager.default.removeItem(atPath: path)
+        }
+        #expect(try faults("backup") == [], "nothing that verification does leaves a file")
+    }
+
     @Test("promoted stores are copied from where they are, and the copy finds them")
     func promotedSets() throws {
         try publish("bids", try demo("bids"))

@@ -18,11 +18,29 @@ struct BackupVerification {
         self.directory = directory
         self.show = show
         manifest = try BackupManifest(directory: directory)
+        nameUnlisted()
+        // SQLite would take a write-ahead log that is not the backup's for part of a database.
+        guard faults.isEmpty else { return }
         for file in manifest.files { check(file) }
         // What is damaged is not asked for numbers.
         guard faults.isEmpty else { return }
         checkOffsets()
         checkDigest()
+    }
+
+    /// What is in a backup is what a restored data directory has: a store that nobody listed would be in force there.
+    private mutating func nameUnlisted() {
+        let listed = Set(manifest.files.map(\.name) + [BackupManifest.fileName])
+        let found = FileManager.default.subpaths(atPath: directory) ?? []
+        for name in found.sorted() where !listed.contains(name) {
+            var isDirectory: ObjCBool = false
+            let path = "\(directory)/\(name)"
+            let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            guard !exists || !isDirectory.boolValue else { continue }
+            faults.append(
+                "\(path) is not listed in \(BackupManifest.fileName): it is no part of the backup, and would be "
+                    + "restored with it; move it elsewhere")
+        }
     }
 
     private mutating func check(_ file: BackupManifest.File) {

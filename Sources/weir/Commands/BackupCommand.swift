@@ -74,7 +74,8 @@ struct BackupVerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Checks a backup: exit code 0 when all of it can be used, else 1.",
         discussion: """
-            Compares every file with its SHA-256, reads every page and every record, computes the digest \
+            Compares every file with its SHA-256, and the list of files with its own, names files that are not \
+            listed, reads every page and every record, computes the digest \
             of the stores again, and holds every next offset against the copy of the log. Nothing is \
             written.
             """)
@@ -130,6 +131,11 @@ struct BackupReport {
         lines += faults?.map { "wrong: \($0.withoutControls)" } ?? []
         if faults?.isEmpty == true {
             lines.append("all of it is what was written, and fits together")
+            if manifest.checksum == nil {
+                lines.append(
+                    "an earlier version wrote \(BackupManifest.fileName), without a checksum of itself"
+                )
+            }
         }
         return lines.joined(separator: "\n") + "\n"
     }
