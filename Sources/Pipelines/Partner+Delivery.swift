@@ -2,6 +2,9 @@ extension Partner {
     /// Where a partner's postbacks go, and in what form. Templates are texts with macros, `{id}`: the
     /// part that delivers reads them.
     public struct Delivery: Equatable, Sendable {
+        /// What stands for an address that is not set: a name that no name server may ever know (RFC 2606).
+        public static let noAddress = "https://url-is-not-set.invalid/"
+
         /// How the partner is asked.
         public enum Method: String, CaseIterable, Sendable {
             /// Parameters in the address, no body.

@@ -36,10 +36,9 @@ enum PartnerDeliveryFile {
 }
 
 extension ConfigurationNode {
-    /// What stands for an address that is not set: a name that no name server may ever know (RFC 2606).
     fileprivate var noAddress: PositionedText {
         PositionedText(
-            text: "https://url-is-not-set.invalid/", file: file, line: line, keyPath: "\(path).url")
+            text: Partner.Delivery.noAddress, file: file, line: line, keyPath: "\(path).url")
     }
 
     fileprivate func address() throws(ConfigurationError) -> PositionedText {

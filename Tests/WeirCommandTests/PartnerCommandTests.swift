@@ -62,6 +62,28 @@ struct PartnerCommandTests {
         #expect(RequestReport(request).text(.json).contains(#""url":"http://10.0.0.1/p?a=7""#))
     }
 
+    @Test(
+        "a preview for a partner without a url says that none is set", arguments: ["GET", "POST"])
+    func previewOff(_ method: String) throws {
+        let place = try place()
+        try place.write(
+            "name: acme\ntrust: [valid]\ndelivery: {method: \(method), preset: adjust}\n",
+            to: "partners/acme.yaml")
+        try place.write(document, to: "document.json")
+        let up = try UpPlace()
+        let arguments = [
+            "partners", "preview", "acme", "--postback", "\(place.path)/document.json",
+            "--pipelines", place.path,
+        ]
+        let shown = try up.weir(arguments)
+        #expect(shown.status == 0, "\(shown.error)")
+        #expect(shown.output.hasPrefix("\(method) (no url is set)"), "\(shown.output)")
+        #expect(!shown.output.contains("invalid"))
+        #expect(shown.error.contains("acme is off"))
+        let json = try up.weir(arguments + ["--format", "json"]).output
+        #expect(json.contains(#""url":null"#) && !json.contains("invalid"), "\(json)")
+    }
+
     @Test("weir check says where a template names what is no macro")
     func check() throws {
         let place = try place()
@@ -101,6 +123,25 @@ struct PartnerCommandTests {
             delivery: entry.delivery, attempts: entry.attempts, document: entry.document)
         #expect(shown.text(.table).contains("\n      1  "), "\(shown.text(.table))")
         #expect(shown.text(.table).hasSuffix("\n\(document)\n"))
+        let up = try UpPlace()
+        func list(_ partner: String) throws -> (status: Int32, output: String, error: String) {
+            let said = try up.weir([
+                "deliveries", "list", "--partner", partner, "--data", place.path, "--pipelines",
+                place.path,
+            ])
+            return (said.status, said.output, said.error)
+        }
+        #expect(try list("acme").output.contains(id))
+        let unknown = try list("nosuch")
+        #expect(unknown.status == 1 && unknown.output.isEmpty)
+        #expect(unknown.error.contains("no partner 'nosuch': there are acme"), "\(unknown.error)")
+        // One whose file is gone is known by what is there for it, and one with a file by that.
+        try FileManager.default.moveItem(
+            atPath: place.path + "/partners/acme.yaml", toPath: place.path + "/partners/other.yaml")
+        try place.write(
+            "name: other\ntrust: [valid]\ndelivery: {}\n", to: "partners/other.yaml")
+        #expect(try list("acme").output.contains(id))
+        #expect(try list("other").output == "no deliveries\n")
         _ = try store.retry(.id(id), nowMilliseconds: 5)
         #expect(
             try store.deliveries(state: .pending, limit: 10).map(\.nextAttemptMilliseconds) == [5])

@@ -13,6 +13,6 @@ public struct DisabledPartner: Equatable, Sendable {
     public var remedy: String {
         status == 410
             ? "ask it, mend its url, or"
-            : "mend its secret or headers, start weir-partner-postbacks again, then"
+            : "mend its secret or headers, which are read again at once, then"
     }
 }

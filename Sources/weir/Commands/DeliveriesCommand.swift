@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PartnerPostbacks
+import Pipelines
 
 /// `weir deliveries`
 struct DeliveriesCommand: ParsableCommand {
@@ -33,6 +34,7 @@ struct DeliveriesListCommand: ParsableCommand {
     var state: String?
     @Option(help: "At most so many (default: 100).")
     var limit = 100
+    @OptionGroup var pipelines: PipelinesOptions
     @Option(help: "table or json (WEIR_FORMAT; default: table).")
     var format: String?
 
@@ -46,8 +48,10 @@ struct DeliveriesListCommand: ParsableCommand {
             }
             return state
         }
+        let stores = try data.deliveryStores()
+        if let partner { try pipelines.directory.checkPartner(partner, in: stores) }
         var deliveries: [Delivery] = []
-        for store in try data.deliveryStores() {
+        for store in stores {
             deliveries += try store.deliveries(partner: partner, state: state, limit: limit)
         }
         deliveries.sort { $0.changedMilliseconds > $1.changedMilliseconds }
@@ -90,6 +94,19 @@ struct DeliveriesShowCommand: ParsableCommand {
                 "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): see weir deliveries list"
             )
         }
+    }
+}
+
+extension PipelineDirectory {
+    /// Throws that there is no such partner: none with a file, and none with deliveries.
+    func checkPartner(_ name: String, in stores: [DeliveryStore]) throws {
+        var known = Set(try stores.flatMap { try $0.knownPartners() })
+        guard !known.contains(name) else { return }
+        if exists { known.formUnion(try partners().map(\.name)) }
+        guard !known.contains(name) else { return }
+        let names = known.sorted().joined(separator: ", ")
+        throw CommandError.failure(
+            "no partner '\(name)': \(known.isEmpty ? "there are none" : "there are \(names)")")
     }
 }
 

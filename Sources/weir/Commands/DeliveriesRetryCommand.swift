@@ -97,7 +97,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
     private func checkFile(of partner: String, _ unknown: [String]) throws {
         guard unknown.contains(partner) else { return }
         throw CommandError.failure(
-            "\(withoutFile(partner)): what is for \(partner) is left as it is; put it back, then start weir-partner-postbacks again"
+            "\(withoutFile(partner)): what is for \(partner) is left as it is; put it back, which a running weir-partner-postbacks sees at once"
         )
     }
 
@@ -147,14 +147,6 @@ struct DeliveriesRetryCommand: ParsableCommand {
         _ name: String, in stores: [DeliveryStore], _ unknown: [String]
     ) throws {
         try checkFile(of: name, unknown)
-        var known = Set(try stores.flatMap { try $0.knownPartners() })
-        guard !known.contains(name) else { return }
-        if pipelines.directory.exists {
-            known.formUnion(try pipelines.directory.partners().map(\.name))
-        }
-        guard !known.contains(name) else { return }
-        let names = known.sorted().joined(separator: ", ")
-        throw CommandError.failure(
-            "no partner '\(name)': \(known.isEmpty ? "there are none" : "there are \(names)")")
+        try pipelines.directory.checkPartner(name, in: stores)
     }
 }

@@ -1,5 +1,6 @@
 import Inspection
 import PartnerPostbacks
+import Pipelines
 import Streams
 
 /// A request to a partner as text, with secrets masked.
@@ -18,7 +19,11 @@ struct RequestReport {
     }
 
     private var plain: String {
-        var lines = ["\(request.method) \(request.url)"]
+        let noAddress = Partner.Delivery.noAddress
+        let url =
+            request.url.hasPrefix(noAddress)
+            ? "(no url is set)" + request.url.dropFirst(noAddress.count) : request.url
+        var lines = ["\(request.method) \(url)"]
         lines += request.headers.map { "\($0.name): \($0.value)" }
         if let body = request.body { lines += ["", String(decoding: body, as: UTF8.self)] }
         return lines.map(\.withoutControls).joined(separator: "\n") + "\n"
@@ -30,7 +35,7 @@ struct RequestReport {
             json.name("method")
             json.string(request.method)
             json.name("url")
-            json.string(request.url)
+            json.string(request.url.hasPrefix(Partner.Delivery.noAddress) ? nil : request.url)
             json.name("headers")
             json.array { json in
                 for header in request.headers {
