@@ -51,7 +51,7 @@ static int last_fault(const char *path, bool of_page) {
         const int index = ((int)next_fault + count - back) % count;
         if (faults[index].path == NULL || !belongs(faults[index].path, path)) continue;
         if (now() - faults[index].seconds > longest_seconds) return -1;
-        if ((faults[index].fault.page > 0) == of_page) return index;
+        if (weir_fault_is_damage(faults[index].fault) == of_page) return index;
     }
     return -1;
 }

@@ -9,11 +9,15 @@
 
 #include "CPageChecksums.h"
 #include "Faults.h"
+#include "Log.h"
+#include "Recovery.h"
 #include "Sums.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     reserved_bytes = 8,
@@ -21,13 +25,11 @@ enum {
     page_size_at = 16,
     reserved_at = 20,
     header_bytes = 100,
-    // Sizes in a write-ahead log.
-    log_header_bytes = 32,
-    frame_header_bytes = 24,
     write_lock = 0,
     // File controls of this layer: far from those of SQLite and of others.
     prepare_control = 0x57504731,
     checked_control = 0x57504732,
+    moved_control = 0x57504733,
 };
 
 static const char magic[16] = "SQLite format 3";
@@ -42,6 +44,9 @@ typedef struct page_file {
     size_t buffer_size;
 
     // Of a database:
+    /// Which file was opened.
+    dev_t device;
+    ino_t inode;
     bool is_checked;
     int page_size;
     /// In the log, frames from here on may have been written again by the transaction that is under way,
@@ -76,12 +81,6 @@ static int note_refusal(page_file *file, int code) {
 static int note_damage(page_file *file, sqlite3_int64 page, bool is_in_wal) {
     weir_fault_note(file->path, (struct weir_fault){.page = page, .is_in_wal = is_in_wal});
     return SQLITE_IOERR_DATA;
-}
-
-static bool is_page_size(int size) { return size >= 512 && size <= 65536 && (size & (size - 1)) == 0; }
-
-static uint32_t big_endian(const uint8_t *at) {
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 static uint8_t *buffer(page_file *file, size_t size) {
@@ -131,7 +130,7 @@ static int check_page(page_file *file, void *bytes, int count, sqlite3_int64 off
             return note_damage(file, 1, false);
     }
     const int size = file->page_size;
-    if (!file->is_checked || !is_page_size(size)) return SQLITE_OK;
+    if (!file->is_checked || !weir_is_page_size(size)) return SQLITE_OK;
     if (count == size && offset % size == 0) {
         if (is_sound(bytes, count)) return SQLITE_OK;
         return note_damage(file, offset / size + 1, false);
@@ -154,20 +153,19 @@ static int check_page(page_file *file, void *bytes, int count, sqlite3_int64 off
 // MARK: Frames of a write-ahead log
 
 static bool fits(
-    const uint8_t *seed, const uint8_t *frame, const void *page, int size,
-    void (*add)(uint32_t *, const void *, size_t)
+    const uint8_t *seed, const uint8_t *frame, const void *page, int size, weir_sums add
 ) {
-    uint32_t sums[2] = {big_endian(seed), big_endian(seed + 4)};
+    uint32_t sums[2] = {weir_big_endian(seed), weir_big_endian(seed + 4)};
     add(sums, frame, 8);
     add(sums, page, (size_t)size);
-    return sums[0] == big_endian(frame + 16) && sums[1] == big_endian(frame + 20);
+    return sums[0] == weir_big_endian(frame + 16) && sums[1] == weir_big_endian(frame + 20);
 }
 
 /// Holds a page against the sum of its frame, which goes on from that of the frame before.
 static int check_frame(page_file *file, const void *page, int size, sqlite3_int64 offset) {
     const int frame_size = frame_header_bytes + size;
     const sqlite3_int64 start = offset - frame_header_bytes;
-    if (!is_page_size(size) || start < log_header_bytes ||
+    if (!weir_is_page_size(size) || start < log_header_bytes ||
         (start - log_header_bytes) % frame_size != 0)
         return SQLITE_OK;
     if (file->database != NULL && start >= file->database->rewritten_from) return SQLITE_OK;
@@ -188,6 +186,14 @@ static int check_frame(page_file *file, const void *page, int size, sqlite3_int6
     return note_damage(file, (start - log_header_bytes) / frame_size + 1, true);
 }
 
+/// The header of the log is read on its own when the log is recovered, and at no other time that matters.
+static int check_recovery(page_file *file) {
+    sqlite3_int64 frame = -1;
+    const int code = weir_recovery_look(below(&file->base), file->database->page_size, &frame);
+    if (code != SQLITE_OK) return note_refusal(file, code);
+    return frame < 0 ? SQLITE_OK : note_damage(file, frame, true);
+}
+
 /// A new frame is written as its header and then its page. A page without its header is written over one
 /// of the same transaction, whose sums SQLite mends at the commit, before others can see them.
 static void note_frame(page_file *file, int count, sqlite3_int64 offset) {
@@ -197,7 +203,7 @@ static void note_frame(page_file *file, int count, sqlite3_int64 offset) {
         file->frame_written = offset;
     } else if (offset == 0 && count == log_header_bytes) {
         file->database->rewritten_from = nowhere;
-    } else if (!(is_new && is_page_size(count))) {
+    } else if (!(is_new && weir_is_page_size(count))) {
         const sqlite3_int64 start = offset - frame_header_bytes;
         if (start < file->database->rewritten_from) file->database->rewritten_from = start;
     }
@@ -217,8 +223,9 @@ static int read_file(sqlite3_file *base, void *bytes, int count, sqlite3_int64 o
     sqlite3_file *real = below(base);
     const int code = real->pMethods->xRead(real, bytes, count, offset);
     if (code != SQLITE_OK) return note_refusal(file, code);
-    return file->database != NULL ? check_frame(file, bytes, count, offset)
-                                  : check_page(file, bytes, count, offset);
+    if (file->database == NULL) return check_page(file, bytes, count, offset);
+    if (offset == 0 && count == log_header_bytes) return check_recovery(file);
+    return check_frame(file, bytes, count, offset);
 }
 
 static int write_file(sqlite3_file *base, const void *bytes, int count, sqlite3_int64 offset) {
@@ -228,7 +235,7 @@ static int write_file(sqlite3_file *base, const void *bytes, int count, sqlite3_
         note_frame(file, count, offset);
     } else {
         if (offset == 0 && count >= header_bytes) note_header(file, bytes);
-        if (file->is_checked && is_page_size(count) && offset % count == 0) {
+        if (file->is_checked && weir_is_page_size(count) && offset % count == 0) {
             // Not in SQLite's own page, which may be written elsewhere at the same time.
             uint8_t *copy = buffer(file, (size_t)count);
             if (copy == NULL) return SQLITE_IOERR_NOMEM;
@@ -283,6 +290,12 @@ static int control_file(sqlite3_file *base, int operation, void *argument) {
         *(int *)argument = file->is_checked;
         return SQLITE_OK;
     }
+    if (operation == moved_control) {
+        struct stat found;
+        *(int *)argument = stat(file->path, &found) != 0 || found.st_dev != file->device ||
+                           found.st_ino != file->inode;
+        return SQLITE_OK;
+    }
     return below(base)->pMethods->xFileControl(below(base), operation, argument);
 }
 
@@ -297,9 +310,16 @@ static int characteristics(sqlite3_file *base) {
 }
 
 static int map_shared(sqlite3_file *base, int region, int size, int extends, void volatile **memory) {
+    page_file *file = (page_file *)base;
     sqlite3_file *real = below(base);
-    return note_refusal(
-        (page_file *)base, real->pMethods->xShmMap(real, region, size, extends, memory));
+    errno = 0;
+    const int code = real->pMethods->xShmMap(real, region, size, extends, memory);
+    // Of this file SQLite does not keep the number.
+    const int number = errno;
+    const int primary = code & 0xff;
+    if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN)
+        weir_fault_note(file->path, (struct weir_fault){.error_number = number});
+    return code;
 }
 
 static int lock_shared(sqlite3_file *base, int offset, int count, int flags) {
@@ -371,6 +391,11 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
         return SQLITE_CANTOPEN;
     }
     base->pMethods = &methods;
+    struct stat opened;
+    if (stat(path, &opened) == 0) {
+        file->device = opened.st_dev;
+        file->inode = opened.st_ino;
+    }
     if (flags & SQLITE_OPEN_WAL) {
         sqlite3_file *database = sqlite3_database_file_object(path);
         if (database == NULL || database->pMethods != &methods) {
@@ -417,4 +442,10 @@ bool weir_pages_are_checked(struct sqlite3 *connection) {
     int is_checked = 0;
     sqlite3_file_control(connection, "main", checked_control, &is_checked);
     return is_checked != 0;
+}
+
+bool weir_file_is_moved(struct sqlite3 *connection) {
+    int is_moved = 0;
+    sqlite3_file_control(connection, "main", moved_control, &is_moved);
+    return is_moved != 0;
 }

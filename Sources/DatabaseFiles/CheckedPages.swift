@@ -33,6 +33,13 @@ package enum CheckedPages {
         }
     }
 
+    /// Throws `SQLITE_READONLY_DBMOVED` when the connection's file is not the one at its path any more: what
+    /// is written to it then is not found at the next start.
+    package static func requireInPlace(_ db: Database) throws {
+        guard weir_file_is_moved(db.sqliteConnection) else { return }
+        throw DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED)
+    }
+
     /// Opens a file only to look at it, beside whoever writes it.
     package static func openToRead(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()

@@ -24,19 +24,25 @@ package enum FileFault: Equatable, Sendable {
         case .SQLITE_FULL: self = .refused(SystemRefusal.full.words)
         case .SQLITE_NOMEM: self = .refused(SystemRefusal.outOfMemory.words)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked
+        case _ where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
+            self = .refused(Self.movedWords)
         case .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_IOERR:
             self = Self.reading(error, path)
         default: self = .other(Self.words(error))
         }
     }
 
+    /// The words for a file that is not the one at its path any more.
+    package static let movedWords =
+        "the file was moved away, removed or replaced while this program had it open, and nothing more is read from it or written to it: put it back, or see that the one that is there is the right one, then start again"
+
     private static func reading(_ error: DatabaseError, _ path: String) -> FileFault {
         var fault = weir_fault()
         let isKnown = weir_fault_take(path, &fault)
         if error.isOfDamagedPage {
-            return .damaged(isKnown && fault.page > 0 ? words(fault) : words(error))
+            return .damaged(isKnown && weir_fault_is_damage(fault) ? words(fault) : words(error))
         }
-        if isKnown, fault.page == 0,
+        if isKnown, !weir_fault_is_damage(fault),
             let refusal = SystemRefusal(errorNumber: fault.error_number)
         {
             // A directory opens, and then cannot be read or locked.
@@ -46,6 +52,9 @@ package enum FileFault: Equatable, Sendable {
         if let refusal = SystemRefusal(opening: path, writing: isAboutRights) {
             return .refused(refusal.words)
         }
+        if !isAboutRights || error.resultCode == .SQLITE_CANTOPEN, SystemRefusal.isFull(at: path) {
+            return .refused(SystemRefusal.full.words)
+        }
         let byDefault: SystemRefusal = isAboutRights ? .permission : .failed
         return .refused("\(byDefault.words) (\(words(error)))")
     }
@@ -53,12 +62,13 @@ package enum FileFault: Equatable, Sendable {
     /// What was found wrong with a file just now, in words; nil when that is not known.
     package static func damage(of path: String) -> String? {
         var fault = weir_fault()
-        guard weir_fault_take(path, &fault), fault.page > 0 else { return nil }
+        guard weir_fault_take(path, &fault), weir_fault_is_damage(fault) else { return nil }
         return words(fault)
     }
 
     private static func words(_ fault: weir_fault) -> String {
-        fault.is_in_wal
+        if fault.is_in_wal, fault.page == 0 { return "the header of its -wal is wrong" }
+        return fault.is_in_wal
             ? "the checksum of frame \(fault.page) of its -wal is wrong"
             : "the checksum of page \(fault.page) is wrong"
     }

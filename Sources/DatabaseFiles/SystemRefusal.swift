@@ -110,4 +110,11 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
         guard access(directory.isEmpty ? "." : directory, W_OK | X_OK) != 0 else { return nil }
         self.init(errorNumber: errno)
     }
+
+    /// Whether nothing can grow on the disk of a file.
+    static func isFull(at path: String) -> Bool {
+        var found = statvfs()
+        guard statvfs(path, &found) == 0 else { return false }
+        return found.f_bavail == 0 || (found.f_files > 0 && found.f_favail == 0)
+    }
 }

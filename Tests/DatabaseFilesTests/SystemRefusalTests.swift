@@ -85,6 +85,29 @@ struct SystemRefusalTests {
         #expect(SystemRefusal(opening: scratch.path, writing: false) == .permission)
     }
 
+    @Test("a file of shared memory that cannot grow is a matter of its cause, and no failed disk")
+    func sharedMemory() async throws {
+        let queue = try scratch.open(inWAL: true)
+        try queue.inDatabase { try $0.execute(sql: "CREATE TABLE t (k INTEGER PRIMARY KEY)") }
+        try queue.close()
+        let path = scratch.path
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit(rlim_cur: 100, rlim_max: 100)
+            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            do {
+                try DatabaseQueue(path: path).inDatabase { db in
+                    _ = try Row.fetchAll(db, sql: "SELECT * FROM t")
+                }
+                exit(2)
+            } catch let error as DatabaseError {
+                let isShared = error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
+                let refused = FileFault.refused(SystemRefusal.tooLarge.words)
+                exit(isShared && FileFault(error, path: path) == refused ? 0 : 1)
+            }
+        }
+    }
+
     @Test("an error of Foundation is the same sentence")
     func foundation() throws {
         #expect {

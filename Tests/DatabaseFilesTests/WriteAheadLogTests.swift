@@ -110,4 +110,156 @@ struct WriteAheadLogTests {
         }
         #expect(try CheckedPages.openToRead(scratch.path).rows() == expected)
     }
+
+    // MARK: What a killed program leaves
+
+    /// Files as they are while `writer` has them open, as a program leaves them that is killed.
+    private func leave() throws {
+        for end in ["", "-wal"] {
+            try Data(try scratch.bytes("a.sqlite\(end)"))
+                .write(to: URL(fileURLWithPath: "\(scratch.directory)/left.sqlite\(end)"))
+        }
+    }
+
+    private var left: String { "\(scratch.directory)/left.sqlite" }
+
+    private func rowsLeft() throws -> [Row] { try CheckedPages.openToRead(left).rows() }
+
+    /// Where the frames end that carry the salts of the log's header.
+    private func liveEnd() throws -> Int {
+        let bytes = try scratch.bytes("a.sqlite-wal")
+        var end = 32
+        while end + 1048 <= bytes.count, bytes[end + 8..<end + 16] == bytes[16..<24] { end += 1048 }
+        return end
+    }
+
+    /// Commits transactions of 1 to 40 rows. Returns the length of the log after each, and its rows.
+    private func commit(
+        _ count: Int, to writer: DatabaseQueue, seed: UInt64
+    ) throws -> [(end: Int, rows: [Row])] {
+        var generator = SeededGenerator(seed: seed)
+        return try (0..<count).map { _ in
+            try writer.write { db in
+                for _ in 0..<Int.random(in: 1...40, using: &generator) {
+                    let key = Int.random(in: 0..<300, using: &generator)
+                    let length = Int.random(in: 1...600, using: &generator)
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO t VALUES (?, zeroblob(?), ?)",
+                        arguments: [key, length, "w\(key)"])
+                }
+            }
+            return (try liveEnd(), try writer.rows())
+        }
+    }
+
+    /// A writer with a table. Its log was begun anew over a longer one when `isReset`.
+    private func openWriter(isReset: Bool) throws -> DatabaseQueue {
+        let writer = try scratch.open(inWAL: true)
+        try writer.write {
+            try $0.execute(sql: "CREATE TABLE t (k INTEGER PRIMARY KEY, v BLOB, w TEXT)")
+        }
+        if isReset {
+            _ = try commit(60, to: writer, seed: 1)
+            try writer.inDatabase {
+                _ = try Row.fetchAll($0, sql: "PRAGMA wal_checkpoint(RESTART)")
+            }
+        }
+        return writer
+    }
+
+    @Test(
+        "a changed bit or byte before the last transaction of a log that a killed program left is found",
+        arguments: [false, true])
+    func leftDamaged(isReset: Bool) throws {
+        let writer = try openWriter(isReset: isReset)
+        let commits = try commit(12, to: writer, seed: 6)
+        try leave()
+        let last = try #require(commits.last)
+        let before = commits[commits.count - 2]
+        #expect(try rowsLeft() == last.rows)
+        var found = 0
+        try DamagedBytes.each(600, in: left + "-wal", seed: 7) { place in
+            // How large the database was after it makes a frame that of a commit. Without it, and where it
+            // may be torn, nothing says that the frame is not one of the last transaction.
+            let commit = before.end - 1048
+            let isUnknown =
+                (commit + 4..<commit + 8).contains(place)
+                || commit % 512 > 512 - 24 && (commit..<before.end).contains(place)
+            do {
+                let rows = try rowsLeft()
+                #expect(place >= before.end || isUnknown, "byte \(place)")
+                #expect(rows == last.rows || rows == before.rows || isUnknown, "byte \(place)")
+            } catch let error as DatabaseError {
+                #expect(error.isOfDamagedPage, "byte \(place): \(error)")
+                guard case .damaged(let words) = FileFault(error, path: left) else {
+                    Issue.record("byte \(place): \(error)")
+                    return
+                }
+                #expect(
+                    place < 32
+                        ? words == "the header of its -wal is wrong"
+                        : words
+                            == "the checksum of frame \((place - 32) / 1048 + 1) of its -wal is wrong"
+                )
+                found += 1
+            }
+        }
+        #expect(found > (isReset ? 20 : 400))
+        #expect(try rowsLeft() == last.rows)
+    }
+
+    @Test(
+        "a log that ends in a torn transaction is recovered up to the one before",
+        arguments: [false, true])
+    func torn(isReset: Bool) throws {
+        let writer = try openWriter(isReset: isReset)
+        let commits = try commit(12, to: writer, seed: 8)
+        try leave()
+        let last = try #require(commits.last)
+        let before = commits[commits.count - 2]
+        let whole = try scratch.bytes("left.sqlite-wal")
+        let old = try scratch.bytes("left.sqlite-wal").map { $0 ^ 0x5a }
+        var generator = SeededGenerator(seed: 9)
+        for turn in 0..<60 {
+            var bytes = whole
+            // Sectors of the last transaction that did not reach the disk hold zeros, or what was there before.
+            for sector in before.end / 512...last.end / 512
+            where Bool.random(using: &generator) {
+                let range = max(sector * 512, before.end)..<min(sector * 512 + 512, last.end)
+                guard !range.isEmpty else { continue }
+                bytes.replaceSubrange(
+                    range,
+                    with: turn % 2 == 0
+                        ? [UInt8](repeating: 0, count: range.count) : Array(old[range]))
+            }
+            if turn % 3 == 0 {
+                bytes.removeLast(Int.random(in: 0...(whole.count - before.end), using: &generator))
+            }
+            try Data(bytes).write(to: URL(fileURLWithPath: left + "-wal"))
+            let rows = try rowsLeft()
+            #expect(rows == before.rows || rows == last.rows, "turn \(turn)")
+        }
+    }
+
+    @Test("what a rolled back transaction left in the log is not taken for damage")
+    func rolledBack() throws {
+        let writer = try openWriter(isReset: false)
+        for turn in 0..<10 {
+            let expected = try #require(
+                try commit(2, to: writer, seed: UInt64(turn)).last
+            ).rows
+            try writer.inDatabase { db in
+                // It spills, and its frames stay.
+                try db.execute(
+                    sql: """
+                        BEGIN IMMEDIATE;
+                        WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 300)
+                        INSERT OR REPLACE INTO t SELECT k, zeroblob(500), 'r' FROM n;
+                        ROLLBACK
+                        """)
+            }
+            try leave()
+            #expect(try rowsLeft() == expected, "turn \(turn)")
+        }
+    }
 }

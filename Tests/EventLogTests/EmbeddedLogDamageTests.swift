@@ -59,6 +59,46 @@ struct EmbeddedLogDamageTests {
         withExtendedLifetime(writer) {}
     }
 
+    @Test(
+        "a changed bit or byte in the log that a killed writer left loses no record without a word")
+    func left() throws {
+        let writer = try log.writer()
+        var end = 0
+        for number in 0..<12 {
+            end = try Data(contentsOf: URL(fileURLWithPath: temporary.path + "-wal")).count
+            try writer.append(
+                (0..<20).map { record("\(number)-\($0)", partition: Int32($0 % 2)) })
+        }
+        let expected = try log.allRecords(of: "bids")
+        let path = temporary.directory + "/left.sqlite"
+        for file in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: temporary.path + file, toPath: path + file)
+        }
+        withExtendedLifetime(writer) {}
+        #expect(try EmbeddedLog(path: path, mode: .existing).allRecords(of: "bids") == expected)
+        var refused = 0
+        try DamagedBytes.each(200, in: path + "-wal", seed: 3) { place in
+            do {
+                let found = try EmbeddedLog(path: path, mode: .existing).allRecords(of: "bids")
+                #expect(found == expected || place >= end, "byte \(place)")
+            } catch LogError.damaged(let address, let words) {
+                #expect(address == "sqlite:\(path)")
+                #expect(words.contains("of its -wal is wrong"))
+                // Nothing is appended after records that are missing.
+                #expect("byte \(place)") {
+                    _ = try EmbeddedLog(path: path, mode: .create).writer()
+                } throws: { error in
+                    if case LogError.damaged = error { true } else { false }
+                }
+                refused += 1
+            } catch {
+                Issue.record("byte \(place): \(error)")
+            }
+        }
+        #expect(refused > 100)
+        #expect(try EmbeddedLog(path: path, mode: .existing).allRecords(of: "bids") == expected)
+    }
+
     /// Changes a record as a fault of a program would: pages have the right sums.
     private func change(_ sql: String) throws {
         try DatabaseQueue(path: temporary.path).writeWithoutTransaction {

@@ -18,15 +18,26 @@ bool weir_pages_are_checked(struct sqlite3 *connection);
 /// Has `VACUUM INTO` write checksums, in a file whose URI says `weir_pages=1`. Returns a result code.
 int weir_pages_request(struct sqlite3 *connection);
 
+/// Whether the main file of a connection is no longer the one at its path: it was moved, removed or
+/// replaced.
+bool weir_file_is_moved(struct sqlite3 *connection);
+
 /// What went wrong with a file.
 struct weir_fault {
-    /// Number of the page whose checksum is wrong, from 1; 0 when the operating system refused.
+    /// Number of the page whose checksum is wrong, from 1.
     int64_t page;
-    /// Whether the page is in the write-ahead log: then `page` is the number of its frame.
+    /// Whether the page is in the write-ahead log: then `page` is the number of its frame, and 0 when it is
+    /// the header of the log that is wrong.
     bool is_in_wal;
-    /// What the operating system said: an errno, or 0 when it is not known.
+    /// What the operating system said where it refused, which is the case when no page is wrong: an errno,
+    /// or 0 when it is not known.
     int error_number;
 };
+
+/// Whether a page is wrong, or the header of a write-ahead log.
+static inline bool weir_fault_is_damage(struct weir_fault fault) {
+    return fault.page > 0 || fault.is_in_wal;
+}
 
 /// Takes what went wrong last with a file or what belongs to it; false when nothing did lately.
 bool weir_fault_take(const char *path, struct weir_fault *fault);

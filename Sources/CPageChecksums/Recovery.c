@@ -1,0 +1,190 @@
+// A write-ahead log that a killed program left. Its frames are those of one transaction after the other, and each
+// transaction was on the disk before the first frame of the next was written (synchronous=FULL). So a crash
+// leaves no more than one transaction that is not whole. A frame that does not fit, and after it a commit
+// with a frame that goes on from it, is not what a crash leaves.
+
+#include "Recovery.h"
+
+#include "CPageChecksums.h"
+#include "Log.h"
+#include "Sums.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// What a disk writes whole or not at all.
+enum { sector_bytes = 512 };
+
+/// A log, and a buffer for one of its frames.
+typedef struct scan {
+    sqlite3_file *log;
+    uint8_t header[log_header_bytes];
+    int page_size;
+    sqlite3_int64 frames;
+    weir_sums add;
+    uint8_t *frame;
+} scan;
+
+static sqlite3_int64 start(const scan *scan, sqlite3_int64 number) {
+    return log_header_bytes + (number - 1) * (frame_header_bytes + (sqlite3_int64)scan->page_size);
+}
+
+static int read_header(scan *scan, sqlite3_int64 number) {
+    return scan->log->pMethods->xRead(
+        scan->log, scan->frame, frame_header_bytes, start(scan, number));
+}
+
+static int read_page(scan *scan, sqlite3_int64 number) {
+    return scan->log->pMethods->xRead(
+        scan->log, scan->frame + frame_header_bytes, scan->page_size,
+        start(scan, number) + frame_header_bytes);
+}
+
+/// Adds the frame in the buffer to the sums of the one before; says whether they are those that it has.
+static bool goes_on(scan *scan, uint32_t sums[2]) {
+    scan->add(sums, scan->frame, 8);
+    scan->add(sums, scan->frame + frame_header_bytes, (size_t)scan->page_size);
+    return weir_big_endian(scan->frame) != 0 && sums[0] == weir_big_endian(scan->frame + 16) &&
+           sums[1] == weir_big_endian(scan->frame + 20);
+}
+
+static void take_sums(uint32_t sums[2], const uint8_t *at) {
+    sums[0] = weir_big_endian(at);
+    sums[1] = weir_big_endian(at + 4);
+}
+
+static bool is_of_this_log(const scan *scan) {
+    return memcmp(scan->frame + 8, scan->header + 16, 8) == 0;
+}
+
+/// Whether the frame in the buffer ends a transaction. Of a torn frame the first bytes may be those of before the
+/// log was begun anew, where its header lies in two sectors.
+static bool is_commit(const scan *scan, sqlite3_int64 number, bool fits) {
+    const bool is_whole = start(scan, number) % sector_bytes <= sector_bytes - frame_header_bytes;
+    return weir_big_endian(scan->frame + 4) != 0 && (fits || is_whole);
+}
+
+static bool is_header_sound(scan *scan) {
+    const uint32_t magic = weir_big_endian(scan->header);
+    if ((magic & ~1u) != 0x377f0682) return false;
+    scan->page_size = (int)weir_big_endian(scan->header + 8);
+    if (!weir_is_page_size(scan->page_size)) return false;
+    scan->add = magic & 1 ? weir_sums_add_swapped : weir_sums_add;
+    uint32_t sums[2] = {0, 0}, found[2];
+    scan->add(sums, scan->header, log_header_bytes - 8);
+    take_sums(found, scan->header + log_header_bytes - 8);
+    return memcmp(sums, found, sizeof sums) == 0;
+}
+
+/// Whether the first frame goes on from a header that is not sound: the header was synchronised before any
+/// frame was written. Either what the header says or its own sum may be wrong.
+static int look_at_first_frame(scan *scan, bool *is_live) {
+    static const weir_sums orders[] = {weir_sums_add, weir_sums_add_swapped};
+    *is_live = false;
+    int code = read_header(scan, 1);
+    if (code == SQLITE_OK) code = read_page(scan, 1);
+    if (code != SQLITE_OK) return code;
+    for (int order = 0; order < 2; order++) {
+        scan->add = orders[order];
+        uint32_t stored[2], computed[2] = {0, 0};
+        take_sums(stored, scan->header + log_header_bytes - 8);
+        scan->add(computed, scan->header, log_header_bytes - 8);
+        if (goes_on(scan, stored) || goes_on(scan, computed)) *is_live = true;
+    }
+    return SQLITE_OK;
+}
+
+/// Looks for a commit, at the frame that does not fit or after it, from which the next frame goes on.
+/// `computed` are the sums that the frame would have: either its content or its sums may be wrong.
+static int look_after(
+    scan *scan, sqlite3_int64 first, const uint32_t computed[2], bool *is_followed
+) {
+    uint32_t stored[2];
+    take_sums(stored, scan->frame + 16);
+    bool has_sums = true, is_after_commit = is_commit(scan, first, false);
+    for (sqlite3_int64 number = first + 1; number <= scan->frames; number++) {
+        int code = read_header(scan, number);
+        if (code != SQLITE_OK) return code;
+        // Of before the log was begun anew.
+        if (!is_of_this_log(scan)) {
+            has_sums = is_after_commit = false;
+            continue;
+        }
+        code = read_page(scan, number);
+        if (code != SQLITE_OK) return code;
+        uint32_t sums[2] = {stored[0], stored[1]}, other[2] = {computed[0], computed[1]};
+        const bool fits =
+            has_sums && (goes_on(scan, sums) || (number == first + 1 && goes_on(scan, other)));
+        if (fits && is_after_commit) {
+            *is_followed = true;
+            return SQLITE_OK;
+        }
+        is_after_commit = is_commit(scan, number, fits);
+        take_sums(stored, scan->frame + 16);
+        has_sums = true;
+    }
+    return SQLITE_OK;
+}
+
+static int look(scan *scan, sqlite3_int64 size, int database_page_size, sqlite3_int64 *damaged) {
+    *damaged = -1;
+    const bool is_sound = is_header_sound(scan);
+    if (!is_sound && weir_is_page_size(database_page_size)) scan->page_size = database_page_size;
+    if (!weir_is_page_size(scan->page_size)) return SQLITE_OK;
+    scan->frames = (size - log_header_bytes) / (frame_header_bytes + scan->page_size);
+    if (scan->frames == 0) return SQLITE_OK;
+    scan->frame = malloc(frame_header_bytes + (size_t)scan->page_size);
+    if (scan->frame == NULL) return SQLITE_IOERR_NOMEM;
+    bool is_proven = false;
+    if (!is_sound) {
+        const int code = look_at_first_frame(scan, &is_proven);
+        if (is_proven) *damaged = 0;
+        return code;
+    }
+    uint32_t sums[2];
+    take_sums(sums, scan->header + log_header_bytes - 8);
+    for (sqlite3_int64 number = 1; number <= scan->frames; number++) {
+        int code = read_header(scan, number);
+        if (code == SQLITE_OK) code = read_page(scan, number);
+        if (code != SQLITE_OK) return code;
+        if (goes_on(scan, sums) && is_of_this_log(scan)) continue;
+        code = look_after(scan, number, sums, &is_proven);
+        if (is_proven) *damaged = number;
+        return code;
+    }
+    return SQLITE_OK;
+}
+
+static int look_once(
+    sqlite3_file *log, int database_page_size, uint8_t header[log_header_bytes], sqlite3_int64 *frame
+) {
+    *frame = -1;
+    scan scan = {.log = log};
+    sqlite3_int64 size = 0;
+    int code = log->pMethods->xFileSize(log, &size);
+    if (code == SQLITE_OK && size > log_header_bytes) {
+        code = log->pMethods->xRead(log, scan.header, log_header_bytes, 0);
+        if (code == SQLITE_OK) code = look(&scan, size, database_page_size, frame);
+    }
+    // It was cut meanwhile: nobody else may do so while it is recovered.
+    if (code == SQLITE_IOERR_SHORT_READ) {
+        code = SQLITE_OK;
+        *frame = -1;
+    }
+    memcpy(header, scan.header, log_header_bytes);
+    free(scan.frame);
+    return code;
+}
+
+int weir_recovery_look(sqlite3_file *log, int database_page_size, sqlite3_int64 *frame) {
+    uint8_t header[log_header_bytes], header_again[log_header_bytes];
+    int code = look_once(log, database_page_size, header, frame);
+    if (code != SQLITE_OK || *frame < 0) return code;
+    // Recovery has the log to itself, but for that in a directory that may not be written: there others may
+    // write meanwhile. A frame that they wrote before those after it is whole by now.
+    const sqlite3_int64 found = *frame;
+    code = look_once(log, database_page_size, header_again, frame);
+    if (*frame != found || memcmp(header, header_again, sizeof header) != 0) *frame = -1;
+    return code;
+}
