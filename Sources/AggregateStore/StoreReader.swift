@@ -120,6 +120,6 @@ extension StoreReader {
     public func snapshot<Result>(
         _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {
-        try read { try body(StoreSnapshot($0)) }
+        try read { try body(StoreSnapshot($0, path: path)) }
     }
 }

@@ -31,6 +31,6 @@ extension AggregateStore {
     public func snapshot<Result>(
         _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {
-        try read { try body(StoreSnapshot($0)) }
+        try read { try body(StoreSnapshot($0, path: path)) }
     }
 }

@@ -65,16 +65,27 @@ public struct StoredRefusal: Sendable {
 /// One consistent state of a store, for reading.
 public struct StoreSnapshot {
     let db: Database
+    private let path: String
     /// The topic that is folded.
     public let topic: String
     /// What told the topic from others of its name when the store began.
     public let logIdentity: String
 
-    init(_ db: Database) throws {
+    init(_ db: Database, path: String) throws {
         self.db = db
+        self.path = path
         let row = try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM store")
         topic = row?["topic"] ?? ""
         logIdentity = row?["log_identity"] ?? ""
+    }
+
+    /// What an error of SQLite means when it is of this store: while several are read, the error does not say
+    /// of which it is. Nil when it is of another.
+    package func fault(_ error: any Error) -> StoreError? {
+        guard let error = error as? DatabaseError,
+            db.lastErrorCode.primaryResultCode == error.resultCode
+        else { return nil }
+        return StoreError(error, operation: "read", path: path)
     }
 
     /// The partitions that the store knows, in order of their numbers.

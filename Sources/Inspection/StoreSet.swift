@@ -149,6 +149,12 @@ public final class StoreSet {
                 } catch let error as InspectionError {
                     // The readers would take it for an error of SQLite.
                     answer = .failure(error)
+                } catch {
+                    // And the last of them this for its own.
+                    for (_, snapshot) in snapshots {
+                        if let fault = snapshot.fault(error) { throw fault }
+                    }
+                    throw error
                 }
             }
         } catch let error as StoreError {

@@ -54,6 +54,32 @@ struct DamageTests {
         }
     }
 
+    @Test("of several stores, the one that is damaged is named, with its page")
+    func several() throws {
+        try sample.foldBids(
+            (0..<300).map {
+                .init(offset: Int64($0), type: "auction", value: "{\"no\": \"auction \($0)\"}")
+            })
+        try sample.foldNotifications([.init(offset: 0)])
+        let path = sample.directory("data") + "/bids.sqlite"
+        let digest = try sample.stores("data").digest()
+        var refused = 0
+        try DamagedBytes.each(60, in: path, seed: 3) { place in
+            do {
+                #expect(try sample.stores("data").digest() == digest, "byte \(place)")
+            } catch InspectionError.store(.damaged(let damaged, let words)) {
+                #expect(damaged == path)
+                #expect(
+                    words.contains("page \(place / 8192 + 1) ") || place < 100,
+                    "byte \(place): \(words)")
+                refused += 1
+            } catch {
+                Issue.record("byte \(place): \(error)")
+            }
+        }
+        #expect(refused > 5)
+    }
+
     @Test(
         "what says which program's file it is, or how its pages are, is not believed when damaged")
     func header() throws {
