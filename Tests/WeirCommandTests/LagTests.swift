@@ -66,6 +66,25 @@ struct LagTests {
         #expect(partitions.map(\.note) == [nil, nil, "not folded by any store"])
     }
 
+    @Test("a store that goes on before what its group has committed is named, by check too")
+    func setBack() throws {
+        try makeStore("a", [0: 4, 1: 10])
+        try log.reader(topic: "bids", group: "weir-bids").commit([0: 7, 1: 10])
+        let stream = try #require(try report("a").streams.first)
+        #expect(stream.partitions.map(\.lag) == [6, 0, 10])
+        #expect(
+            stream.partitions[0].note?.hasPrefix("goes on at 4, and its group has committed 7: ")
+                == true)
+        #expect(stream.partitions[1].note == nil)
+        var report = CheckReport()
+        try #require(try StoreCheck("bids", in: "\(place.path)/a")).run(
+            log, topic: "bids", into: &report)
+        #expect(
+            report.text.contains(
+                "warning: \(place.path)/a/bids.sqlite: bids/0 goes on at 4, and its group has"))
+        #expect(!report.text.contains("bids/1 goes on"))
+    }
+
     @Test("of several stores, each has its lines, and the one that is furthest counts")
     func severalStores() throws {
         try makeStore("a", [0: 4, 1: 10])

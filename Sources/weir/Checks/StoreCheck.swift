@@ -24,9 +24,11 @@ struct StoreCheck {
     /// Opens the store, compares it with the log, where there is one, and judges the configuration against what
     /// it has folded, where there is one: as its worker does when it starts.
     ///
-    /// - Parameter configured: the topic that the configuration names; nil for that of the store.
+    /// - Parameters:
+    ///   - configured: the topic that the configuration names; nil for that of the store.
+    ///   - group: the consumer group of the worker; nil for the program's name.
     func run(
-        _ log: (any LogBackend)?, topic configured: String?,
+        _ log: (any LogBackend)?, topic configured: String?, group: String? = nil,
         pipelines: PipelineDirectory? = nil, into report: inout CheckReport
     ) {
         do {
@@ -60,12 +62,31 @@ struct StoreCheck {
             }
             for refusal in refusals { report.note(wrong: "\(refusal)") }
             guard refusals.isEmpty else { return }
+            if let log { try noteIfSetBack(states, of: topic, group, in: log, &report) }
             let records = states.reduce(0) { $0 + $1.records }
             report.note(
                 right: "store \(path): \(records) records of \(topic) in \(states.count) partitions"
             )
         } catch {
             report.note(wrong: "\(error)")
+        }
+    }
+
+    /// A store commits before its group does.
+    private func noteIfSetBack(
+        _ states: [PartitionState], of topic: String, _ group: String?, in log: any LogBackend,
+        _ report: inout CheckReport
+    ) throws {
+        let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
+        defer { reader.close() }
+        let committed = try reader.committedOffsets()
+        for state in states {
+            guard let offset = committed[state.partition], state.nextOffset < offset else {
+                continue
+            }
+            report.note(
+                doubtful: "\(path): \(topic)/\(state.partition) "
+                    + StreamLag.setBack(state.nextOffset, offset))
         }
     }
 

@@ -52,8 +52,10 @@ struct CheckCommand: ParsableCommand {
             let stream = PipelineStream(rawValue: store.stream)
             // What is wrong with the file was said.
             let configured = stream.flatMap { try? directory.settings(of: $0).topic }
+            let groups = try? pipelines.groups()
             store.run(
-                log, topic: configured, pipelines: configured == nil ? nil : directory,
+                log, topic: configured, group: stream.flatMap { groups?[$0] },
+                pipelines: configured == nil ? nil : directory,
                 into: &report)
         }
         let delivered = try? directory.settings(of: .partnerPostbacks).topic

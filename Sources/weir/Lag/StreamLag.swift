@@ -78,7 +78,7 @@ struct StreamLag {
             partitions[index].committedOffset = committed[partitions[index].partition]
             partitions[index].note = partitions[index].note ?? groupFault?.description
         }
-        self.partitions = Self.sorted(partitions)
+        self.partitions = Self.sorted(partitions.map(Self.noteIfSetBack))
     }
 
     /// Records to be folded, of each partition by the store that is furthest.
@@ -190,6 +190,24 @@ extension StreamLag {
         }
         try addAges(to: &partitions, reader, nowMilliseconds)
         return partitions
+    }
+
+    /// A store commits before its group does.
+    private static func noteIfSetBack(_ lag: PartitionLag) -> PartitionLag {
+        var lag = lag
+        if lag.note == nil, lag.store != nil,
+            let next = lag.nextOffset, let committed = lag.committedOffset, next < committed
+        {
+            lag.note = setBack(next, committed)
+        }
+        return lag
+    }
+
+    /// What it means that a store goes on before what its group has committed.
+    static func setBack(_ nextOffset: Int64, _ committedOffset: Int64) -> String {
+        "goes on at \(nextOffset), and its group has committed \(committedOffset): unless it is being folded "
+            + "anew, or another store is further, it is an older copy or has lost what it held "
+            + "(ops/runbooks/damaged-file.md)"
     }
 
     /// Why a store cannot go on with a partition; nil when it can.
