@@ -144,6 +144,11 @@ public final class AggregateStore {
         }
     }
 
+    /// Throws `disk` when the file is not the one at the path any more.
+    package func requireInPlace() throws(StoreError) {
+        try read(CheckedPages.requireInPlace)
+    }
+
     /// Runs `body` in one durable transaction.
     func commit(_ body: (Database) throws -> Void) throws(StoreError) {
         try beginCommit(body)
@@ -155,6 +160,7 @@ public final class AggregateStore {
         try awaitCommit()
         do {
             try queue.inDatabase { db in
+                try CheckedPages.requireInPlace(db)
                 try db.beginTransaction(.immediate)
                 do {
                     try body(db)

@@ -4,6 +4,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case badAddress(String)
     /// There is no log at this address.
     case noLog(address: String)
+    /// The file at this address holds nothing.
+    case emptyLog(address: String)
     /// What lies at this address is no log.
     case notALog(address: String, detail: String)
     /// The log's file holds something else than what was written to it.
@@ -45,6 +47,8 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
                 + (text.contains("@") ? "; how to sign in stands in kafka.yaml" : "")
         case .noLog(let address):
             "no log at \(address): publish to it first (weir publish), or give --log"
+        case .emptyLog(let address):
+            "the file of \(address) is there and empty: if a log was there, bring it back (ops/runbooks/damaged-file.md); else publish to it first (weir publish), or give --log"
         case .notALog(let address, let detail):
             "\(address) is not a log (\(detail)): give --log the file that weir publish writes"
         case .damaged(let address, let detail):

@@ -160,6 +160,8 @@ public final class Worker<Fold: StoredFold> {
             }
             try watch?.lookNowAndThen()
             try checkPartitionCount()
+            // Commits look by themselves.
+            try store.requireInPlace()
             return !(settings.untilEnd && isAtEnd)
         }
         return !(settings.untilEnd && isAtEnd)

@@ -77,11 +77,21 @@ struct EmbeddedLogOpeningTests {
         try DatabaseQueue(path: temporary.path).writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = WAL")
         }
-        #expect(throws: LogError.noLog(address: "sqlite:\(temporary.path)")) {
+        #expect(throws: LogError.emptyLog(address: "sqlite:\(temporary.path)")) {
             try EmbeddedLog(path: temporary.path, mode: .existing)
         }
         #expect(try temporary.open().topics().isEmpty)
         #expect(try EmbeddedLog(path: temporary.path, mode: .existing).topics().isEmpty)
+    }
+
+    @Test("a file without a byte is said to be empty, and not to be missing")
+    func empty() throws {
+        let temporary = try TemporaryLog()
+        try Data().write(to: URL(fileURLWithPath: temporary.path))
+        #expect(throws: LogError.emptyLog(address: "sqlite:\(temporary.path)")) {
+            try EmbeddedLog(path: temporary.path, mode: .existing)
+        }
+        #expect(try temporary.open().topics().isEmpty)
     }
 
     @Test("a log is one log by whatever path it is opened")
@@ -126,6 +136,36 @@ struct EmbeddedLogOpeningTests {
         try FileManager.default.removeItem(atPath: temporary.path)
         #expect(throws: LogError.noLog(address: log.address)) { try log.writer() }
         #expect(!FileManager.default.fileExists(atPath: temporary.path))
+    }
+
+    @Test(
+        "a log that was moved away or replaced while it was open is neither read nor written on",
+        arguments: [false, true])
+    func noticesMoves(isReplaced: Bool) throws {
+        let temporary = try TemporaryLog()
+        let log = try temporary.open(topic: "bids", partitionCount: 1)
+        let writer = try log.writer()
+        try writer.append([record("a")])
+        let reader = try log.reader(topic: "bids")
+        try reader.subscribe(.all)
+        #expect(try reader.readToEnd().count == 1)
+        let moved = temporary.directory + "/moved.sqlite"
+        try FileManager.default.moveItem(atPath: temporary.path, toPath: moved)
+        if isReplaced {
+            try FileManager.default.copyItem(atPath: moved, toPath: temporary.path)
+        }
+        #expect(
+            throws: LogError.disk(
+                operation: "append to", address: log.address, detail: FileFault.movedWords)
+        ) { try writer.append([record("b")]) }
+        #expect(
+            throws: LogError.disk(
+                operation: "read", address: log.address, detail: FileFault.movedWords)
+        ) { try reader.readToEnd() }
+        try? FileManager.default.removeItem(atPath: temporary.path)
+        try FileManager.default.moveItem(atPath: moved, toPath: temporary.path)
+        try writer.append([record("c")])
+        #expect(try reader.readToEnd().map(\.text) == ["c"])
     }
 
     private func expectNotALog(_ path: String, _ creating: Bool) {

@@ -1,6 +1,8 @@
 import Crypto
 import EventLog
 import Foundation
+import Simulation
+import Synchronization
 import Testing
 import Worker
 
@@ -192,5 +194,40 @@ struct NearCoincidenceTests {
             contents.append(try place.contents("bids").filter { !$0.hasPrefix("store ") })
         }
         #expect(contents[0] == contents[1])
+    }
+
+    @Test(
+        "A worker stops in words when the store or the log is moved away while it runs",
+        arguments: ["data/bids.sqlite", "log.sqlite"])
+    func movedFiles(name: String) throws {
+        let place = try Workplace()
+        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
+        try place.foldBids()
+        let (path, pipelines, log) = (place.path, place.pipelines, place.logAddress)
+        let stop = StopSignal()
+        let caught = Mutex<String?>(nil)
+        let thread = Thread {
+            do {
+                try BidsWorker.work(
+                    WorkerOptions(
+                        log: log, data: path + "/data", pipelines: pipelines, untilEnd: false),
+                    stop: stop)
+                caught.withLock { $0 = "no error" }
+            } catch {
+                caught.withLock { $0 = "\(error)" }
+            }
+        }
+        thread.start()
+        let store = place.path + "/data/bids.sqlite"
+        defer { stop.request() }
+        // Until then it may not have opened them.
+        #expect(Wait.until { FileManager.default.fileExists(atPath: store + "-wal") })
+        usleep(500_000)
+        #expect(caught.withLock { $0 } == nil)
+        try FileManager.default.moveItem(
+            atPath: "\(place.path)/\(name)", toPath: place.path + "/moved")
+        #expect(Wait.until { caught.withLock { $0 != nil } })
+        let words = try #require(caught.withLock { $0 })
+        #expect(words.contains("\(place.path)/\(name): the file was moved away"), "\(words)")
     }
 }

@@ -6,8 +6,14 @@ extension ArchivedLogReader {
         do throws(LogError) {
             archive = try EmbeddedLog(path: path, mode: .existing)
         } catch {
-            guard case .noLog(let address) = error else { throw error }
-            throw .badArchive(address: address, detail: "is not there: write it with weir archive")
+            switch error {
+            case .noLog(let address):
+                throw .badArchive(
+                    address: address, detail: "is not there: write it with weir archive")
+            case .emptyLog(let address):
+                throw .badArchive(address: address, detail: "is empty: write it with weir archive")
+            default: throw error
+            }
         }
         try self.init(archive, before: live)
     }

@@ -13,7 +13,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
     public enum Mode: Sendable {
         /// Create it, with the directories that it lies in.
         case create
-        /// Throw `noLog`.
+        /// Throw `noLog` or `emptyLog`.
         case existing
     }
 
@@ -28,7 +28,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
 
     /// Opens the log at a path.
     ///
-    /// Throws `noLog` when there is none and `mode` is `existing`, `notALog`, `newerVersion`, `damaged`,
+    /// Throws `noLog` or `emptyLog` when there is none and `mode` is `existing`, `notALog`, `newerVersion`, `damaged`,
     /// `disk`, or `busy` when it is to be created and another process does so for more than 30 seconds.
     public init(path: String, mode: Mode) throws(LogError) {
         address = "sqlite:\(path)"
@@ -38,10 +38,10 @@ public final class EmbeddedLog: LogBackend, Sendable {
             self.connection = connection
             return
         }
-        guard mode == .create else { throw .noLog(address: address) }
+        guard mode == .create else { throw .noLog(at: self.path, address: address) }
         _ = try EmbeddedWriteConnection(path: self.path, address: address, creating: true)
         guard let connection = try Self.open(self.path, address: address) else {
-            throw .noLog(address: address)
+            throw .noLog(at: self.path, address: address)
         }
         self.connection = connection
     }
@@ -74,7 +74,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
 
     func openReader(topic: String, group: String?) throws(LogError) -> EmbeddedLogReader {
         guard let connection = try Self.open(path, address: address) else {
-            throw .noLog(address: address)
+            throw .noLog(at: self.path, address: address)
         }
         return try EmbeddedLogReader(
             topic: topic, group: group, log: self, connection: connection)
@@ -165,7 +165,10 @@ extension DatabaseQueue {
         _ body: (Database) throws -> Answer
     ) throws(LogError) -> Answer {
         do {
-            return try inDatabase(body)
+            return try inDatabase { db in
+                try CheckedPages.requireInPlace(db)
+                return try body(db)
+            }
         } catch {
             throw LogError(error, operation: operation, address: address)
         }

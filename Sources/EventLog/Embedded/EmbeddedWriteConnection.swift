@@ -27,7 +27,7 @@ final class EmbeddedWriteConnection {
     private static let truncateWaitMilliseconds: Int32 = 100
 
     /// Opens the log for writing. A missing or empty file becomes a log when `creating`, and is
-    /// `noLog` otherwise.
+    /// `noLog` or `emptyLog` otherwise.
     init(path: String, address: String, creating: Bool) throws(LogError) {
         self.path = path
         self.address = address
@@ -76,6 +76,7 @@ final class EmbeddedWriteConnection {
                 checkpointFailure = nil
                 throw failure
             }
+            try queue.inDatabase(CheckedPages.requireInPlace)
             let answer = try queue.write(body)
             queue.inDatabase(checkpointIfDue)
             return answer
@@ -96,7 +97,7 @@ final class EmbeddedWriteConnection {
         do {
             try queue.inDatabase { db in
                 if try EmbeddedSchema.inspect(db, address: address) == .empty {
-                    guard creating else { throw LogError.noLog(address: address) }
+                    guard creating else { throw LogError.emptyLog(address: address) }
                     try EmbeddedSchema.create(db)
                 }
                 try EmbeddedSchema.bringUp(db)

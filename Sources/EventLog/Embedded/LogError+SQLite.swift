@@ -1,4 +1,5 @@
 import DatabaseFiles
+import Foundation
 import GRDB
 
 extension LogError {
@@ -21,6 +22,11 @@ extension LogError {
         case .other(let detail):
             self = .backend(operation: operation, address: address, detail: detail)
         }
+    }
+
+    /// That there is no log at a path: no file, or one that holds nothing.
+    static func noLog(at path: String, address: String) -> LogError {
+        access(path, F_OK) == 0 ? .emptyLog(address: address) : .noLog(address: address)
     }
 
     private static func path(_ address: String) -> String {

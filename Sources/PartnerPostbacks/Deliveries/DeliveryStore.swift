@@ -83,6 +83,7 @@ public final class DeliveryStore {
         do {
             var result: Result?
             try queue.inDatabase { db in
+                try CheckedPages.requireInPlace(db)
                 try db.inTransaction(.immediate) {
                     result = try body(db)
                     return .commit

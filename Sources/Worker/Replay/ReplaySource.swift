@@ -55,9 +55,15 @@ public struct ReplaySource: Sendable {
                 $0.name == topic
             }
         } catch {
-            guard case .noLog(let address) = error else { throw error }
-            throw LogError.badArchive(
-                address: address, detail: "is not there: write it with weir archive")
+            switch error {
+            case .noLog(let address):
+                throw LogError.badArchive(
+                    address: address, detail: "is not there: write it with weir archive")
+            case .emptyLog(let address):
+                throw LogError.badArchive(
+                    address: address, detail: "is empty: write it with weir archive")
+            default: throw error
+            }
         }
     }
 

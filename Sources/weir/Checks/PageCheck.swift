@@ -62,8 +62,8 @@ struct PageCheck {
                     show("read \($0) records of \(logPath)")
                 }
                 records = ", and \(count) records of the log"
-            } catch LogError.noLog {
-                // It was not made ready yet.
+            } catch LogError.emptyLog {
+                // Whoever opens the log says so.
             } catch {
                 report.note(wrong: error.description)
                 return damaged

@@ -45,7 +45,7 @@ struct PublishCommand: ParsableCommand {
     private func openLog() throws -> any LogBackend {
         do {
             return try log.open(.existing, dataDirectories: data.directories)
-        } catch LogError.noLog(let address) {
+        } catch LogError.noLog(let address), LogError.emptyLog(let address) {
             _ = try topics.directory.topic(topic, missingFrom: address)
             return try log.open(.create, dataDirectories: data.directories)
         }
