@@ -128,7 +128,8 @@ struct ArchiveCommandTests {
         #expect(try start(["--from-offset", "7"], ["WEIR_FROM_OFFSET": "8"]) == .offset(7))
         #expect(try start([], ["WEIR_FROM_OFFSET": "8"]) == .offset(8))
         #expect(try start(["--from-time", "1970-01-02"]) == .time(86_400_000))
-        #expect(try start([], ["WEIR_FROM_TIME": "5"]) == .time(5))
+        #expect(try start([], ["WEIR_FROM_TIME": "1763701200000"]) == .time(1_763_701_200_000))
+        #expect(throws: CommandError.self) { try start([], ["WEIR_FROM_TIME": "5"]) }
         #expect(throws: CommandError.self) { try start([], ["WEIR_FROM_OFFSET": "x"]) }
     }
 }
