@@ -3,7 +3,7 @@ import Streams
 
 extension AggregateStore {
     /// Outbox rows of a partition from a sequence on, in order; at most `limit` of them.
-    public func outbox(
+    package func outbox(
         partition: Int32, from sequence: Int64, limit: Int
     ) throws(StoreError) -> [(sequence: Int64, postback: PartnerPostback)] {
         guard stream == PostbacksFold.streamName else { return [] }
@@ -21,7 +21,7 @@ extension AggregateStore {
 
     /// Number of outbox rows of a partition that are not published yet, and whose origin lies below an
     /// offset.
-    public func dueCount(partition: Int32, below offset: Int64) throws(StoreError) -> Int64 {
+    package func dueCount(partition: Int32, below offset: Int64) throws(StoreError) -> Int64 {
         guard stream == PostbacksFold.streamName else { return 0 }
         return try read { db in
             try Int64.fetchOne(
@@ -36,7 +36,7 @@ extension AggregateStore {
     }
 
     /// Number of outbox rows and rejected records that are not published yet.
-    public func unpublishedCount() throws(StoreError) -> Int64 {
+    package func unpublishedCount() throws(StoreError) -> Int64 {
         try read { db in
             try Int64.fetchOne(
                 db,
@@ -50,7 +50,7 @@ extension AggregateStore {
     }
 
     /// Refused records of a partition from an offset on, in order; at most `limit` of them.
-    public func refused(
+    package func refused(
         partition: Int32, from offset: Int64, limit: Int
     ) throws(StoreError) -> [StoredRefusal] {
         try read {

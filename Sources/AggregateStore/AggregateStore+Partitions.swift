@@ -4,13 +4,13 @@ import Streams
 
 extension AggregateStore {
     /// The partitions that the store knows, in order of their numbers.
-    public func partitionStates() throws(StoreError) -> [PartitionState] {
+    package func partitionStates() throws(StoreError) -> [PartitionState] {
         try read { try StoreReader.partitionStates($0) }
     }
 
     /// Begins a partition at its oldest record. What comes of records below `emitFrom` counts as
     /// emitted.
-    public func beginPartition(
+    package func beginPartition(
         _ partition: Int32, at firstOffset: Int64, emitFrom: Int64
     ) throws(StoreError) {
         try commit { db in
@@ -23,7 +23,7 @@ extension AggregateStore {
     }
 
     /// Nothing that comes of records below an offset is emitted any more: the group has it behind it.
-    public func raiseEmission(partition: Int32, to offset: Int64) throws(StoreError) {
+    package func raiseEmission(partition: Int32, to offset: Int64) throws(StoreError) {
         try commit { db in
             try db.execute(
                 sql: """
@@ -41,7 +41,7 @@ extension AggregateStore {
     /// - Parameters:
     ///   - offset: of what is for partners.
     ///   - deadLetters: of records that were rejected.
-    public func takeOverEmission(
+    package func takeOverEmission(
         partition: Int32, from offset: Int64, deadLetters: Int64
     ) throws(StoreError) {
         try commit { db in
@@ -65,13 +65,13 @@ extension AggregateStore {
     }
 
     /// The configurations that were in force, by offset.
-    public func epochs(of partition: Int32) throws(StoreError) -> [Epoch] {
+    package func epochs(of partition: Int32) throws(StoreError) -> [Epoch] {
         try read { try StoreReader.epochs($0, partition: partition) }
     }
 
     /// Records which configuration is in force from the partition's next offset on, when it is not the
     /// one that is.
-    public func recordEpoch(
+    package func recordEpoch(
         partition: Int32, configuration: FoldConfiguration
     ) throws(StoreError) {
         try commit { db in
@@ -98,7 +98,7 @@ extension AggregateStore {
     }
 
     /// Notes that refused records below an offset, and outbox rows below a sequence, are published.
-    public func noteEmitted(
+    package func noteEmitted(
         partition: Int32, deadLettersNext: Int64, outboxEmitted: Int64
     ) throws(StoreError) {
         try commit { db in
@@ -113,16 +113,16 @@ extension AggregateStore {
 }
 
 /// All that a fold depends on, besides the log.
-public struct FoldConfiguration: Equatable, Sendable {
+package struct FoldConfiguration: Equatable, Sendable {
     /// SHA-256 of the text, in hex.
-    public var hash: String
+    package var hash: String
     /// The configuration as JSON, the same for the same configuration.
-    public var text: String
+    package var text: String
     /// How long an id is remembered, in milliseconds of event time; nil for ever.
-    public var dedupeWindowMilliseconds: Int64?
+    package var dedupeWindowMilliseconds: Int64?
 
     /// Takes the text, and hashes it.
-    public init(text: String, dedupeWindowMilliseconds: Int64?) {
+    package init(text: String, dedupeWindowMilliseconds: Int64?) {
         self.text = text
         self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
         hash = SHA256.hash(data: Array(text.utf8)).map { byte in
@@ -132,14 +132,14 @@ public struct FoldConfiguration: Equatable, Sendable {
 }
 
 /// A configuration that was in force from an offset on.
-public struct Epoch: Equatable, Sendable {
+package struct Epoch: Equatable, Sendable {
     /// The first offset that was folded under it.
-    public var fromOffset: Int64
+    package var fromOffset: Int64
     /// The configuration.
-    public var configuration: FoldConfiguration
+    package var configuration: FoldConfiguration
 
     /// Describes an epoch.
-    public init(fromOffset: Int64, configuration: FoldConfiguration) {
+    package init(fromOffset: Int64, configuration: FoldConfiguration) {
         self.fromOffset = fromOffset
         self.configuration = configuration
     }

@@ -9,11 +9,11 @@ import Streams
 ///
 /// All commits and checkpoints happen on one connection (SQLite 3.40 has a fault that needs two
 /// checkpointing ones), and are durable when they return. Used from one thread.
-public final class AggregateStore {
+package final class AggregateStore {
     /// Path of the file.
-    public let path: String
+    package let path: String
     /// Name of the stream.
-    public let stream: String
+    package let stream: String
     let queue: DatabaseQueue
     private let lock: StoreLock
     private let rowNumbers = RowNumbers()
@@ -21,7 +21,7 @@ public final class AggregateStore {
     private var commitUnderWay: CommitUnderWay?
 
     /// Opens the store of a fold's stream, and creates it when there is none.
-    public init(
+    package init(
         path: String, fold: (some StoredFold).Type, topic: String, logIdentity: String,
         partitionCount: Int32
     ) throws(StoreError) {
@@ -120,7 +120,7 @@ public final class AggregateStore {
 
     /// The topic that the store folds, what told it from others of its name when the store began, and
     /// how many partitions it had.
-    public func origin() throws(StoreError) -> StoreOrigin {
+    package func origin() throws(StoreError) -> StoreOrigin {
         let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
         return StoreOrigin(
             topic: row?["topic"] ?? "", logIdentity: row?["log_identity"] ?? "",
@@ -128,7 +128,7 @@ public final class AggregateStore {
     }
 
     /// Goes on with another number of partitions.
-    public func setPartitionCount(_ count: Int32) throws(StoreError) {
+    package func setPartitionCount(_ count: Int32) throws(StoreError) {
         try commit {
             try $0.execute(sql: "UPDATE store SET partition_count = ?", arguments: [count])
         }
@@ -180,7 +180,7 @@ public final class AggregateStore {
     ///
     /// - Returns: when the commit that was waited for was; nil when there was none.
     @discardableResult
-    public func awaitCommit() throws(StoreError) -> ContinuousClock.Instant? {
+    package func awaitCommit() throws(StoreError) -> ContinuousClock.Instant? {
         guard let commit = commitUnderWay else { return nil }
         commitUnderWay = nil
         do {
@@ -192,7 +192,7 @@ public final class AggregateStore {
     }
 
     /// Takes a partition on: from now on commits expect it where the state says it is.
-    public func expect(_ state: PartitionState) {
+    package func expect(_ state: PartitionState) {
         positions[state.partition] = state.nextOffset
     }
 
@@ -204,7 +204,7 @@ public final class AggregateStore {
     /// is rejected. On an error nothing of the batch is stored.
     ///
     /// - Returns: what became of the batch's records.
-    public func store<Fold: StoredFold>(
+    package func store<Fold: StoredFold>(
         _ fold: Fold, batch: RecordBatch
     ) throws(StoreError) -> StoredBatch {
         var next = positions

@@ -2,10 +2,10 @@ import Streams
 
 extension BidsFold: WindowedStoredFold {
     /// The tables of `bids.sqlite`.
-    public static var schema: String { StoreSchema.bids }
+    package static var schema: String { StoreSchema.bids }
 
     /// Writes what the batch adds to the aggregates.
-    public func writeAggregates(to transaction: StoreTransaction) throws {
+    package func writeAggregates(to transaction: StoreTransaction) throws {
         try transaction.add(bids, symbols: effects.symbols)
         try transaction.add(bidFaults, symbols: effects.symbols)
         try transaction.add(bidSignatures, symbols: effects.symbols)

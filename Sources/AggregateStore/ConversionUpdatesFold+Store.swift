@@ -2,10 +2,10 @@ import Streams
 
 extension ConversionUpdatesFold: WindowedStoredFold {
     /// The tables of `conversion-updates.sqlite`.
-    public static var schema: String { StoreSchema.conversionUpdates }
+    package static var schema: String { StoreSchema.conversionUpdates }
 
     /// Writes what the batch adds to the aggregate.
-    public func writeAggregates(to transaction: StoreTransaction) throws {
+    package func writeAggregates(to transaction: StoreTransaction) throws {
         try transaction.add(conversionUpdates, symbols: effects.symbols)
     }
 }

@@ -2,10 +2,10 @@ import Streams
 
 extension ImpressionsFold: WindowedStoredFold {
     /// The tables of `impressions.sqlite`.
-    public static var schema: String { StoreSchema.impressions }
+    package static var schema: String { StoreSchema.impressions }
 
     /// Writes what the batch adds to the aggregate.
-    public func writeAggregates(to transaction: StoreTransaction) throws {
+    package func writeAggregates(to transaction: StoreTransaction) throws {
         try transaction.add(impressions, symbols: effects.symbols)
     }
 }

@@ -4,19 +4,19 @@ import GRDB
 import Streams
 
 /// Every postback ever accepted.
-public final class PostbackIDs: PostbackMemory {
+package final class PostbackIDs: PostbackMemory {
     private let store: AggregateStore
     /// What is stored.
     let ids: StoredIDs
 
     /// Reads the ids of a store.
-    public init(store: AggregateStore) throws(StoreError) {
+    package init(store: AggregateStore) throws(StoreError) {
         self.store = store
         ids = try StoredIDs(store: store, table: "postback_ids")
     }
 
     /// The best copy of a postback that was stored.
-    public func known(_ id: RecordID, partition: Int32) throws -> KnownPostback? {
+    package func known(_ id: RecordID, partition: Int32) throws -> KnownPostback? {
         guard ids.mayContain(id, partition: partition) else { return nil }
         return try store.queue.unsafeReentrantRead { db in
             try Row.fetchOne(

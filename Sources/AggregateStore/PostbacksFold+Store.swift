@@ -3,10 +3,10 @@ import Streams
 
 extension PostbacksFold: StoredFold {
     /// The tables of `postbacks.sqlite`.
-    public static var schema: String { StoreSchema.postbacks }
+    package static var schema: String { StoreSchema.postbacks }
 
     /// Reads the watermark; ids are looked up as they come.
-    public func restoreMemory(
+    package func restoreMemory(
         of partition: PartitionState, from store: AggregateStore
     ) throws(StoreError) {
         restore(
@@ -15,20 +15,20 @@ extension PostbacksFold: StoredFold {
     }
 
     /// Drops the watermark of a partition.
-    public func forgetMemory(of partition: Int32) {
+    package func forgetMemory(of partition: Int32) {
         forget(partition: partition)
     }
 
     /// True when the batch has something for partners.
-    public var hasOutbox: Bool { !outbox.isEmpty }
+    package var hasOutbox: Bool { !outbox.isEmpty }
 
     /// Number of postbacks ever accepted.
-    public func rememberedIDs(atMost bound: Int) -> Int {
+    package func rememberedIDs(atMost bound: Int) -> Int {
         storedIDs?.count ?? 0
     }
 
     /// Writes the aggregates, the ids that the batch accepted, and the outbox.
-    public func write(to transaction: StoreTransaction) throws {
+    package func write(to transaction: StoreTransaction) throws {
         try transaction.add(postbacks, symbols: effects.symbols)
         try transaction.add(conversionValues, symbols: effects.symbols)
         try transaction.add(decodedEvents, symbols: effects.symbols)
@@ -38,7 +38,7 @@ extension PostbacksFold: StoredFold {
     }
 
     /// Counts the ids, and gives their filter more room when it has filled up.
-    public func noteCommitted(newIDs: Int) throws(StoreError) {
+    package func noteCommitted(newIDs: Int) throws(StoreError) {
         try storedIDs?.noteStored(newIDs)
     }
 

@@ -4,7 +4,7 @@ import EventLog
 extension RecordView {
     /// Tells this record from another one at the same offset: the first 16 bytes of SHA-256 over
     /// timestamp, key and value, each with its length, in hex.
-    public var fingerprint: String {
+    package var fingerprint: String {
         var hash = SHA256()
         withUnsafeBytes(of: timestampMilliseconds.littleEndian) { hash.update(bufferPointer: $0) }
         for part in [key, value] {

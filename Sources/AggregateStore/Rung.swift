@@ -3,16 +3,16 @@ import Streams
 
 /// A folded record with what tells it from any other one in its place: a rung of the ladder by which a log is
 /// recognised.
-public struct Rung: Hashable, Sendable {
+package struct Rung: Hashable, Sendable {
     /// The partition that it lies in.
-    public var partition: Int32
+    package var partition: Int32
     /// Its offset.
-    public var offset: Int64
+    package var offset: Int64
     /// What it was, as `RecordView.fingerprint` says it.
-    public var fingerprint: String
+    package var fingerprint: String
 
     /// Describes a record.
-    public init(partition: Int32, offset: Int64, fingerprint: String) {
+    package init(partition: Int32, offset: Int64, fingerprint: String) {
         self.partition = partition
         self.offset = offset
         self.fingerprint = fingerprint
@@ -21,7 +21,7 @@ public struct Rung: Hashable, Sendable {
 
 extension PartitionState {
     /// The last folded record; nil when none was.
-    public var lastRung: Rung? {
+    package var lastRung: Rung? {
         guard !lastRecord.isEmpty else { return nil }
         return Rung(partition: partition, offset: nextOffset - 1, fingerprint: lastRecord)
     }
@@ -35,7 +35,7 @@ extension StoreSnapshot {
     /// last hour, the last ones of hours further and further back, and the oldest that is known.
     ///
     /// - Parameter hours: of so many last hours none is left out.
-    public func rungs(
+    package func rungs(
         of state: PartitionState, from offset: Int64, hours: Int = 0
     ) throws -> [Rung] {
         var rungs = Set([state.lastRung].compactMap { $0 })
@@ -64,7 +64,7 @@ extension StoreSnapshot {
 
     /// All folded records of a partition that are told from others, in order: the first and the last of
     /// each hour, and the last of all.
-    public func ladder(of state: PartitionState) throws -> [Rung] {
+    package func ladder(of state: PartitionState) throws -> [Rung] {
         var rungs = Set([state.lastRung].compactMap { $0 })
         let rows = try Row.fetchCursor(
             db, sql: "SELECT * FROM hours WHERE partition = ?", arguments: [state.partition])

@@ -1,5 +1,5 @@
 /// What can go wrong with a store: what, where, and what to do about it.
-public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no store at this path.
     case noStore(path: String)
     /// What lies there is no store.
@@ -30,7 +30,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case overflow
 
     /// One line: what, where, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .noStore(let path):
             "no store at \(path): run the stream's worker first, or give --data"

@@ -3,10 +3,10 @@ import Streams
 
 extension StoreNotificationsFold: StoredFold {
     /// The tables of `store-notifications.sqlite`.
-    public static var schema: String { StoreSchema.storeNotifications }
+    package static var schema: String { StoreSchema.storeNotifications }
 
     /// Reads the watermark; ids and refunds are looked up as they come.
-    public func restoreMemory(
+    package func restoreMemory(
         of partition: PartitionState, from store: AggregateStore
     ) throws(StoreError) {
         restore(
@@ -15,15 +15,15 @@ extension StoreNotificationsFold: StoredFold {
     }
 
     /// Drops the watermark of a partition.
-    public func forgetMemory(of partition: Int32) {
+    package func forgetMemory(of partition: Int32) {
         forget(partition: partition)
     }
 
     /// Notifications have nothing for partners.
-    public var hasOutbox: Bool { false }
+    package var hasOutbox: Bool { false }
 
     /// Number of notifications ever accepted.
-    public func rememberedIDs(atMost bound: Int) -> Int {
+    package func rememberedIDs(atMost bound: Int) -> Int {
         storedIDs?.count ?? 0
     }
 
@@ -32,7 +32,7 @@ extension StoreNotificationsFold: StoredFold {
     /// A sum may not have left 64 bits between two records of the batch either. What it was between
     /// them lies between it and all that is taken back, and it and all that is added: where both of
     /// these fit, everything did, and else the batch is folded record by record.
-    public func write(to transaction: StoreTransaction) throws {
+    package func write(to transaction: StoreTransaction) throws {
         try transaction.requireRoom(for: takenBack, symbols: effects.symbols)
         try transaction.add(notifications, symbols: effects.symbols)
         try transaction.add(takenBack, symbols: effects.symbols)
@@ -41,7 +41,7 @@ extension StoreNotificationsFold: StoredFold {
     }
 
     /// Counts the ids, and gives their filter more room when it has filled up.
-    public func noteCommitted(newIDs: Int) throws(StoreError) {
+    package func noteCommitted(newIDs: Int) throws(StoreError) {
         try storedIDs?.noteStored(newIDs)
     }
 

@@ -3,15 +3,15 @@ import Foundation
 import GRDB
 
 /// A store opened for reading, beside its worker. It never writes and never checkpoints.
-public final class StoreReader {
+package final class StoreReader {
     /// Path of the file.
-    public let path: String
+    package let path: String
     /// Name of the stream.
-    public let stream: String
+    package let stream: String
     let queue: DatabaseQueue
 
     /// Opens a store that exists.
-    public init(path: String) throws(StoreError) {
+    package init(path: String) throws(StoreError) {
         self.path = path
         try Self.requireFile(path)
         var configuration = Configuration()
@@ -117,7 +117,7 @@ public final class StoreReader {
 
 extension StoreReader {
     /// Calls `body` with one consistent state of the store.
-    public func snapshot<Result>(
+    package func snapshot<Result>(
         _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {
         try read { try body(StoreSnapshot($0, path: path)) }

@@ -5,7 +5,7 @@ import Streams
 extension StoreSnapshot {
     /// The configuration that a partition's last record was folded under; nil when none was folded. One that
     /// came in force later, and under which nothing was folded, never was.
-    public func configurationOfLastRecord(
+    package func configurationOfLastRecord(
         of partition: PartitionState
     ) throws -> FoldConfiguration? {
         try epochs(of: partition.partition)
@@ -13,7 +13,7 @@ extension StoreSnapshot {
     }
 
     /// The hours in which a partition has accepted postbacks of an app.
-    public func hours(ofPostbacksOfApp app: Int64, partition: Int32) throws -> [Hour] {
+    package func hours(ofPostbacksOfApp app: Int64, partition: Int32) throws -> [Hour] {
         try String.fetchAll(
             db,
             sql: "SELECT DISTINCT hour FROM postbacks_keys WHERE partition = ? AND app_id = ?",
@@ -28,7 +28,7 @@ extension StoreSnapshot {
 
 extension AggregateStore {
     /// Calls `body` with the state of the store as it is, for reading.
-    public func snapshot<Result>(
+    package func snapshot<Result>(
         _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {
         try read { try body(StoreSnapshot($0, path: path)) }

@@ -1,17 +1,17 @@
 import GRDB
 
 /// The best copy of a postback as partners got it.
-public struct PublishedPostback: Sendable {
+package struct PublishedPostback: Sendable {
     /// The ad network, in lower case.
-    public var adNetworkID: String
+    package var adNetworkID: String
     /// The source identifier or campaign id.
-    public var campaign: String
+    package var campaign: String
     /// The advertised app.
-    public var appID: Int64
+    package var appID: Int64
     /// The JSON document, without the campaign's names.
-    public var document: String
+    package var document: String
     /// Whether the signature is by a production key of Apple's or of the configuration.
-    public var isValid: Bool
+    package var isValid: Bool
 }
 
 extension StoreSnapshot {
@@ -19,7 +19,7 @@ extension StoreSnapshot {
     /// order of their offsets: one for a postback, however many partners got it.
     ///
     /// - Parameter partner: only what this partner got; nil for what any of them got.
-    public func forEachPublishedPostback(
+    package func forEachPublishedPostback(
         of partition: Int32, partner: String?, _ body: (PublishedPostback) throws -> Void
     ) throws {
         // Older revisions are those of copies that are no longer the best.

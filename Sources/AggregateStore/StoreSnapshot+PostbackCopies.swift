@@ -2,45 +2,45 @@ import Foundation
 import GRDB
 
 /// A copy of a postback that was decoded, as it is stored.
-public struct StoredPostbackCopy: Sendable {
+package struct StoredPostbackCopy: Sendable {
     /// The partition that it lies in.
-    public var partition: Int32
+    package var partition: Int32
     /// Its offset.
-    public var offset: Int64
+    package var offset: Int64
     /// Which postback it is a copy of, within the partition.
-    public var id: [UInt8]
+    package var id: [UInt8]
     /// How it came: `device`, `developer-copy` or `relay`.
-    public var route: String
+    package var route: String
     /// When it came, in milliseconds since 1970.
-    public var timestampMilliseconds: Int64
+    package var timestampMilliseconds: Int64
     /// `valid`, `development`, `invalid` or `unverifiable`.
-    public var verdict: String
+    package var verdict: String
     /// 0 to 63; nil when absent.
-    public var conversionValue: Int64?
+    package var conversionValue: Int64?
     /// `low`, `medium` or `high`; nil when absent.
-    public var coarseValue: String?
+    package var coarseValue: String?
     /// Nil or empty when absent.
-    public var country: String?
+    package var country: String?
     /// The network, in lower case.
-    public var adNetworkID: String
+    package var adNetworkID: String
     /// The source identifier, or below 4.0 the campaign id.
-    public var campaign: String
+    package var campaign: String
     /// The advertised app.
-    public var appID: Int64
+    package var appID: Int64
     /// The publisher's app, 0 when absent.
-    public var sourceAppID: Int64
+    package var sourceAppID: Int64
     /// 0 to 2; 0 below 4.0.
-    public var sequenceIndex: Int64
+    package var sequenceIndex: Int64
     /// Whether the campaign is a source identifier.
-    public var hasSourceIdentifier: Bool
+    package var hasSourceIdentifier: Bool
     /// Whether it is of the network that won.
-    public var didWin: Bool
+    package var didWin: Bool
 }
 
 extension StoreSnapshot {
     /// Calls `body` with every copy of the postbacks of these partitions: those of one postback follow
     /// each other, in order of their offsets.
-    public func forEachPostbackCopy(
+    package func forEachPostbackCopy(
         partitions: Set<Int32>, _ body: (StoredPostbackCopy) throws -> Void
     ) throws {
         for partition in partitions.sorted() {

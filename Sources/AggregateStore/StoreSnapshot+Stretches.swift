@@ -5,7 +5,7 @@ import Streams
 /// What a stretch of the log is found by, and folded again with.
 extension StoreSnapshot {
     /// Where the records of each hour of a partition lie, in order of the hours.
-    public func hours(of partition: Int32) throws -> [HourStretch] {
+    package func hours(of partition: Int32) throws -> [HourStretch] {
         try Row.fetchAll(
             db,
             sql: """
@@ -24,7 +24,7 @@ extension StoreSnapshot {
     }
 
     /// What memory answered about the records of a stretch, in order of their offsets.
-    public func recollections(
+    package func recollections(
         partition: Int32, offsets: Range<Int64>
     ) throws -> [Recollection] {
         try Row.fetchAll(
@@ -45,7 +45,7 @@ extension StoreSnapshot {
     /// all that can have to do with them.
     ///
     /// - Parameter values: by columns of `postback_copies`.
-    public func postbackOffsets(
+    package func postbackOffsets(
         partition: Int32, offsets: Range<Int64>, values: [String: StoredValue]
     ) throws -> Set<Int64> {
         let columns = values.keys.sorted()
@@ -72,7 +72,7 @@ extension StoreSnapshot {
     }
 
     /// The offsets of a stretch whose records were rejected because a sum would have overflowed.
-    public func overflows(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
+    package func overflows(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
         try Int64.fetchSet(
             db,
             sql: """

@@ -3,14 +3,14 @@ import GRDB
 import Streams
 
 /// A value of a column, as it is stored.
-public enum StoredValue: Hashable, Comparable, Sendable {
+package enum StoredValue: Hashable, Comparable, Sendable {
     /// A 64-bit integer; booleans are 0 and 1.
     case integer(Int64)
     /// UTF-8 text.
     case text(String)
 
     /// Integers by value, texts by their bytes.
-    public static func < (left: StoredValue, right: StoredValue) -> Bool {
+    package static func < (left: StoredValue, right: StoredValue) -> Bool {
         switch (left, right) {
         case (.integer(let left), .integer(let right)): left < right
         case (.text(let left), .text(let right)):
@@ -21,7 +21,7 @@ public enum StoredValue: Hashable, Comparable, Sendable {
     }
 
     /// Texts are equal when their bytes are.
-    public static func == (left: StoredValue, right: StoredValue) -> Bool {
+    package static func == (left: StoredValue, right: StoredValue) -> Bool {
         switch (left, right) {
         case (.integer(let left), .integer(let right)): left == right
         case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
@@ -30,7 +30,7 @@ public enum StoredValue: Hashable, Comparable, Sendable {
     }
 
     /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         switch self {
         case .integer(let integer): hasher.combine(integer)
         case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
@@ -39,37 +39,37 @@ public enum StoredValue: Hashable, Comparable, Sendable {
 }
 
 /// A refused record, as it is stored.
-public struct StoredRefusal: Sendable {
+package struct StoredRefusal: Sendable {
     /// The partition that it lies in.
-    public var partition: Int32
+    package var partition: Int32
     /// Its offset.
-    public var offset: Int64
+    package var offset: Int64
     /// Its timestamp, in milliseconds since 1970.
-    public var timestampMilliseconds: Int64
+    package var timestampMilliseconds: Int64
     /// The type that its header said.
-    public var type: String
+    package var type: String
     /// Why it was refused.
-    public var reason: String
+    package var reason: String
     /// Words for people.
-    public var detail: String
+    package var detail: String
     /// Its key.
-    public var key: [UInt8]?
+    package var key: [UInt8]?
     /// Its headers, as `RecordHeaders` reads them.
-    public var headers: [UInt8]
+    package var headers: [UInt8]
     /// Its value; nil for a tombstone, and for one that was too large to keep.
-    public var value: [UInt8]?
+    package var value: [UInt8]?
     /// SHA-256 in hex of a value that was too large to keep.
-    public var valueSHA256: String?
+    package var valueSHA256: String?
 }
 
 /// One consistent state of a store, for reading.
-public struct StoreSnapshot {
+package struct StoreSnapshot {
     let db: Database
     private let path: String
     /// The topic that is folded.
-    public let topic: String
+    package let topic: String
     /// What told the topic from others of its name when the store began.
-    public let logIdentity: String
+    package let logIdentity: String
 
     init(_ db: Database, path: String) throws {
         self.db = db
@@ -89,18 +89,18 @@ public struct StoreSnapshot {
     }
 
     /// The partitions that the store knows, in order of their numbers.
-    public func partitionStates() throws -> [PartitionState] {
+    package func partitionStates() throws -> [PartitionState] {
         try StoreReader.partitionStates(db)
     }
 
     /// The configurations that were in force, by offset.
-    public func epochs(of partition: Int32) throws -> [Epoch] {
+    package func epochs(of partition: Int32) throws -> [Epoch] {
         try StoreReader.epochs(db, partition: partition)
     }
 
     /// Calls `body` with the partition, the columns and the measures of each row of an aggregate that
     /// counts one of these partitions, in no order.
-    public func forEachRow(
+    package func forEachRow(
         of table: AggregateTable, partitions: Set<Int32>,
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
@@ -120,7 +120,7 @@ public struct StoreSnapshot {
 
     /// The refused records of a partition from an offset on, in order, without their bytes; at most
     /// `limit` of them.
-    public func refused(
+    package func refused(
         partition: Int32, from offset: Int64 = .min, limit: Int = .max
     ) throws -> [StoredRefusal] {
         try StoredRefusal.fetch(
@@ -128,14 +128,14 @@ public struct StoreSnapshot {
     }
 
     /// A refused record with its bytes; nil when none lies there.
-    public func refusal(partition: Int32, offset: Int64) throws -> StoredRefusal? {
+    package func refusal(partition: Int32, offset: Int64) throws -> StoredRefusal? {
         let found = try StoredRefusal.fetch(
             db, partition: partition, from: offset, limit: 1, withBytes: true)
         return found.first { $0.offset == offset }
     }
 
     /// Ids of a partition that are remembered, as text that is equal for equal memory, in order.
-    public func rememberedIDs(of partition: PartitionState) throws -> [String] {
+    package func rememberedIDs(of partition: PartitionState) throws -> [String] {
         let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")
         if tables.contains("postback_ids") { return try postbackIDs(of: partition.partition) }
         if tables.contains("notification_ids") {
@@ -156,7 +156,7 @@ public struct StoreSnapshot {
     }
 
     /// Ids, revisions and partners of what a partition has for partners, in order.
-    public func outboxIDs(of partition: Int32) throws -> [String] {
+    package func outboxIDs(of partition: Int32) throws -> [String] {
         let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")
         guard tables.contains("outbox") else { return [] }
         return try String.fetchAll(

@@ -10,7 +10,7 @@ private struct RecordPosition: Hashable {
 }
 
 /// One transaction of a store: what a batch changes.
-public final class StoreTransaction {
+package final class StoreTransaction {
     let db: Database
     /// Number of ids written that were not in the store before, where they are remembered forever.
     var newIDs = 0
@@ -31,14 +31,14 @@ public final class StoreTransaction {
     ///
     /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite
     /// then refuses to store. That is how an overflow is noticed.
-    public func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
+    package func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
         try add(deltas, symbols: symbols, numbers: rowNumbers.table(for: deltas))
     }
 
     /// Throws `StoreError.overflow` unless the sums as they are stored could take these too, before
     /// anything else is added to them. Nothing is changed.
-    public func requireRoom<Key: RowKey>(
+    package func requireRoom<Key: RowKey>(
         for deltas: DeltaTable<Key>, symbols: SymbolTable
     ) throws {
         guard deltas.count > 0 else { return }

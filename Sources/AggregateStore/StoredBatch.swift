@@ -1,17 +1,17 @@
 import Streams
 
 /// What became of the records of a batch that was stored.
-public struct StoredBatch: Equatable, Sendable {
+package struct StoredBatch: Equatable, Sendable {
     /// Whether a sum overflowed, so that the batch was folded again record by record.
-    public internal(set) var hasOverflowed = false
+    package internal(set) var hasOverflowed = false
     private var records = Array(repeating: Int64(0), count: Outcome.allCases.count)
     private var rejections = Array(repeating: Int64(0), count: RejectionReason.allCases.count)
 
     /// Number of records with this outcome.
-    public func count(_ outcome: Outcome) -> Int64 { records[outcome.rawValue] }
+    package func count(_ outcome: Outcome) -> Int64 { records[outcome.rawValue] }
 
     /// Number of records that were rejected for this reason.
-    public func count(_ reason: RejectionReason) -> Int64 { rejections[Int(reason.rawValue)] }
+    package func count(_ reason: RejectionReason) -> Int64 { rejections[Int(reason.rawValue)] }
 
     mutating func add(_ effects: FoldEffects) {
         effects.outcomes.forEachRow { _, _, measures in

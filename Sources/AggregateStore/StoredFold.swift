@@ -2,7 +2,7 @@ import EventLog
 import Streams
 
 /// A fold whose effects and memory a store knows how to keep.
-public protocol StoredFold: StreamFold {
+package protocol StoredFold: StreamFold {
     /// The tables of the stream's store.
     static var schema: String { get }
 
@@ -22,25 +22,25 @@ public protocol StoredFold: StreamFold {
 }
 
 /// How far a partition is folded.
-public struct PartitionState: Equatable, Sendable {
+package struct PartitionState: Equatable, Sendable {
     /// Number of the partition.
-    public var partition: Int32
+    package var partition: Int32
     /// Offset at which folding began.
-    public var firstOffset: Int64
+    package var firstOffset: Int64
     /// The first record that is not folded yet.
-    public var nextOffset: Int64
+    package var nextOffset: Int64
     /// Largest record timestamp so far, in milliseconds since 1970.
-    public var watermarkMilliseconds: Int64
+    package var watermarkMilliseconds: Int64
     /// Number of records folded.
-    public var records: Int64
+    package var records: Int64
     /// What comes of records below this offset was emitted by an earlier store.
-    public var emitFrom: Int64
+    package var emitFrom: Int64
     /// Refused records below this offset are published.
-    public var deadLettersNext: Int64
+    package var deadLettersNext: Int64
     /// Sequence that the next outbox row gets.
-    public var outboxNext: Int64
+    package var outboxNext: Int64
     /// Outbox rows below this sequence are published.
-    public var outboxEmitted: Int64
+    package var outboxEmitted: Int64
     /// What the last folded record was, as `RecordView.fingerprint` says it; empty when there was none.
-    public var lastRecord: String
+    package var lastRecord: String
 }

@@ -3,19 +3,19 @@ import GRDB
 import Streams
 
 /// Every notification ever accepted, and the refunds of every transaction.
-public final class StoredNotifications: StoreNotificationMemory {
+package final class StoredNotifications: StoreNotificationMemory {
     private let store: AggregateStore
     /// What is stored.
     let ids: StoredIDs
 
     /// Reads the ids of a store.
-    public init(store: AggregateStore) throws(StoreError) {
+    package init(store: AggregateStore) throws(StoreError) {
         self.store = store
         ids = try StoredIDs(store: store, table: "notification_ids")
     }
 
     /// Offset of the record by which an id was accepted and stored.
-    public func offset(of id: RecordID, partition: Int32) throws -> Int64? {
+    package func offset(of id: RecordID, partition: Int32) throws -> Int64? {
         guard ids.mayContain(id, partition: partition) else { return nil }
         return try store.queue.unsafeReentrantRead { db in
             try Int64.fetchOne(
@@ -26,7 +26,7 @@ public final class StoredNotifications: StoreNotificationMemory {
     }
 
     /// The stored history of a transaction's refunds.
-    public func refunds(
+    package func refunds(
         ofTransaction transactionID: TransactionID, partition: Int32
     ) throws -> RefundHistory {
         try store.queue.unsafeReentrantRead { db in

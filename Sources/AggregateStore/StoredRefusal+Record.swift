@@ -3,7 +3,7 @@ import Streams
 
 extension StoredRefusal {
     /// The row that a store has of a refused record, without its bytes.
-    public init(_ refusal: RefusedRecord, of record: RecordView) {
+    package init(_ refusal: RefusedRecord, of record: RecordView) {
         self.init(
             partition: record.partition, offset: record.offset,
             timestampMilliseconds: max(record.timestampMilliseconds, 0), type: refusal.type,

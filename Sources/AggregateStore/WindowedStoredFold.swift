@@ -2,14 +2,14 @@ import GRDB
 import Streams
 
 /// A fold with a dedupe window: its ids are stored in blocks.
-public protocol WindowedStoredFold: StoredFold, WindowedFold {
+package protocol WindowedStoredFold: StoredFold, WindowedFold {
     /// Writes what the batch adds to the stream's own aggregates.
     func writeAggregates(to transaction: StoreTransaction) throws
 }
 
 extension WindowedStoredFold {
     /// Reads the alive ids of a partition.
-    public func restoreMemory(
+    package func restoreMemory(
         of partition: PartitionState, from store: AggregateStore
     ) throws(StoreError) {
         let blocks = try store.read { db in
@@ -26,21 +26,21 @@ extension WindowedStoredFold {
     }
 
     /// Drops the ids of a partition.
-    public func forgetMemory(of partition: Int32) {
+    package func forgetMemory(of partition: Int32) {
         forget(partition: partition)
     }
 
     /// Only postbacks have something for partners.
-    public var hasOutbox: Bool { false }
+    package var hasOutbox: Bool { false }
 
     /// Number of ids that are held in memory.
-    public func rememberedIDs(atMost bound: Int) -> Int {
+    package func rememberedIDs(atMost bound: Int) -> Int {
         let held = windows.values.reduce(0) { $0 + $1.heldCount }
         return held <= bound ? held : windows.values.reduce(0) { $0 + $1.sweep() }
     }
 
     /// Writes the aggregates and the ids that the batch admitted.
-    public func write(to transaction: StoreTransaction) throws {
+    package func write(to transaction: StoreTransaction) throws {
         try writeAggregates(to: transaction)
         for progress in effects.progress {
             guard let window = windows[progress.partition] else { continue }
@@ -51,5 +51,5 @@ extension WindowedStoredFold {
     }
 
     /// The ids are in memory: there is nothing to do.
-    public func noteCommitted(newIDs: Int) {}
+    package func noteCommitted(newIDs: Int) {}
 }

@@ -1,7 +1,7 @@
 extension AdSignature.Layout {
     /// The layout that `version` names exactly; nil for any other text, and for an ad on the web of
     /// a version before 4.0.
-    public init?(version: UnsafeRawBufferPointer, isWeb: Bool) {
+    package init?(version: UnsafeRawBufferPointer, isWeb: Bool) {
         switch (SKAdNetworkLayout(version: version), isWeb) {
         case (.v1_0, false): self = .v1_0
         case (.v2_0, false): self = .v2_0

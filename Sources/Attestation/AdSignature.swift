@@ -3,9 +3,9 @@
 ///
 /// Apple's "Generating the signature to validate StoreKit-rendered ads":
 /// <https://developer.apple.com/documentation/storekit/skadnetwork>
-public struct AdSignature {
+package struct AdSignature {
     /// Which fields are signed, and in which order.
-    public enum Layout: Sendable, CaseIterable {
+    package enum Layout: Sendable, CaseIterable {
         /// Version 1.0.
         case v1_0
         /// Version 2.0.
@@ -23,28 +23,28 @@ public struct AdSignature {
     }
 
     /// The layout of the signed text.
-    public var layout: Layout
+    package var layout: Layout
     /// The network's id; signed in lower case.
-    public var adNetworkID: UnsafeRawBufferPointer
+    package var adNetworkID: UnsafeRawBufferPointer
     /// The campaign, 1 to 100, up to 3.0.
-    public var campaignID: Int64?
+    package var campaignID: Int64?
     /// The source identifier, 1 to 4 digits, from 4.0; signed as it is written here.
-    public var sourceIdentifier: UnsafeRawBufferPointer?
+    package var sourceIdentifier: UnsafeRawBufferPointer?
     /// The advertised app.
-    public var itunesItemID: Int64
+    package var itunesItemID: Int64
     /// The UUID of the impression; signed in lower case.
-    public var nonce: UnsafeRawBufferPointer
+    package var nonce: UnsafeRawBufferPointer
     /// The publisher's app, from 2.0; 0 in development.
-    public var sourceAppID: Int64?
+    package var sourceAppID: Int64?
     /// The publisher's domain, on the web only.
-    public var sourceDomain: UnsafeRawBufferPointer?
+    package var sourceDomain: UnsafeRawBufferPointer?
     /// 0 for view-through, 1 for StoreKit-rendered, from 2.2; on the web it is always 1.
-    public var fidelityType: Int64?
+    package var fidelityType: Int64?
     /// When the ad was signed, in milliseconds since 1970.
-    public var timestampMilliseconds: Int64
+    package var timestampMilliseconds: Int64
 
     /// A signature's fields with those that every layout has; the others are absent until set.
-    public init(
+    package init(
         layout: Layout,
         adNetworkID: UnsafeRawBufferPointer,
         itunesItemID: Int64,
@@ -59,18 +59,18 @@ public struct AdSignature {
     }
 
     /// The fields that are signed, in order.
-    public var signedFields: [SignedField] { SignedText.fields(visitFields) }
+    package var signedFields: [SignedField] { SignedText.fields(visitFields) }
 
     /// Appends the bytes that the network signs.
     ///
     /// - Returns: false, with nothing appended, when a field that the layout signs is absent or
     ///   contains U+2063.
-    public func appendSignedText(to text: inout [UInt8]) -> Bool {
+    package func appendSignedText(to text: inout [UInt8]) -> Bool {
         SignedText.append(to: &text, visitFields)
     }
 
     /// Whether `signature`, base64, is one over these fields by any of the network's `keys`.
-    public func isValid(_ signature: UnsafeRawBufferPointer, keys: [VerificationKey]) -> Bool {
+    package func isValid(_ signature: UnsafeRawBufferPointer, keys: [VerificationKey]) -> Bool {
         var arena: [UInt8] = []
         guard let der = Base64.standard.decode(signature, into: &arena),
             appendSignedText(to: &arena)

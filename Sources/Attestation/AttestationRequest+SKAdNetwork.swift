@@ -7,7 +7,7 @@ extension AttestationRequest {
     ///   - isRelayed: whether the copy came by a relay, which fills in zeros: then it is also tried
     ///     without a `source-app-id` of 0, without a `fidelity-type` of 0, and without both.
     ///   - arena: the bytes of the batch.
-    public static func skAdNetwork(
+    package static func skAdNetwork(
         _ claims: SKAdNetworkClaims,
         signature: UnsafeRawBufferPointer?,
         isRelayed: Bool,

@@ -1,6 +1,6 @@
 /// One postback to judge: where, in the arena that a batch shares, its signed texts and signature
 /// lie. Plain values, so that a batch of them costs nothing to hand to threads.
-public enum AttestationRequest: Sendable {
+package enum AttestationRequest: Sendable {
     /// Of a version that nobody here knows.
     case unverifiable
     /// Without a signature, or without a field that its layout signs.
@@ -11,7 +11,7 @@ public enum AttestationRequest: Sendable {
     case adAttributionKit(AdAttributionKitProof)
 
     /// What is checked of a SKAdNetwork postback.
-    public struct SKAdNetworkProof: Sendable {
+    package struct SKAdNetworkProof: Sendable {
         /// The signed text of each form to try, in order; the first `count` are used.
         var candidates: InlineArray<4, Candidate>
         var count: Int
@@ -26,7 +26,7 @@ public enum AttestationRequest: Sendable {
     }
 
     /// What is checked of an AdAttributionKit postback.
-    public struct AdAttributionKitProof: Sendable {
+    package struct AdAttributionKitProof: Sendable {
         /// The key id, unescaped; empty when the header has none.
         let kid: Range<Int>
         let signingInput: Range<Int>
@@ -41,7 +41,7 @@ public enum AttestationRequest: Sendable {
     ///   - jws: the postback's JWS, taken apart into the batch's arena.
     ///   - kid: the header's unescaped `kid` in the same arena; empty when there is none.
     ///   - isES256: whether the header's `alg` is ES256 and there is no `crit`.
-    public static func adAttributionKit(
+    package static func adAttributionKit(
         _ jws: CompactJWS,
         kid: Range<Int>,
         isES256: Bool

@@ -1,12 +1,12 @@
 /// The verdict on one request, and the form of the postback that it holds for.
-public struct AttestationResult: Sendable, Equatable {
+package struct AttestationResult: Sendable, Equatable {
     /// Who signed the postback.
-    public let verdict: Verdict
+    package let verdict: Verdict
     /// The form that verified, which is the one to fold; `asGiven` when none did.
-    public let form: RelayForm
+    package let form: RelayForm
 
     /// A result as it is.
-    public init(verdict: Verdict, form: RelayForm = .asGiven) {
+    package init(verdict: Verdict, form: RelayForm = .asGiven) {
         self.verdict = verdict
         self.form = form
     }

@@ -4,21 +4,21 @@ import Dispatch
 ///
 /// Results depend on the requests and the keys alone: not on the number of threads, the order of
 /// the batch, or what else is being verified. Any number of batches may be under way at once.
-public struct Attestor: Sendable {
+package struct Attestor: Sendable {
     private let keys: TrustedKeys
     private let threadCount: Int
     private let queue = DispatchQueue(label: "weir.attestation", attributes: .concurrent)
 
     /// An attestor that lets at most `threadCount` threads, the caller's among them, work on a
     /// batch; less than 1 counts as 1.
-    public init(keys: TrustedKeys, threadCount: Int) {
+    package init(keys: TrustedKeys, threadCount: Int) {
         self.keys = keys
         self.threadCount = max(1, threadCount)
     }
 
     /// The result for each of `requests`, whose ranges lie in `bytes`, in their order. Returns when
     /// all are known.
-    public func attest(
+    package func attest(
         _ requests: [AttestationRequest],
         bytes: UnsafeRawBufferPointer
     ) -> [AttestationResult] {
@@ -32,7 +32,7 @@ public struct Attestor: Sendable {
     ///
     /// All but one of the threads start now; the caller's joins them in `finish()`. With a single
     /// thread all the work is done there.
-    public func begin(_ requests: [AttestationRequest], bytes: [UInt8]) -> PendingAttestation {
+    package func begin(_ requests: [AttestationRequest], bytes: [UInt8]) -> PendingAttestation {
         begin(requests, bytes: .owned(bytes))
     }
 

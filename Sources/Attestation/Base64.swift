@@ -2,7 +2,7 @@
 ///
 /// Only the alphabet's own characters are taken, and padding exactly as the variant wants it. Bits
 /// of the last character that belong to no byte are ignored, as most decoders do.
-public enum Base64: Sendable {
+package enum Base64: Sendable {
     /// `+` and `/`, with padding: signatures and keys of SKAdNetwork.
     case standard
     /// `-` and `_`, without padding: the parts of a JWS.
@@ -14,7 +14,7 @@ public enum Base64: Sendable {
     ///
     /// - Returns: where in the arena the bytes are; nil, with nothing appended, when `text` is not
     ///   base64 of this variant.
-    public func decode(_ text: UnsafeRawBufferPointer, into arena: inout [UInt8]) -> Range<Int>? {
+    package func decode(_ text: UnsafeRawBufferPointer, into arena: inout [UInt8]) -> Range<Int>? {
         guard let digits = digits(of: text), digits.count % 4 != 1 else { return nil }
         let range = arena.count..<(arena.count + digits.count * 3 / 4)
         arena.append(contentsOf: repeatElement(0, count: range.count))

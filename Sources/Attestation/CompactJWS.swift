@@ -2,21 +2,21 @@
 ///
 /// The signature is checked over the parts as they were received, never over JSON written again.
 /// Reading the header and the payload is the caller's.
-public struct CompactJWS: Sendable, Equatable {
+package struct CompactJWS: Sendable, Equatable {
     /// The decoded header, JSON.
-    public let header: Range<Int>
+    package let header: Range<Int>
     /// The decoded payload.
-    public let payload: Range<Int>
+    package let payload: Range<Int>
     /// The encoded header, a dot and the encoded payload: what is signed.
-    public let signingInput: Range<Int>
+    package let signingInput: Range<Int>
     /// The decoded signature; may be empty, which no key fits.
-    public let signature: Range<Int>
+    package let signature: Range<Int>
 
     /// Takes `text` apart into `arena`, in which `text` must not lie.
     ///
     /// nil, with nothing appended, unless there are exactly three parts, each base64url without
     /// padding, of which the first two are not empty.
-    public init?(_ text: UnsafeRawBufferPointer, arena: inout [UInt8]) {
+    package init?(_ text: UnsafeRawBufferPointer, arena: inout [UInt8]) {
         let start = arena.count
         guard let parts = Self.split(text),
             let header = Base64.url.decode(parts.header, into: &arena), !header.isEmpty,

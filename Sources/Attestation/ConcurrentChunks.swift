@@ -4,7 +4,7 @@ import Synchronization
 /// Work on numbered chunks by several threads, each taking the next chunk until none is left.
 ///
 /// What comes of it depends on the work alone: not on the number of threads or who took which chunk.
-public final class ConcurrentChunks<Value: Sendable>: Sendable {
+package final class ConcurrentChunks<Value: Sendable>: Sendable {
     private let count: Int
     private let work: @Sendable (Int) -> Value
     private let nextChunk = Atomic<Int>(0)
@@ -16,7 +16,7 @@ public final class ConcurrentChunks<Value: Sendable>: Sendable {
     ///
     /// All but one of `threadCount` threads start now, on `queue`; the caller's joins them in
     /// `finish()`. With a single thread all the work is done there.
-    public init(
+    package init(
         count: Int, threadCount: Int, on queue: DispatchQueue,
         work: @escaping @Sendable (Int) -> Value
     ) {
@@ -32,7 +32,7 @@ public final class ConcurrentChunks<Value: Sendable>: Sendable {
 
     /// Helps with what is left, waits for what other threads have taken, and returns the values in the
     /// order of the chunks.
-    public func finish() -> [Value] {
+    package func finish() -> [Value] {
         takeChunks()
         completed.wait()
         // Whoever asks again need not wait.

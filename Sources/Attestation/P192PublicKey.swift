@@ -4,11 +4,11 @@ import COpenSSL
 ///
 /// `@unchecked Sendable`: the key is never changed after `init`, libcrypto's own reference counts
 /// and caches are guarded, and every verification makes a context of its own (1% of its time).
-public final class P192PublicKey: @unchecked Sendable {
+package final class P192PublicKey: @unchecked Sendable {
     private let key: OpaquePointer
 
     /// The key of an X.509 SubjectPublicKeyInfo in DER; nil when it is anything else.
-    public init?(spki: [UInt8]) {
+    package init?(spki: [UInt8]) {
         let parsed = spki.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             guard var cursor = buffer.baseAddress else { return nil }
             let end = cursor + buffer.count

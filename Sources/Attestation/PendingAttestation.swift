@@ -1,5 +1,5 @@
 /// A batch whose verification was begun. Dropping it without `finish()` is harmless.
-public struct PendingAttestation: ~Copyable, Sendable {
+package struct PendingAttestation: ~Copyable, Sendable {
     private let run: AttestationRun
 
     init(_ run: AttestationRun) {
@@ -8,7 +8,7 @@ public struct PendingAttestation: ~Copyable, Sendable {
 
     /// Helps with what is left, waits for what other threads have taken, and returns a result for
     /// each request, in their order.
-    public consuming func finish() -> [AttestationResult] {
+    package consuming func finish() -> [AttestationResult] {
         run.work()
         return run.wait()
     }

@@ -2,7 +2,7 @@
 ///
 /// Relays fill in zeros where Apple sent nothing, so a relayed copy that does not verify as given
 /// is tried again without them, in the order of the cases.
-public enum RelayForm: UInt8, Sendable, CaseIterable {
+package enum RelayForm: UInt8, Sendable, CaseIterable {
     /// Every field as it was received.
     case asGiven
     /// Without `source-app-id`.
@@ -13,8 +13,8 @@ public enum RelayForm: UInt8, Sendable, CaseIterable {
     case withoutBoth
 
     /// Whether `source-app-id` is left out.
-    public var omitsSourceApp: Bool { self == .withoutSourceApp || self == .withoutBoth }
+    package var omitsSourceApp: Bool { self == .withoutSourceApp || self == .withoutBoth }
 
     /// Whether `fidelity-type` is left out.
-    public var omitsFidelity: Bool { self == .withoutFidelity || self == .withoutBoth }
+    package var omitsFidelity: Bool { self == .withoutFidelity || self == .withoutBoth }
 }

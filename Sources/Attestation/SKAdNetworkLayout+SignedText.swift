@@ -4,7 +4,7 @@ extension SKAdNetworkLayout {
     /// - Returns: false, with nothing appended, when a field that the layout signs is absent, a
     ///   text contains U+2063 or a source domain is a number, all of which would let one signature
     ///   stand for two postbacks: such a postback is `invalid`.
-    public func appendSignedText(
+    package func appendSignedText(
         of claims: SKAdNetworkClaims,
         form: RelayForm,
         to text: inout [UInt8]
@@ -13,7 +13,7 @@ extension SKAdNetworkLayout {
     }
 
     /// The fields that Apple signs for `claims` in `form`, in order.
-    public func signedFields(of claims: SKAdNetworkClaims, form: RelayForm) -> [SignedField] {
+    package func signedFields(of claims: SKAdNetworkClaims, form: RelayForm) -> [SignedField] {
         SignedText.fields { visitFields(of: claims, form: form, $0) }
     }
 

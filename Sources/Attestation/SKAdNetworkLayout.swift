@@ -1,7 +1,7 @@
 /// Which fields of a postback a version of SKAdNetwork signs, and with a key of which curve.
 ///
 /// <https://developer.apple.com/documentation/storekit/verifying-an-install-validation-postback>
-public enum SKAdNetworkLayout: UInt8, Sendable, CaseIterable, Comparable {
+package enum SKAdNetworkLayout: UInt8, Sendable, CaseIterable, Comparable {
     /// Version 1.0, iOS 11.3.
     case v1_0
     /// Version 2.0, iOS 14.
@@ -16,7 +16,7 @@ public enum SKAdNetworkLayout: UInt8, Sendable, CaseIterable, Comparable {
     case v4_0
 
     /// The layout that `version` names exactly, or 1.0 when there is none; nil for any other text.
-    public init?(version: UnsafeRawBufferPointer?) {
+    package init?(version: UnsafeRawBufferPointer?) {
         guard let version else {
             self = .v1_0
             return
@@ -28,34 +28,34 @@ public enum SKAdNetworkLayout: UInt8, Sendable, CaseIterable, Comparable {
     }
 
     /// The version as postbacks write it.
-    public var version: String { versionWord.description }
+    package var version: String { versionWord.description }
 
     /// The curve of the key that signs.
-    public var curve: SignatureCurve { self <= .v2_0 ? .p192 : .p256 }
+    package var curve: SignatureCurve { self <= .v2_0 ? .p192 : .p256 }
 
     /// Whether `redownload` is signed.
-    public var signsRedownload: Bool { self >= .v2_0 }
+    package var signsRedownload: Bool { self >= .v2_0 }
 
     /// Whether `source-app-id` is signed when there is one.
-    public var signsSourceApp: Bool { self >= .v2_0 }
+    package var signsSourceApp: Bool { self >= .v2_0 }
 
     /// Whether `source-domain` is signed when there is one and no `source-app-id`.
-    public var signsSourceDomain: Bool { self >= .v4_0 }
+    package var signsSourceDomain: Bool { self >= .v4_0 }
 
     /// Whether `fidelity-type` is signed.
-    public var signsFidelity: Bool { self >= .v2_2 }
+    package var signsFidelity: Bool { self >= .v2_2 }
 
     /// Whether `did-win` is signed.
-    public var signsDidWin: Bool { self >= .v3_0 }
+    package var signsDidWin: Bool { self >= .v3_0 }
 
     /// Whether `postback-sequence-index` is signed.
-    public var signsSequenceIndex: Bool { self >= .v4_0 }
+    package var signsSequenceIndex: Bool { self >= .v4_0 }
 
     /// Whether `source-identifier` takes the place of `campaign-id`.
-    public var usesSourceIdentifier: Bool { self >= .v4_0 }
+    package var usesSourceIdentifier: Bool { self >= .v4_0 }
 
     /// Orders layouts by version.
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
     var versionWord: StaticString {
         switch self {

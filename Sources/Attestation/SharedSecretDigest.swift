@@ -6,12 +6,12 @@ import COpenSSL
 /// be random: it is the bundle id, which tells equal secrets of two apps apart. A secret that is short
 /// could be guessed from a bare hash, so it goes through PBKDF2-HMAC-SHA-256, whose rounds make each
 /// guess dear; Apple's own secrets, 128 random bits, are beyond guessing in any case.
-public enum SharedSecretDigest {
+package enum SharedSecretDigest {
     /// About a tenth of a second a secret, once at each start.
     private static let rounds: Int32 = 200_000
 
     /// The digest of a secret of a bundle: 64 hex digits; nil when there is no memory for it.
-    public static func digest(_ secret: [UInt8], bundleID: String) -> String? {
+    package static func digest(_ secret: [UInt8], bundleID: String) -> String? {
         let salt = Array("weir shared secret \(bundleID)".utf8)
         var derived = [UInt8](repeating: 0, count: 32)
         let isDerived = secret.withUnsafeBufferPointer { secret in

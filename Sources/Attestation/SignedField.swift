@@ -1,12 +1,12 @@
 /// One field of a signed text, with its value as it was signed.
-public struct SignedField: Sendable, Equatable {
+package struct SignedField: Sendable, Equatable {
     /// The field's name in the vendor's format.
-    public let name: String
+    package let name: String
     /// The value as it was signed; nil when the layout needs the field and it is absent.
-    public let value: String?
+    package let value: String?
 
     /// A field as it is.
-    public init(name: String, value: String?) {
+    package init(name: String, value: String?) {
         self.name = name
         self.value = value
     }

@@ -3,7 +3,7 @@ import Crypto
 /// The keys that make a postback `valid` or `development`: Apple's, and those of configuration.
 ///
 /// Keys are parsed once here and shared by every thread that verifies.
-public struct TrustedKeys: Sendable {
+package struct TrustedKeys: Sendable {
     /// A key of AdAttributionKit, ready to verify.
     struct KeyWithID: Sendable {
         let kid: [UInt8]
@@ -24,7 +24,7 @@ public struct TrustedKeys: Sendable {
     ///   - development: those whose SKAdNetwork signatures are `development`.
     ///   - adAttributionKit: keys by id. Two keys may share an id: both are tried.
     /// - Throws: which entry is not such a key.
-    public init(
+    package init(
         production: [String] = [],
         development: [String] = [],
         adAttributionKit: [AdAttributionKitKey] = []

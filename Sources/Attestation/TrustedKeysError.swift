@@ -1,5 +1,5 @@
 /// Why configured keys cannot be trusted. Each case names its entry, such as `production[1]`.
-public enum TrustedKeysError: Error, Equatable, CustomStringConvertible {
+package enum TrustedKeysError: Error, Equatable, CustomStringConvertible {
     /// The key is not a public key of a curve that postbacks are signed on.
     case notAPublicKey(entry: String)
     /// The key is on P-192, which AdAttributionKit's ES256 does not use.
@@ -10,7 +10,7 @@ public enum TrustedKeysError: Error, Equatable, CustomStringConvertible {
     case unusableVerdict(entry: String, verdict: Verdict)
 
     /// What is wrong, where, and what to write instead.
-    public var description: String {
+    package var description: String {
         switch self {
         case .notAPublicKey(let entry):
             "trusted_keys.\(entry): not a P-192 or P-256 public key; "

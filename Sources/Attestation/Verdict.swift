@@ -1,5 +1,5 @@
 /// What the signature of a postback says about where it came from.
-public enum Verdict: UInt8, Sendable, CaseIterable {
+package enum Verdict: UInt8, Sendable, CaseIterable {
     /// Signed by a production key of Apple's.
     case valid
     /// Signed by a development key of Apple's.
@@ -12,7 +12,7 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
     /// How much the verdict is worth: 2 for `valid`, 1 for `development`, 0 for the others.
     ///
     /// A copy of a postback replaces an earlier one only when its rank is higher.
-    public var rank: Int {
+    package var rank: Int {
         switch self {
         case .valid: 2
         case .development: 1
@@ -21,7 +21,7 @@ public enum Verdict: UInt8, Sendable, CaseIterable {
     }
 
     /// The word for the verdict in dumps, configuration and partner postbacks.
-    public var name: String {
+    package var name: String {
         switch self {
         case .valid: "valid"
         case .development: "development"

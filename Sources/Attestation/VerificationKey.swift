@@ -1,14 +1,14 @@
 import Crypto
 
 /// A public key that signatures are checked with.
-public enum VerificationKey: Sendable {
+package enum VerificationKey: Sendable {
     /// A key on P-192.
     case p192(P192PublicKey)
     /// A key on P-256.
     case p256(P256.Signing.PublicKey)
 
     /// The key of an X.509 SubjectPublicKeyInfo in DER; nil when it is not one of these curves.
-    public init?(spki: [UInt8]) {
+    package init?(spki: [UInt8]) {
         if let key = try? P256.Signing.PublicKey(derRepresentation: spki) {
             self = .p256(key)
         } else if let key = P192PublicKey(spki: spki) {
@@ -20,7 +20,7 @@ public enum VerificationKey: Sendable {
 
     /// The key of a SubjectPublicKeyInfo in base64, as Apple prints its keys and configuration
     /// names them.
-    public init?(base64 text: String) {
+    package init?(base64 text: String) {
         var spki: [UInt8] = []
         let decoded = Array(text.utf8).withUnsafeBytes {
             Base64.standard.decode($0, into: &spki)
@@ -31,7 +31,7 @@ public enum VerificationKey: Sendable {
 
     /// Whether `der`, the DER form of an ECDSA signature, is one by this key over the SHA-256 of
     /// `text`; false for whatever is not a signature.
-    public func isValidSignature(
+    package func isValidSignature(
         _ der: UnsafeRawBufferPointer,
         over text: UnsafeRawBufferPointer
     ) -> Bool {

@@ -3,18 +3,18 @@ import Foundation
 import HummingbirdTLS
 import Logging
 import Monitoring
-public import Pipelines
+import Pipelines
 
 /// Takes in what devices, Apple, exchanges and SDKs send by HTTP, and answers 2xx once the log has it
 /// durably. It works on threads of its own, so that it runs beside anything else in a process.
-public final class Collector: Sendable {
+package final class Collector: Sendable {
     /// Makes further routes. What they append goes through the appender that they are given.
-    public typealias MoreRoutes = (DurableAppender) throws -> [CollectorRoute]
+    package typealias MoreRoutes = (DurableAppender) throws -> [CollectorRoute]
 
     /// Where it listens, with the port that was picked.
-    public var address: ListenAddress { server.address }
+    package var address: ListenAddress { server.address }
     /// What appends to the log.
-    public let appender: DurableAppender
+    package let appender: DurableAppender
     /// All that it answers.
     let routes: [CollectorRoute]
     private let access: CollectorAccess
@@ -24,7 +24,7 @@ public final class Collector: Sendable {
     private let fault: @Sendable () -> String?
 
     /// Why it is of no use now: the log does not acknowledge, or what its maker says; nil when it is.
-    public var unreadiness: String? { appender.unreadiness ?? fault() }
+    package var unreadiness: String? { appender.unreadiness ?? fault() }
 
     /// Listens when it returns.
     ///
@@ -36,7 +36,7 @@ public final class Collector: Sendable {
     ///   - parts: what runs beside it; `/readyz` names those that have failed, and is none the less ready.
     ///   - more: further routes, which go before its own where they are the same.
     /// - Throws: `CollectorError`, `LogError`, or what `more` throws.
-    public init(
+    package init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
         logger: Logger, fault: @escaping @Sendable () -> String? = { nil },
         parts: @escaping @Sendable () -> [ProgramPart] = { [] },
@@ -92,17 +92,17 @@ public final class Collector: Sendable {
     }
 
     /// From now on these may send, and no others.
-    public func use(_ access: CollectorPipeline.Access) {
+    package func use(_ access: CollectorPipeline.Access) {
         self.access.use(access)
     }
 
     /// To be called before the metrics of its registry are printed.
-    public func updateMetrics() {
+    package func updateMetrics() {
         metrics.update(depth: appender.depth)
     }
 
     /// Accepts no more, lets requests end, makes durable what waits, and returns when all of it is done.
-    public func stop() {
+    package func stop() {
         server.stop(drainSeconds: drainSeconds)
         appender.stop()
     }

@@ -1,10 +1,10 @@
 import ConversionValues
 import Monitoring
-public import Pipelines
+import Pipelines
 
 /// All that the collector reads of the configuration when it starts, before it opens anything; `weir check` reads
 /// the same.
-public struct CollectorConfiguration {
+package struct CollectorConfiguration {
     /// What `collector.yaml` says.
     let pipeline: CollectorPipeline
     /// What the collector takes, and from whom; certificates are read.
@@ -13,11 +13,11 @@ public struct CollectorConfiguration {
     let apps: ConversionApps
 
     /// Number of producers that have keys.
-    public var producers: Int { pipeline.access.keys.count }
+    package var producers: Int { pipeline.access.keys.count }
     /// Number of keys of tokens.
-    public var tokenKeys: Int { pipeline.access.tokenKeys.count }
+    package var tokenKeys: Int { pipeline.access.tokenKeys.count }
     /// Whether it serves with TLS.
-    public var hasTLS: Bool { settings.tls != nil }
+    package var hasTLS: Bool { settings.tls != nil }
 
     /// Reads it. Throws what keeps the collector from starting.
     init(_ pipelines: PipelineDirectory, listen: ListenAddress) throws {
@@ -30,7 +30,7 @@ public struct CollectorConfiguration {
 
 extension CollectorProgram {
     /// Reads what the collector reads when it starts, and opens nothing. Throws what keeps it from starting.
-    public static func checkConfiguration(
+    package static func checkConfiguration(
         _ pipelines: PipelineDirectory
     ) throws -> CollectorConfiguration {
         // Where to listen is asked of the command line and the environment.

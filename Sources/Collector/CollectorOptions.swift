@@ -4,7 +4,7 @@ import Foundation
 import Monitoring
 
 /// The options of the collector. Each may be given as an environment variable too.
-public struct CollectorOptions: ParsableArguments {
+package struct CollectorOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Where to listen.",
@@ -41,11 +41,11 @@ public struct CollectorOptions: ParsableArguments {
     var metrics: String?
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Options for a collector within another program. Without `listen`, and without `metrics`, what the
     /// environment says.
-    public init(
+    package init(
         listen: String?, log: LogAddress, data: String, pipelines: String, metrics: String?
     ) {
         self.listen = listen
@@ -56,7 +56,7 @@ public struct CollectorOptions: ParsableArguments {
     }
 
     /// Checks what can be checked without opening anything.
-    public mutating func validate() throws {
+    package mutating func validate() throws {
         do {
             _ = try address
         } catch {

@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 import ConversionValues
 import EventLog
 import Foundation
@@ -6,14 +6,14 @@ import KafkaLog
 import Logging
 import Monitoring
 import Pipelines
-public import Worker
+import Worker
 
 /// The collector as a program: `weir-collector`.
-public struct CollectorProgram: CommandLineProgram {
+package struct CollectorProgram: CommandLineProgram {
     /// Name of the program.
-    public static let programName = "weir-collector"
+    package static let programName = "weir-collector"
     /// What the command line says of it.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Takes in postbacks, notifications and events by HTTP, and puts them in the log.",
         discussion: """
@@ -32,10 +32,10 @@ public struct CollectorProgram: CommandLineProgram {
     @OptionGroup var options: CollectorOptions
 
     /// A program without options.
-    public init() {}
+    package init() {}
 
     /// Runs until it is asked to stop.
-    public func run() throws {
+    package func run() throws {
         try Self.work(options, stop: .ofProcess)
     }
 
@@ -44,7 +44,7 @@ public struct CollectorProgram: CommandLineProgram {
     /// - Parameters:
     ///   - parts: what runs beside it, for `/readyz` and the metrics; none by itself.
     ///   - listening: is called once, with the address that connections are taken at.
-    public static func work(
+    package static func work(
         _ options: CollectorOptions, stop: StopSignal,
         parts: @escaping @Sendable () -> [ProgramPart] = { [] },
         listening: (ListenAddress) -> Void = { _ in }

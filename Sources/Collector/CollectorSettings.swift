@@ -1,29 +1,29 @@
 import Foundation
 import Monitoring
-public import NIOSSL
+import NIOSSL
 import Pipelines
 
 /// What the collector takes, and from whom.
-public struct CollectorSettings: Sendable {
+package struct CollectorSettings: Sendable {
     /// Where to listen.
-    public var listen: ListenAddress
+    package var listen: ListenAddress
     /// Threads that serve; one to append is beside them.
-    public var threads = max(
+    package var threads = max(
         1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
     /// Certificate and key; nil to serve without TLS.
-    public var tls: TLSConfiguration?
+    package var tls: TLSConfiguration?
     /// Bounds.
-    public var limits = CollectorLimits()
+    package var limits = CollectorLimits()
     /// Whose word is taken for the address of a client.
-    public var trustedProxies: [AddressRange] = []
+    package var trustedProxies: [AddressRange] = []
 
     /// Who may send what, to begin with.
-    public var access = CollectorPipeline.Access()
+    package var access = CollectorPipeline.Access()
     /// How long tokens may hold.
-    public var tokenLifetimes = TokenLifetimes()
+    package var tokenLifetimes = TokenLifetimes()
 
     /// The defaults, at an address.
-    public init(listen: ListenAddress) {
+    package init(listen: ListenAddress) {
         self.listen = listen
     }
 }
@@ -32,7 +32,7 @@ extension CollectorSettings {
     /// What configuration says.
     ///
     /// Throws `CollectorError.badCertificate`.
-    public init(
+    package init(
         _ pipeline: CollectorPipeline, tokenLifetimes: TokenLifetimes, listen: ListenAddress
     ) throws(CollectorError) {
         self.init(listen: listen)

@@ -3,13 +3,13 @@ import Logging
 import Pipelines
 
 /// The topics that the collector appends to.
-public enum CollectorTopics {
+package enum CollectorTopics {
     /// As `topics/` describes them where it is shipped.
     private static let partitionCount: Int32 = 4
 
     /// Creates the topics that an embedded log does not have yet. Those of Kafka are an operator's
     /// (`weir topics apply`): a missing one is said, and what is sent to it is 503.
-    public static func createMissing(
+    package static func createMissing(
         in log: any LogBackend, logger: Logger
     ) throws(LogError) {
         let known = try log.topics().map(\.name)

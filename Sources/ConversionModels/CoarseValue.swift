@@ -1,5 +1,5 @@
 /// A coarse conversion value of SKAdNetwork 4.0 and AdAttributionKit; the raw value is Apple's word.
-public enum CoarseValue: String, CaseIterable, Codable, Comparable, Sendable {
+package enum CoarseValue: String, CaseIterable, Codable, Comparable, Sendable {
     /// `low`
     case low
     /// `medium`
@@ -8,7 +8,7 @@ public enum CoarseValue: String, CaseIterable, Codable, Comparable, Sendable {
     case high
 
     /// Place in the order low, medium, high, from 0.
-    public var rank: Int {
+    package var rank: Int {
         switch self {
         case .low: 0
         case .medium: 1
@@ -17,7 +17,7 @@ public enum CoarseValue: String, CaseIterable, Codable, Comparable, Sendable {
     }
 
     /// Low is less than medium, medium less than high.
-    public static func < (left: CoarseValue, right: CoarseValue) -> Bool {
+    package static func < (left: CoarseValue, right: CoarseValue) -> Bool {
         left.rank < right.rank
     }
 }

@@ -1,7 +1,7 @@
 extension ConversionModel {
     /// One line of JSON that holds everything decoding depends on: the same for models that mean
     /// the same, however their files were written.
-    public var canonicalText: String {
+    package var canonicalText: String {
         "{\"app\":\(app),\"versions\":[\(versions.map(\.canonicalText).joined(separator: ","))]}"
     }
 }
@@ -9,7 +9,7 @@ extension ConversionModel {
 extension ConversionModelVersion {
     /// One line of JSON that holds everything decoding depends on: amounts in micros, defaults
     /// written out, numbers ascending, fields in their order, empty coarse values left out.
-    public var canonicalText: String {
+    package var canonicalText: String {
         let windows = Self.windows.compactMap { window in
             coarseText(of: window).map { "\"\(window)\":\($0)" }
         }

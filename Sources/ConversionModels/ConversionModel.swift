@@ -1,14 +1,14 @@
 /// The conversion model of one app: its versions, each in effect until the next one is.
-public struct ConversionModel: Equatable, Sendable {
+package struct ConversionModel: Equatable, Sendable {
     /// App Store id of the app, above 0.
-    public let app: Int64
+    package let app: Int64
     /// At least one version, strictly ascending by the hour from which it is in effect.
-    public let versions: [ConversionModelVersion]
+    package let versions: [ConversionModelVersion]
 
     /// Checks the versions against each other.
     ///
     /// Throws a fault at `app`, `versions`, or the `id` or `effective_from` of a version.
-    public init(app: Int64, versions: [ConversionModelVersion]) throws(ModelFault) {
+    package init(app: Int64, versions: [ConversionModelVersion]) throws(ModelFault) {
         guard app > 0 else { throw ModelFault("app", .badApp) }
         guard !versions.isEmpty else { throw ModelFault("versions", .noVersions) }
         for index in versions.indices.dropFirst() {
@@ -27,7 +27,7 @@ public struct ConversionModel: Equatable, Sendable {
 
     /// Index of the version in effect at an instant (milliseconds since 1970); the very instant
     /// from which a version is in effect is its own. Nil before the first version.
-    public func versionIndex(inEffectAtMilliseconds instant: Int64) -> Int? {
+    package func versionIndex(inEffectAtMilliseconds instant: Int64) -> Int? {
         versions.lastIndex { $0.effectiveFromMilliseconds <= instant }
     }
 
@@ -43,7 +43,7 @@ public struct ConversionModel: Equatable, Sendable {
     ///   - coarse: the coarse value.
     ///   - sequenceIndex: the window whose coarse values apply; 0 below version 4.0.
     /// - Returns: nil when no version was in effect yet.
-    public func decoding(
+    package func decoding(
         received: Int64,
         timing: PostbackTiming,
         fine: Int?,

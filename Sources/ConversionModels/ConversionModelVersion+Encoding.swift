@@ -11,7 +11,7 @@ extension ConversionModelVersion {
     /// Of several values that contain the state, the one that speaks of more figures is taken,
     /// then the one with the higher minima, then the narrower, then the higher. Bits of no field
     /// and unnamed flags stay 0; of the numbers of a field that say nothing only the lowest is used.
-    public func encode(_ state: ConversionState) throws(EncodingFault) -> Int {
+    package func encode(_ state: ConversionState) throws(EncodingFault) -> Int {
         try state.checkFigures()
         let search = EncodingSearch(
             encodableValues(for: state).map { .init(value: $0, events: decode(fine: $0)) },
@@ -23,7 +23,7 @@ extension ConversionModelVersion {
 
     /// The coarse value of a window that tells most about a state, by the same rules; the day has
     /// no part in it, and a flag counts once in its event.
-    public func encodeCoarse(
+    package func encodeCoarse(
         _ state: ConversionState,
         sequenceIndex: Int
     ) throws(EncodingFault) -> CoarseValue {

@@ -1,15 +1,15 @@
 /// What the conversion values of one app mean from one hour on.
-public struct ConversionModelVersion: Equatable, Sendable {
+package struct ConversionModelVersion: Equatable, Sendable {
     /// Name of the version, unique within its model; names compare as UTF-8 bytes.
-    public let id: String
+    package let id: String
     /// The hour from which it is in effect, in milliseconds since 1970 (UTC), a whole hour.
-    public let effectiveFromMilliseconds: Int64
+    package let effectiveFromMilliseconds: Int64
     /// Three capital letters of ISO 4217, the currency of every amount of this version.
-    public let currency: String
+    package let currency: String
     /// The layout of the fine value, in the order it was written.
-    public let fields: [FineField]
+    package let fields: [FineField]
     /// Events of the coarse values, by window (0, 1, 2).
-    public let coarse: [Int: [CoarseValue: [ModelEvent]]]
+    package let coarse: [Int: [CoarseValue: [ModelEvent]]]
 
     /// The decodings of the fine values 0...63.
     private let fineDecodings: [[DecodedEvent]]
@@ -20,7 +20,7 @@ public struct ConversionModelVersion: Equatable, Sendable {
     ///
     /// Throws a fault at `id`, `effective_from`, `currency`, `fine` or `coarse`; among them
     /// `overflow` when the events of one value do not add up within 64 bits.
-    public init(
+    package init(
         id: String,
         effectiveFromMilliseconds: Int64,
         currency: String,
@@ -46,23 +46,23 @@ public struct ConversionModelVersion: Equatable, Sendable {
 
     /// What a fine value says: events of one name joined by addition, in the order in which the
     /// fields were written. A value outside 0...63 says nothing.
-    public func decode(fine: Int) -> [DecodedEvent] {
+    package func decode(fine: Int) -> [DecodedEvent] {
         fineDecodings.indices.contains(fine) ? fineDecodings[fine] : []
     }
 
     /// What a coarse value says in the window of `sequenceIndex` (0, 1, 2; any other says nothing).
-    public func decode(coarse: CoarseValue, sequenceIndex: Int) -> [DecodedEvent] {
+    package func decode(coarse: CoarseValue, sequenceIndex: Int) -> [DecodedEvent] {
         guard Self.windows.contains(sequenceIndex) else { return [] }
         return coarseDecodings[sequenceIndex * CoarseValue.allCases.count + coarse.rank]
     }
 
     /// The day since the install that a fine value names; nil when the layout has no days.
-    public func day(fine: Int) -> Int? {
+    package func day(fine: Int) -> Int? {
         fields.first { $0.kind == .days }?.number(in: fine)
     }
 
     /// The names whose flags are set in a fine value.
-    public func flags(fine: Int) -> Set<String> {
+    package func flags(fine: Int) -> Set<String> {
         Set(fields.flatMap(\.flags).filter { fine >> $0.bit & 1 == 1 }.map(\.name))
     }
 

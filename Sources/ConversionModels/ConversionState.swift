@@ -1,17 +1,17 @@
 /// What a user of an app did, as it is to be told by a conversion value.
-public struct ConversionState: Equatable, Sendable {
+package struct ConversionState: Equatable, Sendable {
     /// How often each event happened, by name; 0 where absent.
-    public var eventCounts: [String: Int64]
+    package var eventCounts: [String: Int64]
     /// Revenue by event, in micros of the version's currency; a revenue field reads the event that
     /// it names (`revenue` by default). 0 where absent.
-    public var revenueMicros: [String: Int64]
+    package var revenueMicros: [String: Int64]
     /// Day since the install, from 0.
-    public var day: Int
+    package var day: Int
     /// Names of the flags that are set.
-    public var flags: Set<String>
+    package var flags: Set<String>
 
     /// A state; nothing happened unless told.
-    public init(
+    package init(
         eventCounts: [String: Int64] = [:],
         revenueMicros: [String: Int64] = [:],
         day: Int = 0,
@@ -25,7 +25,7 @@ public struct ConversionState: Equatable, Sendable {
 }
 
 /// Why a state has no conversion value.
-public enum EncodingFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum EncodingFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// A count, an amount or the day is below zero; the name says which.
     case negative(String)
     /// No value of the version contains the state.
@@ -34,7 +34,7 @@ public enum EncodingFault: Error, Equatable, Sendable, CustomStringConvertible {
     case noCoarseValues(version: String, sequenceIndex: Int)
 
     /// One line: what, where, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .negative(let name):
             "'\(name)' is negative: a state counts from 0"

@@ -1,11 +1,11 @@
 /// Reads amounts of money as they are written, without a floating-point number in between.
-public enum DecimalAmount {
+package enum DecimalAmount {
     /// Micros (millionths) of a decimal number: digits, optionally a fraction, optionally an
     /// exponent: `5`, `4.99`, `1.5e3`. Fractions of a micro are cut off.
     ///
     /// Throws for a sign, a leading zero before other digits, any other notation, and for what
     /// 64 bits do not hold.
-    public static func micros(_ text: String) throws(AmountFault) -> Int64 {
+    package static func micros(_ text: String) throws(AmountFault) -> Int64 {
         var rest = Substring(text).utf8
         if rest.first == UInt8(ascii: "-") { throw .negative }
         var digits = takeDigits(&rest)
@@ -62,7 +62,7 @@ public enum DecimalAmount {
 }
 
 /// Why a text is not an amount.
-public enum AmountFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum AmountFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// It is not a decimal number.
     case notADecimal
     /// It starts with a minus sign.
@@ -71,7 +71,7 @@ public enum AmountFault: Error, Equatable, Sendable, CustomStringConvertible {
     case tooLarge
 
     /// What is wrong and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .notADecimal: "is no amount: write digits with an optional fraction, as 4.99"
         case .negative: "is negative: write 0 or more"

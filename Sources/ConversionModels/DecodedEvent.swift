@@ -1,18 +1,18 @@
 /// What a conversion value says about one event: bounds of how often, and of how much revenue.
-public struct DecodedEvent: Equatable, Sendable {
+package struct DecodedEvent: Equatable, Sendable {
     /// Name of the event.
-    public let event: String
+    package let event: String
     /// Fewest times that it happened.
-    public private(set) var countMin: Int64
+    package private(set) var countMin: Int64
     /// Most times that it happened.
-    public private(set) var countMax: Int64
+    package private(set) var countMax: Int64
     /// Least revenue, in micros of the version's currency.
-    public private(set) var revenueMinMicros: Int64
+    package private(set) var revenueMinMicros: Int64
     /// Most revenue, in micros of the version's currency.
-    public private(set) var revenueMaxMicros: Int64
+    package private(set) var revenueMaxMicros: Int64
 
     /// States the bounds of one event.
-    public init(
+    package init(
         event: String,
         countMin: Int64,
         countMax: Int64,

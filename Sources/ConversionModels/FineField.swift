@@ -1,7 +1,7 @@
 /// One range of bits of a fine conversion value, and what its number means.
-public struct FineField: Equatable, Sendable {
+package struct FineField: Equatable, Sendable {
     /// What the number in a field's bits means.
-    public enum Kind: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// The number is the bucket that holds the revenue of `event`. Bucket n reaches from bound
         /// n to the next, the last one to `maxMicros`; it counts 0. A number beyond the last
         /// bucket says nothing. All in micros.
@@ -17,15 +17,15 @@ public struct FineField: Equatable, Sendable {
     }
 
     /// The field's bits, counted from 0 at the least significant, within 0...5.
-    public let bits: ClosedRange<Int>
+    package let bits: ClosedRange<Int>
     /// What its number means.
-    public let kind: Kind
+    package let kind: Kind
 
     /// A field over the bits `lowestBit` to `highestBit`.
     ///
     /// Throws a fault at `bits`, `event`, `buckets`, `max`, `values` or `flags` when the bits are
     /// not within 0...5 or the kind does not fit into them.
-    public init(lowestBit: Int, highestBit: Int, kind: Kind) throws(ModelFault) {
+    package init(lowestBit: Int, highestBit: Int, kind: Kind) throws(ModelFault) {
         guard (0...5).contains(lowestBit), (lowestBit...5).contains(highestBit) else {
             throw ModelFault("bits", .badBits)
         }
@@ -43,10 +43,10 @@ public struct FineField: Equatable, Sendable {
     }
 
     /// The largest number that the bits hold.
-    public var largestNumber: Int { 1 << bits.count - 1 }
+    package var largestNumber: Int { 1 << bits.count - 1 }
 
     /// The field's number within a fine value.
-    public func number(in fine: Int) -> Int {
+    package func number(in fine: Int) -> Int {
         fine >> bits.lowerBound & largestNumber
     }
 

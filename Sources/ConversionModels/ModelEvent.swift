@@ -1,22 +1,22 @@
 /// An event as a conversion model writes it: what one number of a field says happened.
-public struct ModelEvent: Equatable, Sendable {
+package struct ModelEvent: Equatable, Sendable {
     /// Name of the event; names compare as UTF-8 bytes.
-    public let event: String
+    package let event: String
     /// Fewest times that it happened.
-    public let countMin: Int64
+    package let countMin: Int64
     /// Most times that it happened, at least `countMin`.
-    public let countMax: Int64
+    package let countMax: Int64
     /// Least revenue, in micros of the version's currency.
-    public let revenueMinMicros: Int64
+    package let revenueMinMicros: Int64
     /// Most revenue, in micros of the version's currency, at least `revenueMinMicros`.
-    public let revenueMaxMicros: Int64
+    package let revenueMaxMicros: Int64
 
     /// An event with the defaults of the configuration: once, without revenue, and each maximum
     /// as its minimum.
     ///
     /// Throws a fault at `event`, `count_min`, `count_max`, `revenue_min` or `revenue_max` for a
     /// name that cannot be one, a negative figure, or a maximum below its minimum.
-    public init(
+    package init(
         event: String,
         countMin: Int64 = 1,
         countMax: Int64? = nil,

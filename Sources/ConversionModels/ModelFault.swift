@@ -2,9 +2,9 @@
 ///
 /// The path is relative to what was being made, in the words of the configuration, so that whoever
 /// read it from a file can name the line.
-public struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
+package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// One step down: a key of a mapping or an element of a list.
-    public enum Step: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
         /// The value of this key.
         case key(String)
         /// The element of this index, from 0.
@@ -12,7 +12,7 @@ public struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// What is wrong.
-    public enum Problem: Equatable, Sendable {
+    package enum Problem: Equatable, Sendable {
         /// A name is empty, longer than 255 bytes, or has control characters.
         case badName
         /// A count or an amount is below zero.
@@ -58,12 +58,12 @@ public struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// From what was being made down to the fault; empty when it is the whole.
-    public let path: [Step]
+    package let path: [Step]
     /// What is wrong there.
-    public let problem: Problem
+    package let problem: Problem
 
     /// A fault at a path.
-    public init(path: [Step], _ problem: Problem) {
+    package init(path: [Step], _ problem: Problem) {
         self.path = path
         self.problem = problem
     }
@@ -73,7 +73,7 @@ public struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// The path as it is written: `fields[1].bits`.
-    public var pathText: String {
+    package var pathText: String {
         path.reduce(into: "") { text, step in
             switch step {
             case .key(let key): text += text.isEmpty ? key : ".\(key)"
@@ -83,7 +83,7 @@ public struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// One line: where, what, and what to do.
-    public var description: String {
+    package var description: String {
         path.isEmpty ? problem.description : "\(pathText): \(problem)"
     }
 
@@ -97,7 +97,7 @@ public struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
 
 extension ModelFault.Problem: CustomStringConvertible {
     /// What is wrong and what to do, without the place.
-    public var description: String {
+    package var description: String {
         switch self {
         case .badName: "is no name: write 1 to 255 bytes without control characters"
         case .negative: "is negative: write 0 or more"

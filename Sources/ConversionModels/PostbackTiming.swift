@@ -3,7 +3,7 @@
 /// Assumes the first delivery: retries of the device add up to nine days. Instants are
 /// milliseconds since 1970 (UTC); what would leave 64 bits stays at the end of their range.
 /// See https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
-public enum PostbackTiming: CaseIterable, Sendable {
+package enum PostbackTiming: CaseIterable, Sendable {
     /// SKAdNetwork up to 3.0: a timer of 24 hours that each rise of the value restarts.
     case upTo3
     /// The window of sequence index 0, of SKAdNetwork 4.0 and AdAttributionKit.
@@ -14,7 +14,7 @@ public enum PostbackTiming: CaseIterable, Sendable {
     case window2
 
     /// The window of a sequence index; nil outside 0...2.
-    public static func window(_ sequenceIndex: Int) -> PostbackTiming? {
+    package static func window(_ sequenceIndex: Int) -> PostbackTiming? {
         switch sequenceIndex {
         case 0: .window0
         case 1: .window1
@@ -24,7 +24,7 @@ public enum PostbackTiming: CaseIterable, Sendable {
     }
 
     /// Between which instants the value of a postback received then was set.
-    public func settingInterval(received: Int64) -> (earliest: Int64, latest: Int64) {
+    package func settingInterval(received: Int64) -> (earliest: Int64, latest: Int64) {
         let earliest: Duration =
             switch self {
             case .upTo3: .hours(48)
@@ -43,7 +43,7 @@ public enum PostbackTiming: CaseIterable, Sendable {
     ///     timers that were restarted, so that the launch has no earliest instant.
     ///   - reEngagement: its conversion type is re-engagement: there was no install.
     ///   - development: its verdict is `development`: the windows of such devices last minutes.
-    public func installWindow(
+    package func installWindow(
         received: Int64,
         fineIsZero: Bool,
         reEngagement: Bool,
@@ -65,14 +65,14 @@ public enum PostbackTiming: CaseIterable, Sendable {
 }
 
 /// When an app was first launched: bounds in milliseconds since 1970, nil where nothing is known.
-public struct InstallWindow: Equatable, Sendable {
+package struct InstallWindow: Equatable, Sendable {
     /// The earliest instant of the first launch.
-    public let earliest: Int64?
+    package let earliest: Int64?
     /// The latest instant of the first launch.
-    public let latest: Int64?
+    package let latest: Int64?
 
     /// States the bounds.
-    public init(earliest: Int64?, latest: Int64?) {
+    package init(earliest: Int64?, latest: Int64?) {
         self.earliest = earliest
         self.latest = latest
     }

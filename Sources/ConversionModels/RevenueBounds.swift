@@ -1,12 +1,12 @@
 /// Between which amounts the revenue lies that a postback stands for, in micros of one currency.
-public struct RevenueBounds: Equatable, Sendable {
+package struct RevenueBounds: Equatable, Sendable {
     /// The least.
-    public private(set) var minMicros: Int128
+    package private(set) var minMicros: Int128
     /// The most, at least `minMicros`.
-    public private(set) var maxMicros: Int128
+    package private(set) var maxMicros: Int128
 
     /// States the bounds.
-    public init(minMicros: Int128, maxMicros: Int128) {
+    package init(minMicros: Int128, maxMicros: Int128) {
         self.minMicros = minMicros
         self.maxMicros = maxMicros
     }
@@ -32,7 +32,7 @@ extension ConversionModelVersion {
     /// A value that the version speaks of has the bounds of its events. A missing value, and a coarse one
     /// in a window for which the version lists no coarse values, may hide anything: from 0 to the
     /// largest revenue that the version has for the window.
-    public func revenueBounds(
+    package func revenueBounds(
         timing: PostbackTiming, fine: Int?, coarse: CoarseValue?, sequenceIndex: Int
     ) -> RevenueBounds {
         if let fine { return RevenueBounds(decode(fine: fine)) }
@@ -46,7 +46,7 @@ extension ConversionModelVersion {
 
     /// Whether a value of a window says anything by itself: a fine one, and a coarse one where the
     /// version lists any.
-    public func speaks(fine: Int?, coarse: CoarseValue?, sequenceIndex: Int) -> Bool {
+    package func speaks(fine: Int?, coarse: CoarseValue?, sequenceIndex: Int) -> Bool {
         fine != nil || (coarse != nil && hasCoarseValues(sequenceIndex: sequenceIndex))
     }
 
@@ -79,7 +79,7 @@ extension ConversionModel {
     /// Where they have several currencies, the revenue may be in any one of them, and is 0 in the others.
     ///
     /// - Returns: nil when no version was in effect that decodes: then nothing bounds the revenue.
-    public func revenueBounds(
+    package func revenueBounds(
         received: Int64, timing: PostbackTiming, fine: Int?, coarse: CoarseValue?,
         sequenceIndex: Int
     ) -> [String: RevenueBounds]? {

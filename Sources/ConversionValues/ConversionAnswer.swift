@@ -2,18 +2,18 @@ import ConversionModels
 import Streams
 
 /// What an install is to tell Apple's framework next, or why nothing.
-public struct ConversionAnswer: Equatable, Sendable {
+package struct ConversionAnswer: Equatable, Sendable {
     /// The fine value, 0...63; nil for nothing to tell.
-    public var fine: Int?
+    package var fine: Int?
     /// The coarse value of the present window; nil for nothing to tell, and with a single window.
-    public var coarse: CoarseValue?
+    package var coarse: CoarseValue?
     /// Lock the window with this call; nil with a single window.
-    public var locksWindow: Bool?
+    package var locksWindow: Bool?
     /// In words, why there is nothing, or what of the request did not count.
-    public var reason: String?
+    package var reason: String?
 
     /// Takes the parts.
-    public init(
+    package init(
         fine: Int? = nil, coarse: CoarseValue? = nil, locksWindow: Bool? = nil,
         reason: String? = nil
     ) {
@@ -24,7 +24,7 @@ public struct ConversionAnswer: Equatable, Sendable {
     }
 
     /// The body of the response.
-    public var json: String {
+    package var json: String {
         var text = JSONText()
         text.object { text in
             text.name("status")
@@ -53,7 +53,7 @@ public struct ConversionAnswer: Equatable, Sendable {
 
     /// The body of the response to a request that is refused, in the words that clients of the guide
     /// look for.
-    public static func json(refused rejection: Rejection) -> String {
+    package static func json(refused rejection: Rejection) -> String {
         var text = JSONText()
         text.object { text in
             text.name("status")

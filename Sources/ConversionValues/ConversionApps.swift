@@ -1,8 +1,8 @@
-public import ConversionModels
+import ConversionModels
 import Streams
 
 /// The apps whose values are told: their models, and the bundle ids by which devices name them.
-public struct ConversionApps: Sendable {
+package struct ConversionApps: Sendable {
     private let models: [Int64: ConversionModel]
     private let appsByBundle: [String: Int64]
     private let known: Set<Int64>
@@ -11,7 +11,7 @@ public struct ConversionApps: Sendable {
     ///   - models: the conversion models.
     ///   - appsByBundle: App Store ids by bundle id.
     ///   - apps: further apps that are known, such as the catalog's.
-    public init(
+    package init(
         models: [ConversionModel], appsByBundle: [String: Int64] = [:],
         apps: some Sequence<Int64> = EmptyCollection()
     ) {
@@ -22,10 +22,10 @@ public struct ConversionApps: Sendable {
     }
 
     /// Whether any app has a model.
-    public var hasModels: Bool { !models.isEmpty }
+    package var hasModels: Bool { !models.isEmpty }
 
     /// The model of an app; nil when it has none.
-    public func model(of app: Int64) -> ConversionModel? { models[app] }
+    package func model(of app: Int64) -> ConversionModel? { models[app] }
 
     /// The app that a request names: `app_id`, else the bundle id or App Store id in `i`, else an App
     /// Store id in `a`. Throws `missing_field` and `out_of_range`.

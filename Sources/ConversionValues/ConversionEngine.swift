@@ -3,7 +3,7 @@ import Crypto
 
 /// Says what an install is to tell Apple's framework next: a pure function of the request, of what is
 /// known of the install, of the model and of the instant.
-public struct ConversionEngine {
+package struct ConversionEngine {
     let request: ConversionRequest
     let state: InstallState?
     let model: ConversionModel?
@@ -20,7 +20,7 @@ public struct ConversionEngine {
     ///   - state: what is known of the install; nil for nothing.
     ///   - model: the model of its app; nil when it has none.
     ///   - nowMilliseconds: the instant of the answer.
-    public static func answer(
+    package static func answer(
         _ request: ConversionRequest, state: InstallState?, model: ConversionModel?,
         nowMilliseconds: Int64
     ) -> (answer: ConversionAnswer, update: ConversionUpdate) {

@@ -3,18 +3,18 @@ import Streams
 
 /// The parameters of a request, as text, whatever carried them. The first of several of one name
 /// counts.
-public struct ConversionParameters: Sendable {
+package struct ConversionParameters: Sendable {
     private var values: [String: String] = [:]
 
     /// Parameters of a query or a form, their escapes undone.
-    public init(_ pairs: some Sequence<(name: String, value: String)>) {
+    package init(_ pairs: some Sequence<(name: String, value: String)>) {
         for (name, value) in pairs where values[name] == nil { values[name] = value }
     }
 
     /// Parameters of a JSON object: texts, numbers, booleans, and objects as their own JSON. Null is
     /// absent. Throws `malformed_json` and what else JSON can be refused for, and `wrong_type` when it
     /// is no object.
-    public init(json bytes: [UInt8]) throws(Rejection) {
+    package init(json bytes: [UInt8]) throws(Rejection) {
         guard let parser = JSONParser() else {
             throw Rejection(.tooLarge, "no memory to parse it")
         }
@@ -38,7 +38,7 @@ public struct ConversionParameters: Sendable {
     }
 
     /// These, and those of others that are not among them.
-    public func filled(from others: ConversionParameters) -> ConversionParameters {
+    package func filled(from others: ConversionParameters) -> ConversionParameters {
         var all = self
         all.values.merge(others.values) { own, _ in own }
         return all

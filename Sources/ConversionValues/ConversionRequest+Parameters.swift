@@ -8,7 +8,7 @@ extension ConversionRequest {
     /// `out_of_range`.
     ///
     /// - Parameter nowMilliseconds: times of calls lie at most a day behind it.
-    public init(
+    package init(
         _ kind: Kind, _ parameters: ConversionParameters, apps: ConversionApps,
         nowMilliseconds: Int64
     ) throws(Rejection) {

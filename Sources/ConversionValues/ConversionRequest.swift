@@ -1,9 +1,9 @@
 import ConversionModels
 
 /// What an app, or its server, says and asks about one install.
-public struct ConversionRequest: Equatable, Sendable {
+package struct ConversionRequest: Equatable, Sendable {
     /// Which of the addresses was called.
-    public enum Kind: String, Codable, Sendable {
+    package enum Kind: String, Codable, Sendable {
         /// `GET /v1/conversion_value`: the device asks for its next value.
         case conversionValue = "conversion_value"
         /// `POST /v1/launch`: a session, as a server sends it.
@@ -13,7 +13,7 @@ public struct ConversionRequest: Equatable, Sendable {
     }
 
     /// Apple's framework that the app calls.
-    public enum Framework: String, Codable, CaseIterable, Sendable {
+    package enum Framework: String, Codable, CaseIterable, Sendable {
         /// `skadnetwork`
         case skAdNetwork = "skadnetwork"
         /// `adattributionkit`
@@ -21,38 +21,38 @@ public struct ConversionRequest: Equatable, Sendable {
     }
 
     /// Name of a session, as the clients write it.
-    public static let session = "__SESSION__"
+    package static let session = "__SESSION__"
 
     /// Which of the addresses was called.
-    public var kind: Kind
+    package var kind: Kind
     /// The client's own id of what it says, the same when it says so again.
-    public var updateID: String?
+    package var updateID: String?
     /// Vendor id of the install, 1 to 128 bytes; UUIDs in capitals.
-    public var installID: String
+    package var installID: String
     /// App Store id of the app.
-    public var appID: Int64
+    package var appID: Int64
     /// Bundle id, where it was named.
-    public var bundleID: String?
+    package var bundleID: String?
     /// Version of the app, where it was named.
-    public var appVersion: String?
+    package var appVersion: String?
     /// Framework that the app calls.
-    public var framework: Framework
+    package var framework: Framework
     /// It speaks of three windows.
-    public var hasThreeWindows: Bool
+    package var hasThreeWindows: Bool
     /// Name of the event.
-    public var event: String
+    package var event: String
     /// By currency, total revenue of the install so far, in micros, 0 or more.
-    public var totalRevenueMicros: [String: Int64]
+    package var totalRevenueMicros: [String: Int64]
     /// First call to the framework, in milliseconds since 1970.
-    public var firstCallMilliseconds: Int64?
+    package var firstCallMilliseconds: Int64?
     /// Latest call to the framework.
-    public var lastCallMilliseconds: Int64?
+    package var lastCallMilliseconds: Int64?
     /// The fine value that the install has, 0...63; nil for none.
-    public var fine: Int?
+    package var fine: Int?
     /// The coarse values that it has, by window.
-    public var coarse: [CoarseValue?]
+    package var coarse: [CoarseValue?]
     /// Windows that it has locked, by window.
-    public var locks: [Bool]
+    package var locks: [Bool]
     /// The framework's error at its latest call; 0 is none.
-    public var error: Int64
+    package var error: Int64
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// Tells installs their conversion values, on a thread of its own: all requests go through it one
 /// after the other, so that those of one install never race, and whatever waits meanwhile becomes one
 /// durable append.
-public final class ConversionService: Sendable {
+package final class ConversionService: Sendable {
     private struct State {
         var waiting: [PendingAnswer] = []
         /// What is being answered.
@@ -45,7 +45,7 @@ public final class ConversionService: Sendable {
     ///   - deadlineSeconds: how long a request waits for its answer.
     ///   - warn: is told when the file was set aside.
     /// - Throws: what is wrong with the log or the file, as when another program uses it.
-    public init(
+    package init(
         log: sending any LogBackend, storePath: String, apps: ConversionApps,
         deadlineSeconds: Double = 10, warn: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(ConversionServiceError) {
@@ -71,7 +71,7 @@ public final class ConversionService: Sendable {
     /// same: repeated, it is the same update.
     ///
     /// - Parameter nowMilliseconds: the instant of the answer, milliseconds since 1970.
-    public func answer(
+    package func answer(
         _ request: ConversionRequest, nowMilliseconds: Int64
     ) async throws(ConversionServiceError) -> ConversionAnswer {
         let pending = PendingAnswer(
@@ -82,7 +82,7 @@ public final class ConversionService: Sendable {
     }
 
     /// Why it cannot be relied upon just now; nil when it can.
-    public var unreadiness: String? {
+    package var unreadiness: String? {
         state.withLock { state in
             guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
             else { return nil }
@@ -91,14 +91,14 @@ public final class ConversionService: Sendable {
     }
 
     /// From so many seconds on nobody waits: what is not answered by then is `stopped`.
-    public func endWaits(inSeconds seconds: Double) {
+    package func endWaits(inSeconds seconds: Double) {
         state.withLock { $0.waitsEnd = .now + .seconds(seconds) }
     }
 
     /// Takes no more, answers what waits, and returns when that is done, or too late.
     ///
     /// - Parameter withinSeconds: how long it may take; nil for as long as a request may wait.
-    public func stop(withinSeconds: Double? = nil) {
+    package func stop(withinSeconds: Double? = nil) {
         let isFirst = state.withLock { state in
             defer { state.isStopped = true }
             return !state.isStopped

@@ -2,7 +2,7 @@ import AggregateStore
 import EventLog
 
 /// Why there is no answer about a conversion value: what, where, and what to do.
-public enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConvertible {
     /// More requests wait than are let in.
     case busy
     /// It was not answered in time; whether its event is in the log, nobody knows.
@@ -21,7 +21,7 @@ public enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConv
     case unwritable(detail: String)
 
     /// One line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .busy: "too much waits for the log: try again"
         case .late: "the log has not acknowledged in time: try again"
@@ -37,7 +37,7 @@ public enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConv
     }
 
     /// What is wrong, for whoever asked: says nothing of where the log and the file are.
-    public var words: String {
+    package var words: String {
         switch self {
         case .busy, .late, .behind, .stopped: description
         case .log: "the log has not acknowledged: try again"

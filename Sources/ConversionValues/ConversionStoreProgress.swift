@@ -4,19 +4,19 @@ import GRDB
 
 /// How far a file of what is known of installs (`conversions.sqlite`) follows its topic, read beside its
 /// collector.
-public struct ConversionStoreProgress: Sendable {
+package struct ConversionStoreProgress: Sendable {
     /// The topic that it follows.
-    public let topic: String
+    package let topic: String
     /// What tells the topic's log from others.
-    public let logIdentity: String
+    package let logIdentity: String
     /// The first record of each partition that is not read yet.
-    public let nextOffsets: [Int32: Int64]
+    package let nextOffsets: [Int32: Int64]
 
     /// Name of the file in a data directory.
-    public static let fileName = "conversions.sqlite"
+    package static let fileName = "conversions.sqlite"
 
     /// Reads a file that exists; nil for one that nothing was written to yet.
-    public init?(path: String) throws(StoreError) {
+    package init?(path: String) throws(StoreError) {
         do {
             var configuration = Configuration()
             configuration.readonly = true

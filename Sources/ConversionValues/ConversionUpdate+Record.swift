@@ -3,7 +3,7 @@ import Streams
 
 extension ConversionUpdate {
     /// The event as a record of a topic, keyed by the install.
-    public func record(topic: String) throws -> OutgoingRecord {
+    package func record(topic: String) throws -> OutgoingRecord {
         OutgoingRecord(
             topic: topic, key: Array(installID.utf8),
             headers: [

@@ -2,9 +2,9 @@ import ConversionModels
 import Foundation
 
 /// An event of the topic `conversion-updates`: a request of an install, and what it was told.
-public struct ConversionUpdate: Codable, Equatable, Sendable {
+package struct ConversionUpdate: Codable, Equatable, Sendable {
     /// What became of a request.
-    public enum Outcome: String, Codable, Sendable {
+    package enum Outcome: String, Codable, Sendable {
         /// A value was told.
         case told
         /// The install has the value already, or none says what it did.
@@ -20,60 +20,60 @@ public struct ConversionUpdate: Codable, Equatable, Sendable {
     }
 
     /// `conversion.update`
-    public static let type = "conversion.update"
+    package static let type = "conversion.update"
 
     /// The same when a request is repeated.
-    public var id: String
+    package var id: String
     /// What is the same in repeated requests: the client's own id, or a hash.
-    public var content: String
+    package var content: String
     /// Vendor id of the install (idfv).
-    public var installID: String
+    package var installID: String
     /// App Store id of the app.
-    public var appID: Int64
+    package var appID: Int64
     /// What was asked.
-    public var request: ConversionRequest.Kind
+    package var request: ConversionRequest.Kind
     /// Framework that the app calls.
-    public var framework: ConversionRequest.Framework
+    package var framework: ConversionRequest.Framework
     /// Bundle id, where it was named.
-    public var bundleID: String?
+    package var bundleID: String?
     /// Version of the app, where it was named.
-    public var appVersion: String?
+    package var appVersion: String?
     /// Name of the event that led to the request.
-    public var event: String
+    package var event: String
     /// The event counts as activity of its window.
-    public var isCounted: Bool
+    package var isCounted: Bool
     /// When the request was answered; milliseconds since 1970, never before an earlier one's.
-    public var receivedAtMilliseconds: Int64
+    package var receivedAtMilliseconds: Int64
     /// First call to the framework, as far as it is known now.
-    public var firstCallMilliseconds: Int64
+    package var firstCallMilliseconds: Int64
     /// The same as the request reports it, be it wrong; nil for none.
-    public var reportedFirstCallMilliseconds: Int64?
+    package var reportedFirstCallMilliseconds: Int64?
     /// The latest call, where one was reported.
-    public var lastCallMilliseconds: Int64?
+    package var lastCallMilliseconds: Int64?
     /// It is the first of an install.
-    public var startsInstall: Bool
+    package var startsInstall: Bool
     /// By currency, the total revenue as it was reported, in micros.
-    public var totalRevenueMicros: [String: Int64]
+    package var totalRevenueMicros: [String: Int64]
     /// Currencies with revenue that the model does not speak of.
-    public var uncountedCurrencies: [String]
+    package var uncountedCurrencies: [String]
     /// Which windows the install has.
-    public var windowing: ConversionWindows
+    package var windowing: ConversionWindows
     /// Index of the window, 0...2; nil when the last has ended.
-    public var sequenceIndex: Int?
+    package var sequenceIndex: Int?
     /// Id of the model's version; nil when none was in effect.
-    public var model: String?
+    package var model: String?
     /// What became of the request.
-    public var outcome: Outcome
+    package var outcome: Outcome
     /// The fine value; in the first window only.
-    public var fine: ValueChange<Int>?
+    package var fine: ValueChange<Int>?
     /// The coarse value of the window.
-    public var coarse: ValueChange<CoarseValue>?
+    package var coarse: ValueChange<CoarseValue>?
     /// It was told to lock the window.
-    public var locksWindow: Bool
+    package var locksWindow: Bool
     /// Windows that the install says it has locked.
-    public var reportedLocks: [Int]
+    package var reportedLocks: [Int]
     /// The framework's error, where one was reported.
-    public var error: Int64?
+    package var error: Int64?
 
     enum CodingKeys: String, CodingKey {
         case id = "update_id"
@@ -102,7 +102,7 @@ public struct ConversionUpdate: Codable, Equatable, Sendable {
 
     /// Reads an event; nil when the bytes are none, as another producer's may be, or speak of times that
     /// cannot be reckoned with.
-    public static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
+    package static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
         let update = try? JSONDecoder().decode(ConversionUpdate.self, from: Data(bytes))
         let instants = [
             update?.receivedAtMilliseconds, update?.firstCallMilliseconds,
@@ -116,7 +116,7 @@ public struct ConversionUpdate: Codable, Equatable, Sendable {
     private static let mostMilliseconds: UInt64 = 1 << 53
 
     /// The event as it stands in the topic: the same bytes for the same event.
-    public func json() throws -> [UInt8] {
+    package func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try Array(encoder.encode(self))

@@ -3,14 +3,14 @@
 /// Up to SKAdNetwork 3.0 there is one: a timer of 24 hours that each call restarts. From 4.0 on, and in
 /// AdAttributionKit, there are three, counted from the first call: 0 to 2 days, 2 to 7, 7 to 35.
 /// See https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
-public enum ConversionWindows: String, Codable, Sendable {
+package enum ConversionWindows: String, Codable, Sendable {
     /// Up to SKAdNetwork 3.0.
     case single
     /// SKAdNetwork 4.0 and AdAttributionKit.
     case three
 
     /// Milliseconds in a day.
-    public static let dayMilliseconds: Int64 = 86_400_000
+    package static let dayMilliseconds: Int64 = 86_400_000
     /// How long a single window stays open after the last call.
     static let timerMilliseconds = dayMilliseconds
     /// How long after the first call the three windows end.
@@ -23,7 +23,7 @@ public enum ConversionWindows: String, Codable, Sendable {
     ///   - instant: not before the first call.
     ///   - firstCall: the first call to the framework.
     ///   - lastCall: the latest one, where it is known.
-    public func index(at instant: Int64, firstCall: Int64, lastCall: Int64?) -> Int? {
+    package func index(at instant: Int64, firstCall: Int64, lastCall: Int64?) -> Int? {
         switch self {
         case .single:
             let last = max(lastCall ?? firstCall, firstCall)

@@ -1,14 +1,14 @@
 /// One install, as one of Apple's frameworks knows it: each has values of its own.
-public struct InstallKey: Hashable, Sendable {
+package struct InstallKey: Hashable, Sendable {
     /// App Store id of the app.
-    public var appID: Int64
+    package var appID: Int64
     /// Vendor id of the install.
-    public var installID: String
+    package var installID: String
     /// Framework that the app calls.
-    public var framework: ConversionRequest.Framework
+    package var framework: ConversionRequest.Framework
 
     /// Names an install.
-    public init(
+    package init(
         appID: Int64, installID: String, framework: ConversionRequest.Framework = .skAdNetwork
     ) {
         self.appID = appID

@@ -3,15 +3,15 @@ import ConversionModels
 /// What is known of one install of an app: what it did, was told, and says it has.
 ///
 /// It changes by `apply` only, which is why it follows from the topic `conversion-updates`.
-public struct InstallState: Codable, Equatable, Sendable {
+package struct InstallState: Codable, Equatable, Sendable {
     /// An update that was answered lately, so that a repeated request is known.
-    public struct RecentUpdate: Codable, Equatable, Sendable {
+    package struct RecentUpdate: Codable, Equatable, Sendable {
         /// What is the same when a request is repeated.
-        public var content: String
+        package var content: String
         /// Id of the update.
-        public var id: String
+        package var id: String
         /// When it was asked for last; milliseconds since 1970.
-        public var atMilliseconds: Int64
+        package var atMilliseconds: Int64
 
         enum CodingKeys: String, CodingKey {
             case content, id
@@ -20,29 +20,29 @@ public struct InstallState: Codable, Equatable, Sendable {
     }
 
     /// Which windows it has.
-    public var windowing = ConversionWindows.single
+    package var windowing = ConversionWindows.single
     /// First call to the framework; milliseconds since 1970, as all times here.
-    public var firstCallMilliseconds: Int64
+    package var firstCallMilliseconds: Int64
     /// The latest of the first calls that it reported, be it in the future; of a server's only the first.
-    public var latestFirstCallMilliseconds: Int64?
+    package var latestFirstCallMilliseconds: Int64?
     /// The latest call, where one was reported.
-    public var lastCallMilliseconds: Int64?
+    package var lastCallMilliseconds: Int64?
     /// When it was told something last.
-    public var toldAtMilliseconds: Int64?
+    package var toldAtMilliseconds: Int64?
     /// When it asked last.
-    public var receivedAtMilliseconds: Int64
+    package var receivedAtMilliseconds: Int64
     /// It follows another install under the same id: requests with an earlier first call are of that one.
-    public var followsMilliseconds: Int64?
+    package var followsMilliseconds: Int64?
     /// The device itself asks for values, so that what servers send about it counts no activity.
-    public var asksItself = false
+    package var asksItself = false
     /// By currency, the highest total revenue that was reported, in micros.
-    public var totalRevenueMicros: [String: Int64] = [:]
+    package var totalRevenueMicros: [String: Int64] = [:]
     /// The fine value.
-    public var fine = Standing<Int>()
+    package var fine = Standing<Int>()
     /// The three windows; a single one is the first.
-    public var windows = [WindowState(), WindowState(), WindowState()]
+    package var windows = [WindowState(), WindowState(), WindowState()]
     /// The updates that were answered last, the newest at the end.
-    public var recentUpdates: [RecentUpdate] = []
+    package var recentUpdates: [RecentUpdate] = []
 
     /// So many updates are remembered.
     static let mostRecentUpdates = 128
@@ -95,7 +95,7 @@ public struct InstallState: Codable, Equatable, Sendable {
 
 extension InstallState {
     /// The state after an update, given the state before; nil for an install that is new.
-    public static func after(_ update: ConversionUpdate, _ state: InstallState?) -> InstallState {
+    package static func after(_ update: ConversionUpdate, _ state: InstallState?) -> InstallState {
         let continues = state.map { !$0.isFollowed(by: update) } ?? false
         return after(update, state, startsInstall: !continues)
     }

@@ -1,17 +1,17 @@
 import ConversionModels
 
 /// What an install did within one conversion window, and what it was told there.
-public struct WindowState: Codable, Equatable, Sendable {
+package struct WindowState: Codable, Equatable, Sendable {
     /// How often each event happened.
-    public var eventCounts: [String: Int64] = [:]
+    package var eventCounts: [String: Int64] = [:]
     /// By currency and event, what the total revenue rose by, in micros.
-    public var revenueMicros: [String: [String: Int64]] = [:]
+    package var revenueMicros: [String: [String: Int64]] = [:]
     /// The coarse value.
-    public var coarse = Standing<CoarseValue>()
+    package var coarse = Standing<CoarseValue>()
     /// It was told to lock the window.
-    public var isLockTold = false
+    package var isLockTold = false
     /// It says that it has locked the window.
-    public var isLockReported = false
+    package var isLockReported = false
 
     /// So many names are counted in a window; further ones are not.
     static let mostNames = 64
@@ -25,7 +25,7 @@ public struct WindowState: Codable, Equatable, Sendable {
     }
 
     /// Nothing so far.
-    public init() {}
+    package init() {}
 
     mutating func count(_ event: String) {
         guard eventCounts[event] != nil || eventCounts.count < Self.mostNames else { return }

@@ -1,5 +1,5 @@
 /// Reads the headers of records that another library keeps.
-public protocol ForeignHeaders {
+package protocol ForeignHeaders {
     /// True when a record has no header.
     static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool
 

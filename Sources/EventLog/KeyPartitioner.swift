@@ -1,9 +1,9 @@
 /// Chooses the partition of a record as Kafka's Java client does: by murmur2 of its key.
-public enum KeyPartitioner {
+package enum KeyPartitioner {
     /// The partition of a record with this key; without a key that of its value, and 0 without both.
     ///
     /// - Parameter partitionCount: at least 1.
-    public static func partition(
+    package static func partition(
         key: [UInt8]?,
         value: [UInt8]?,
         partitionCount: Int32
@@ -14,7 +14,7 @@ public enum KeyPartitioner {
     }
 
     /// 32-bit MurmurHash2 with Kafka's seed.
-    public static func murmur2(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    package static func murmur2(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         let multiplier: UInt32 = 0x5bd1_e995
         var hash = 0x9747_b28c ^ UInt32(truncatingIfNeeded: bytes.count)
         let wholeWords = bytes.count & ~3

@@ -1,12 +1,12 @@
 /// Where an event log lies: what `--log` names.
-public enum LogAddress: Hashable, Sendable, CustomStringConvertible {
+package enum LogAddress: Hashable, Sendable, CustomStringConvertible {
     /// The embedded log in one SQLite file: `sqlite:PATH`.
     case sqlite(path: String)
     /// A Kafka cluster: `kafka://HOST:PORT[,HOST:PORT]`; each element is `HOST:PORT`.
     case kafka([String])
 
     /// Reads an address as a person writes it. Throws `badAddress`.
-    public init(_ text: String) throws(LogError) {
+    package init(_ text: String) throws(LogError) {
         if text.hasPrefix("sqlite:") {
             let path = text.dropFirst("sqlite:".count)
             guard !path.isEmpty, !path.utf8.contains(0) else {
@@ -26,7 +26,7 @@ public enum LogAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address as `init` reads it.
-    public var description: String {
+    package var description: String {
         switch self {
         case .sqlite(let path): "sqlite:\(path)"
         case .kafka(let brokers): "kafka://" + brokers.joined(separator: ",")
@@ -34,7 +34,7 @@ public enum LogAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A text that was given as an address, without the user and password that may stand in it.
-    public static func masked(_ text: String) -> String {
+    package static func masked(_ text: String) -> String {
         guard let at = text.lastIndex(of: "@") else { return text }
         let scheme = text[..<at].firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""
         return scheme + "***" + text[at...]

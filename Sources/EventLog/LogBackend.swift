@@ -1,18 +1,18 @@
 /// A topic as the log knows it.
-public struct TopicDescription: Equatable, Sendable {
+package struct TopicDescription: Equatable, Sendable {
     /// Name of the topic.
-    public var name: String
+    package var name: String
     /// Number of its partitions.
-    public var partitionCount: Int32
+    package var partitionCount: Int32
     /// What tells it from a topic of the same name that was deleted and created again.
-    public var identity: String
+    package var identity: String
     /// How many copies each partition has; nil where a log has none but itself.
-    public var replicaCount: Int32?
+    package var replicaCount: Int32?
     /// Whether it is an archive: a copy of the topic of another log, of which nothing is published.
-    public var isArchive: Bool
+    package var isArchive: Bool
 
     /// Describes a topic.
-    public init(
+    package init(
         name: String, partitionCount: Int32, identity: String, replicaCount: Int32? = nil,
         isArchive: Bool = false
     ) {
@@ -25,7 +25,7 @@ public struct TopicDescription: Equatable, Sendable {
 }
 
 /// An event log: topics with partitions, append-only. One backend each for SQLite and for Kafka.
-public protocol LogBackend: AnyObject {
+package protocol LogBackend: AnyObject {
     /// The address that it was opened with, for messages to people.
     var address: String { get }
 
@@ -60,17 +60,17 @@ public protocol LogBackend: AnyObject {
 extension LogBackend {
     /// Creates a topic with the settings that the log gives it by itself.
     @discardableResult
-    public func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool {
+    package func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool {
         try createTopic(name, partitionCount: partitionCount, settings: [:])
     }
 
     /// Where nothing is fetched ahead, any reader will do.
-    public func lookingReader(topic: String) throws(LogError) -> any LogReader {
+    package func lookingReader(topic: String) throws(LogError) -> any LogReader {
         try reader(topic: topic, group: nil)
     }
 
     /// A reader that only looks.
-    public func reader(topic: String) throws(LogError) -> any LogReader {
+    package func reader(topic: String) throws(LogError) -> any LogReader {
         try reader(topic: topic, group: nil)
     }
 }

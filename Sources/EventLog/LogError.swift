@@ -1,5 +1,5 @@
 /// What can go wrong with an event log: operation and subject, and what to do about it.
-public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The address is neither `sqlite:PATH` nor `kafka://HOST:PORT[,HOST:PORT]`.
     case badAddress(String)
     /// There is no log at this address.
@@ -40,7 +40,7 @@ public enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case backend(operation: String, address: String, detail: String)
 
     /// One line: what, where, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .badAddress(let text):
             "log address '\(text)' is not understood: use sqlite:PATH or kafka://HOST:PORT"

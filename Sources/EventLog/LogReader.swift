@@ -1,5 +1,5 @@
 /// What a reader answers to one read.
-public enum LogReading: Equatable, Sendable {
+package enum LogReading: Equatable, Sendable {
     /// The batch holds at least one record.
     case records
     /// Nothing new came within the time given.
@@ -13,7 +13,7 @@ public enum LogReading: Equatable, Sendable {
 }
 
 /// Which partitions a reader is to read.
-public enum LogAssignment: Equatable, Sendable {
+package enum LogAssignment: Equatable, Sendable {
     /// All partitions of the topic.
     case all
     /// These partitions only.
@@ -23,16 +23,16 @@ public enum LogAssignment: Equatable, Sendable {
 }
 
 /// The offsets that a partition holds.
-public struct PartitionBounds: Equatable, Sendable {
+package struct PartitionBounds: Equatable, Sendable {
     /// Number of the partition, from 0.
-    public var partition: Int32
+    package var partition: Int32
     /// Offset of the oldest record still there; equal to `endOffset` when there is none.
-    public var earliestOffset: Int64
+    package var earliestOffset: Int64
     /// Offset that the next record will get.
-    public var endOffset: Int64
+    package var endOffset: Int64
 
     /// Makes the bounds of a partition.
-    public init(partition: Int32, earliestOffset: Int64, endOffset: Int64) {
+    package init(partition: Int32, earliestOffset: Int64, endOffset: Int64) {
         self.partition = partition
         self.earliestOffset = earliestOffset
         self.endOffset = endOffset
@@ -44,7 +44,7 @@ public struct PartitionBounds: Equatable, Sendable {
 /// Assignment comes out of `read`, as it does from a Kafka consumer: the first read after `subscribe`
 /// answers `assigned`, and the caller seeks. Positions are the caller's: a reader remembers nothing
 /// between processes but what `commit` was told.
-public protocol LogReader: AnyObject {
+package protocol LogReader: AnyObject {
     /// Name of the topic that is read.
     var topic: String { get }
 
@@ -123,20 +123,20 @@ public protocol LogReader: AnyObject {
 
 extension LogReader {
     /// Where partitions have no leaders of their own, all of them answer or none.
-    public func knownBounds(
+    package func knownBounds(
         of partitions: [Int32]
     ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
         (try bounds(of: partitions), [:])
     }
 
     /// Where a topic that was made anew is not read on there is nothing to doubt.
-    public func takeDoubt() -> Bool { false }
+    package func takeDoubt() -> Bool { false }
 
     /// Nothing is waited for where a commit is taken at once.
-    public func settleCommits(_: Duration) throws(LogError) {}
+    package func settleCommits(_: Duration) throws(LogError) {}
 
     /// The bounds of every partition of the topic, in order of their numbers.
-    public func bounds() throws(LogError) -> [PartitionBounds] {
+    package func bounds() throws(LogError) -> [PartitionBounds] {
         try bounds(of: Array(0..<partitionCount()))
     }
 }

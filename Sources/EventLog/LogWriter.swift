@@ -1,19 +1,19 @@
 /// Where an appended record lies.
-public struct RecordPosition: Equatable, Sendable {
+package struct RecordPosition: Equatable, Sendable {
     /// Number of the partition, from 0.
-    public var partition: Int32
+    package var partition: Int32
     /// Offset within the partition.
-    public var offset: Int64
+    package var offset: Int64
 
     /// Makes a position.
-    public init(partition: Int32, offset: Int64) {
+    package init(partition: Int32, offset: Int64) {
         self.partition = partition
         self.offset = offset
     }
 }
 
 /// Appends records to the topics of an event log, from one thread.
-public protocol LogWriter: AnyObject {
+package protocol LogWriter: AnyObject {
     /// Appends records in order and returns once all of them are durable, with their positions in the
     /// same order. On an error none of them, or on Kafka an unknown part of them, was appended.
     ///
@@ -31,7 +31,7 @@ public protocol LogWriter: AnyObject {
 extension LogWriter {
     /// Appends records, and waits for brokers as long as the log itself allows.
     @discardableResult
-    public func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
+    package func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
         try append(records, while: { true })
     }
 }

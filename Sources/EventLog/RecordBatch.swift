@@ -2,7 +2,7 @@
 ///
 /// A reader fills it, one consumer works it off, and it is filled again: its memory is reused. It is
 /// not shared between threads while it is being filled.
-public final class RecordBatch {
+package final class RecordBatch {
     private struct Entry {
         var partition: Int32
         var offset: Int64
@@ -26,10 +26,10 @@ public final class RecordBatch {
     private static let largeBytes = chunkBytes / 4
 
     /// Sum of the lengths of all keys, copied headers and values in the batch.
-    public private(set) var byteCount = 0
+    package private(set) var byteCount = 0
 
     /// Makes an empty batch.
-    public init() {}
+    package init() {}
 
     deinit {
         for chunk in chunks { chunk.deallocate() }
@@ -37,13 +37,13 @@ public final class RecordBatch {
     }
 
     /// Number of records in the batch.
-    public var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     /// True when the batch holds no record.
-    public var isEmpty: Bool { entries.isEmpty }
+    package var isEmpty: Bool { entries.isEmpty }
 
     /// The record at a position from 0 to `count - 1`.
-    public subscript(index: Int) -> RecordView {
+    package subscript(index: Int) -> RecordView {
         let entry = entries[index]
         return RecordView(
             partition: entry.partition,
@@ -56,18 +56,18 @@ public final class RecordBatch {
     }
 
     /// Partition and offset of the record at a position.
-    public func position(_ index: Int) -> (partition: Int32, offset: Int64) {
+    package func position(_ index: Int) -> (partition: Int32, offset: Int64) {
         (entries[index].partition, entries[index].offset)
     }
 
     /// Timestamp of the record at a position, in milliseconds since 1970.
-    public func timestampMilliseconds(_ index: Int) -> Int64 {
+    package func timestampMilliseconds(_ index: Int) -> Int64 {
         entries[index].timestampMilliseconds
     }
 
     /// Forgets all records; views into the batch are no longer valid. The memory is kept for reuse,
     /// but for blocks that were made for one long value.
-    public func removeAll() {
+    package func removeAll() {
         entries.removeAll(keepingCapacity: true)
         for block in largeBlocks { block.deallocate() }
         largeBlocks.removeAll()
@@ -78,13 +78,13 @@ public final class RecordBatch {
     }
 
     /// Forgets one record; those behind it move up.
-    public func remove(at index: Int) {
+    package func remove(at index: Int) {
         let entry = entries.remove(at: index)
         byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
     }
 
     /// Forgets the records that lie where `isUnwanted` says; those behind them move up.
-    public func removeAll(where isUnwanted: (_ partition: Int32, _ offset: Int64) -> Bool) {
+    package func removeAll(where isUnwanted: (_ partition: Int32, _ offset: Int64) -> Bool) {
         entries.removeAll { entry in
             guard isUnwanted(entry.partition, entry.offset) else { return false }
             byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
@@ -93,7 +93,7 @@ public final class RecordBatch {
     }
 
     /// Copies a record into the batch. `headers` are in the form of `RecordHeaders`.
-    public func append(
+    package func append(
         partition: Int32,
         offset: Int64,
         timestampMilliseconds: Int64,
@@ -115,7 +115,7 @@ public final class RecordBatch {
     }
 
     /// Adds a record whose bytes lie elsewhere: the batch keeps what owns them until `removeAll`.
-    public func append(borrowed record: RecordView, from owner: AnyObject) {
+    package func append(borrowed record: RecordView, from owner: AnyObject) {
         self.owner = owner
         byteCount += (record.key?.count ?? 0) + (record.value?.count ?? 0)
         entries.append(

@@ -2,7 +2,7 @@
 ///
 /// They are read where the log keeps them, and only when somebody asks: a record without interest in
 /// its headers pays nothing for them.
-public struct RecordHeaders {
+package struct RecordHeaders {
     private enum Form {
         case encoded(UnsafeRawBufferPointer)
         case foreign(UnsafeMutableRawPointer, any ForeignHeaders.Type)
@@ -12,17 +12,17 @@ public struct RecordHeaders {
 
     /// Takes headers as `encode` wrote them: for each the length of the name (UInt32, little endian),
     /// the name, the length of the value (Int32, little endian, -1 for a null value) and the value.
-    public init(encoded: UnsafeRawBufferPointer) {
+    package init(encoded: UnsafeRawBufferPointer) {
         form = .encoded(encoded)
     }
 
     /// Takes headers that lie in a record of another library, which outlives this value.
-    public init(of record: UnsafeMutableRawPointer, readBy reader: any ForeignHeaders.Type) {
+    package init(of record: UnsafeMutableRawPointer, readBy reader: any ForeignHeaders.Type) {
         form = .foreign(record, reader)
     }
 
     /// True when there is none.
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
         switch form {
         case .encoded(let bytes): bytes.isEmpty
         case .foreign(let record, let reader): reader.isEmpty(record)
@@ -30,7 +30,7 @@ public struct RecordHeaders {
     }
 
     /// Calls `body` with each name and value in order, until it returns false.
-    public func forEach(
+    package func forEach(
         _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Bool
     ) {
         switch form {
@@ -40,7 +40,7 @@ public struct RecordHeaders {
     }
 
     /// The value of the first header of that name; nil when there is none or its value is null.
-    public func first(named name: StaticString) -> UnsafeRawBufferPointer? {
+    package func first(named name: StaticString) -> UnsafeRawBufferPointer? {
         if case .foreign(let record, let reader) = form {
             return reader.first(record, named: name)
         }
@@ -55,7 +55,7 @@ public struct RecordHeaders {
     }
 
     /// The headers in the form that `init(encoded:)` reads.
-    public func encodedBytes() -> [UInt8] {
+    package func encodedBytes() -> [UInt8] {
         var bytes: [UInt8] = []
         encode(onto: &bytes)
         return bytes
@@ -63,7 +63,7 @@ public struct RecordHeaders {
 
     /// Appends the headers, in the form that `init(encoded:)` reads, to a buffer that is used again and
     /// again.
-    public func encode(onto bytes: inout [UInt8]) {
+    package func encode(onto bytes: inout [UInt8]) {
         if case .encoded(let encoded) = form {
             bytes.append(contentsOf: encoded)
             return
@@ -108,14 +108,14 @@ public struct RecordHeaders {
     }
 
     /// Encodes headers in the form that this type reads.
-    public static func encode(_ headers: [OutgoingRecord.Header]) -> [UInt8] {
+    package static func encode(_ headers: [OutgoingRecord.Header]) -> [UInt8] {
         var bytes: [UInt8] = []
         encode(headers, onto: &bytes)
         return bytes
     }
 
     /// Appends headers, in the form that this type reads, to a buffer that is used again and again.
-    public static func encode(_ headers: [OutgoingRecord.Header], onto bytes: inout [UInt8]) {
+    package static func encode(_ headers: [OutgoingRecord.Header], onto bytes: inout [UInt8]) {
         for var header in headers {
             header.name.withUTF8 { name in
                 header.value.withBytes { value in

@@ -2,22 +2,22 @@
 ///
 /// The buffers belong to the `RecordBatch` that the view came from and are valid until that batch is
 /// filled again or freed. Whoever needs bytes for longer copies them.
-public struct RecordView {
+package struct RecordView {
     /// Number of the partition, from 0.
-    public var partition: Int32
+    package var partition: Int32
     /// Place in the partition, from 0; offsets grow, and may have gaps.
-    public var offset: Int64
+    package var offset: Int64
     /// Milliseconds since 1970 (UTC), as the log gives them; -1 when the log has none.
-    public var timestampMilliseconds: Int64
+    package var timestampMilliseconds: Int64
     /// The key, or nil when the record has none.
-    public var key: UnsafeRawBufferPointer?
+    package var key: UnsafeRawBufferPointer?
     /// The headers.
-    public var headers: RecordHeaders
+    package var headers: RecordHeaders
     /// The value, or nil for a tombstone.
-    public var value: UnsafeRawBufferPointer?
+    package var value: UnsafeRawBufferPointer?
 
     /// Makes a view of bytes that outlive it.
-    public init(
+    package init(
         partition: Int32, offset: Int64, timestampMilliseconds: Int64,
         key: UnsafeRawBufferPointer?, headers: RecordHeaders, value: UnsafeRawBufferPointer?
     ) {

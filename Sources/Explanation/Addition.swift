@@ -2,11 +2,11 @@ import AggregateStore
 import Streams
 
 /// A row of an aggregate that records add to. Records that add to one row mostly share it.
-public final class AdditionRow {
+package final class AdditionRow {
     /// The aggregate.
-    public let table: AggregateTable
+    package let table: AggregateTable
     /// One value for each of its columns; booleans are 0 and 1.
-    public let columns: [StoredValue]
+    package let columns: [StoredValue]
     /// What was found out about the row, kept for the records that share it.
     var standing: CellStanding?
 
@@ -17,9 +17,9 @@ public final class AdditionRow {
 }
 
 /// What a record adds to a row.
-public struct Addition {
+package struct Addition {
     /// The row.
-    public let row: AdditionRow
+    package let row: AdditionRow
     /// One amount for each measure of the aggregate.
-    public let measures: [Int64]
+    package let measures: [Int64]
 }

@@ -21,11 +21,11 @@ extension AdditionRow {
 }
 
 /// Exact amounts by the measures of a cell, which become known one by one.
-public struct CellAmounts: Sendable {
+package struct CellAmounts: Sendable {
     private(set) var amounts: [Int128] = []
 
     /// The amount of a measure, by its place in the cell.
-    public subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
+    package subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
 
     mutating func add(_ measures: [Int64], _ terms: [CellTerm]) {
         for term in terms where measures[term.rowMeasure] != 0 {

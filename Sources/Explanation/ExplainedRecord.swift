@@ -1,9 +1,9 @@
 import Streams
 
 /// A record that has to do with a number.
-public struct ExplainedRecord {
+package struct ExplainedRecord {
     /// How it has to do with it.
-    public enum Role: Equatable, Sendable {
+    package enum Role: Equatable, Sendable {
         /// It adds to the number.
         case counted
         /// It would be in the number if it had not been left out, and why it was.
@@ -13,13 +13,13 @@ public struct ExplainedRecord {
     }
 
     /// Name of the stream.
-    public let stream: String
+    package let stream: String
     /// Name of the topic.
-    public let topic: String
+    package let topic: String
     /// The record, with all that it did.
-    public let folded: FoldedRecord
+    package let folded: FoldedRecord
     /// How it has to do with the number.
-    public let role: Role
+    package let role: Role
     /// What it adds to each of the cell's measures.
-    public let amounts: CellAmounts
+    package let amounts: CellAmounts
 }

@@ -4,9 +4,9 @@ import Inspection
 import Streams
 
 /// Finds the records behind a number, and adds them up.
-public struct Explainer {
+package struct Explainer {
     /// Opens a reader of a topic, of the log or of an archive before it.
-    public typealias OpenReader = (_ topic: String) throws -> any LogReader
+    package typealias OpenReader = (_ topic: String) throws -> any LogReader
 
     private let stores: StoreSet
     private let openReader: OpenReader
@@ -19,7 +19,7 @@ public struct Explainer {
     ///   - openReader: opens a reader of the log that they were folded from.
     ///   - address: of the log, for messages.
     ///   - rules: what completes the configurations that the stores have recorded.
-    public init(
+    package init(
         stores: StoreSet, openReader: @escaping OpenReader, address: String, rules: FoldRuleSource
     ) {
         self.stores = stores
@@ -37,7 +37,7 @@ public struct Explainer {
     ///   - progress: called now and then with how many more offsets were read, and how many are left.
     /// - Throws: `InspectionError` when there is no store, `ExplanationError`, `LogError`,
     ///   `RecordedConfigurationFault`; what `body` throws.
-    public func explain(
+    package func explain(
         _ cell: any Cell, measures: (any Cell) throws -> [String]? = { _ in nil },
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
         _ body: (ExplainedRecord) throws -> Void

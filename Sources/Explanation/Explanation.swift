@@ -1,23 +1,23 @@
 /// What came of explaining a number.
-public struct Explanation: Sendable {
+package struct Explanation: Sendable {
     /// A measure, as the stores have it and as the records add up to it.
-    public struct Measure: Equatable, Sendable {
+    package struct Measure: Equatable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// Its place in the cell.
-        public let place: Int
+        package let place: Int
         /// The number in the stores.
-        public let stored: Int128
+        package let stored: Int128
         /// What the records add up to.
-        public let found: Int128
+        package let found: Int128
         /// How many of them there are.
-        public let records: Int64
+        package let records: Int64
     }
 
     /// Records that were folded and are no longer in the log.
-    public struct Missing: Equatable, Sendable {
+    package struct Missing: Equatable, Sendable {
         /// Where they are missing.
-        public enum Place: Equatable, Sendable {
+        package enum Place: Equatable, Sendable {
             /// The log begins later: its retention is over, or it was trimmed.
             case beforeBegin(Range<Int64>)
             /// The log ends earlier: it lost its end, or is another one.
@@ -27,50 +27,50 @@ public struct Explanation: Sendable {
         }
 
         /// Name of the topic.
-        public let topic: String
+        package let topic: String
         /// Number of the partition.
-        public let partition: Int32
+        package let partition: Int32
         /// Where they are missing.
-        public let place: Place
+        package let place: Place
         /// How many records of the hours that were looked at are missing from the partition; negative when
         /// the log has more of them than were folded.
-        public let records: Int64
+        package let records: Int64
     }
 
     /// Records that were left out, of which cannot be told whether they concern the number.
-    public struct Untold: Equatable, Sendable {
+    package struct Untold: Equatable, Sendable {
         /// Name of the topic.
-        public let topic: String
+        package let topic: String
         /// Why they were left out.
-        public let reason: String
+        package let reason: String
         /// How many there are.
-        public let records: Int64
+        package let records: Int64
     }
 
     /// Name of the dump.
-    public let dump: String
+    package let dump: String
     /// The measures that were asked for; of all, those that are not 0.
-    public let measures: [Measure]
+    package let measures: [Measure]
     /// Number of records that add to them.
-    public let counted: Int64
+    package let counted: Int64
     /// Number of records that were left out.
-    public let leftOut: Int64
+    package let leftOut: Int64
     /// What else was left out in the same hours, by topic and reason.
-    public let untold: [Untold]
+    package let untold: [Untold]
     /// What the log no longer has, or has more of.
-    public let missing: [Missing]
+    package let missing: [Missing]
     /// Partitions, as `bids/0`, that a worker has folded on meanwhile.
-    public internal(set) var foldedOn: [String] = []
+    package internal(set) var foldedOn: [String] = []
     /// The streams that have no store: what comes of them is not known, and in no number.
-    public internal(set) var missingStreams: [String] = []
+    package internal(set) var missingStreams: [String] = []
     /// Number of records that were looked at.
-    public let read: Int64
+    package let read: Int64
 
     /// Whether the records add up to the numbers in the stores.
-    public var addsUp: Bool { measures.allSatisfy { $0.stored == $0.found } }
+    package var addsUp: Bool { measures.allSatisfy { $0.stored == $0.found } }
 
     /// A line for each measure: whether it adds up and, where it does not, why.
-    public var words: [String] {
+    package var words: [String] {
         guard !measures.isEmpty else {
             return ["adds up: no record adds anything, the store says 0"]
         }

@@ -1,5 +1,5 @@
 /// Why numbers cannot be explained as asked.
-public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The store says of no configuration that it was in force at an offset.
     case unknownEpoch(topic: String, partition: Int32, offset: Int64)
     /// The log gave nothing before the end of a stretch.
@@ -22,7 +22,7 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     case noEvidence(path: String, detail: String)
 
     /// True when the question is at fault, and not what it is asked of.
-    public var isUsage: Bool {
+    package var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum, .severalCurrencies: true
         case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .otherRecords, .file, .noEvidence:
@@ -31,7 +31,7 @@ public enum ExplanationError: Error, Equatable, Sendable, CustomStringConvertibl
     }
 
     /// One line: what, where, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .unknownEpoch(let topic, let partition, let offset):
             "the store has no configuration for offset \(offset) of \(topic)/\(partition): it is damaged; move it away and fold again"

@@ -6,7 +6,7 @@ import Streams
 import Worker
 
 /// Where the rules of a recorded configuration are put together from.
-public enum FoldRuleSource: Sendable {
+package enum FoldRuleSource: Sendable {
     /// The present configuration has what stores keep only digests of.
     case pipelines(PipelineDirectory)
     /// Records of which secrets are masked, and these roots beside Apple's.

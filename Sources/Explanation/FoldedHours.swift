@@ -4,7 +4,7 @@ import Inspection
 import Streams
 
 /// Folds the records of an hour up to an instant in it once more, each as its store has folded it.
-public struct FoldedHours: HourFolding {
+package struct FoldedHours: HourFolding {
     private let openReader: Explainer.OpenReader
     private let address: String
     private let rules: FoldRuleSource
@@ -16,7 +16,7 @@ public struct FoldedHours: HourFolding {
     ///     has to be read.
     ///   - address: of the log, for messages.
     ///   - rules: what completes the configurations that the stores have recorded.
-    public init(
+    package init(
         openReader: @escaping Explainer.OpenReader, address: String, rules: FoldRuleSource
     ) {
         self.openReader = openReader
@@ -28,7 +28,7 @@ public struct FoldedHours: HourFolding {
     ///
     /// - Throws: `ExplanationError.recordsGone` when the log no longer has all of them; what reading it
     ///   and folding them throws.
-    public func rows(
+    package func rows(
         of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour,
         beforeMilliseconds milliseconds: Int64
     ) throws -> [PartialRow] {

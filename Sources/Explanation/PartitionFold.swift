@@ -4,7 +4,7 @@ import Streams
 
 /// Folds records of one partition again, each under the configuration that was in force when it was folded
 /// the first time.
-public final class PartitionFold {
+package final class PartitionFold {
     private let stream: String
     private let topic: String
     private let partition: Int32
@@ -17,7 +17,7 @@ public final class PartitionFold {
     /// Folds a partition.
     ///
     /// - Parameter epochs: the configurations that were in force, by offset.
-    public init(
+    package init(
         stream: String, topic: String, partition: Int32, epochs: [Epoch], rules: FoldRuleSource
     ) {
         self.stream = stream
@@ -35,7 +35,7 @@ public final class PartitionFold {
     ///   - looksAtLeftOut: whether to find out what duplicates and others would have added.
     /// - Throws: `RecordedConfigurationFault` when a configuration cannot be put in force again,
     ///   `ExplanationError.unknownEpoch` for a record of none; what `body` throws.
-    public func fold(
+    package func fold(
         _ batch: RecordBatch, notes: StretchNotes, looksAtLeftOut: Bool = false,
         where isWanted: (RecordView) -> Bool = { _ in true },
         _ body: (FoldedRecord) throws -> Void

@@ -4,7 +4,7 @@ import Streams
 
 /// Folds stretches of a stream's log again, as its store has folded them: without what came before, since
 /// the store keeps what memory answered.
-public final class StretchFolding {
+package final class StretchFolding {
     private let stream: String
     private let snapshot: StoreSnapshot
     private let reader: StretchReader
@@ -21,7 +21,7 @@ public final class StretchFolding {
     ///   - reader: of the topic; closed with this.
     ///   - rules: what completes the recorded configurations.
     /// - Throws: `ExplanationError.otherLog` when the store was folded from another log.
-    public init(
+    package init(
         stream: String, snapshot: StoreSnapshot, reader: any LogReader, address: String,
         rules: FoldRuleSource
     ) throws {
@@ -42,7 +42,7 @@ public final class StretchFolding {
     ///   - isWanted: says of which records that is to be known; the others are read only.
     /// - Returns: how many records were read, and what the log no longer has.
     @discardableResult
-    public func fold(
+    package func fold(
         partition: Int32, offsets: Range<Int64>, looksAtLeftOut: Bool = false,
         where isWanted: (RecordView) -> Bool = { _ in true },
         _ body: (FoldedRecord) throws -> Void

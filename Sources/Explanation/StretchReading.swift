@@ -1,13 +1,13 @@
 import EventLog
 
 /// What became of reading a stretch of a partition.
-public struct StretchReading: Equatable, Sendable {
+package struct StretchReading: Equatable, Sendable {
     /// Number of records that were there.
-    public internal(set) var records: Int64 = 0
+    package internal(set) var records: Int64 = 0
     /// Offsets of the stretch that the log no longer has at its beginning; nil when it has all.
-    public internal(set) var gone: Range<Int64>?
+    package internal(set) var gone: Range<Int64>?
     /// Offsets of the stretch that lie after the end of the log; nil when none do.
-    public internal(set) var beyondEnd: Range<Int64>?
+    package internal(set) var beyondEnd: Range<Int64>?
 }
 
 /// Reads stretches of a topic, partition by partition.

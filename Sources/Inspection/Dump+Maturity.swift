@@ -6,7 +6,7 @@ extension Dump {
     /// postback for such an install can arrive. As in the funnel: `docs/funnel.md`.
     ///
     /// The query has to have asked for windows (`DumpQuery.notesMaturity`).
-    public func withMaturity() -> ReportTable {
+    package func withMaturity() -> ReportTable {
         ReportTable(
             columns: columns.map(\.reportColumn)
                 + (measures + ["maturity", "final_after"]).map {

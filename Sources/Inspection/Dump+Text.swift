@@ -5,7 +5,7 @@ extension Dump {
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
     ///
     /// - Parameter isRaw: whether CSV has every text as it is.
-    public func write<Failure: Error>(
+    package func write<Failure: Error>(
         as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
         switch format {

@@ -3,13 +3,13 @@ import Pipelines
 import Streams
 
 /// The rows of a dump, in order of their columns.
-public struct Dump: Sendable {
+package struct Dump: Sendable {
     /// A row: its columns' values and its exact sums.
-    public struct Row: Sendable {
+    package struct Row: Sendable {
         /// One for each column; booleans are 0 and 1.
-        public let columns: [StoredValue]
+        package let columns: [StoredValue]
         /// One for each measure.
-        public let measures: [Int128]
+        package let measures: [Int128]
         /// Which ids the campaigns of the rows are that were put together.
         let campaignIDKinds: CampaignIDKinds
         /// Which kinds of postbacks it counts, by day, where that was asked for.
@@ -17,11 +17,11 @@ public struct Dump: Sendable {
     }
 
     /// The columns, in the order in which rows are sorted.
-    public let columns: [DumpColumn]
+    package let columns: [DumpColumn]
     /// Names of the measures.
-    public let measures: [String]
+    package let measures: [String]
     /// The rows; those of zeros are left out.
-    public let rows: [Row]
+    package let rows: [Row]
     /// How far the postbacks are folded, where their windows were asked for: the largest timestamp, in
     /// milliseconds since 1970.
     var watermarkMilliseconds: Int64?
@@ -32,7 +32,7 @@ extension StoreSet {
     ///
     /// - Throws: `noStore` when there is none that could have it; `unknownDump`, `unknownColumn` and
     ///   `badCondition` for what cannot be asked.
-    public func dump(_ query: DumpQuery) throws(InspectionError) -> Dump {
+    package func dump(_ query: DumpQuery) throws(InspectionError) -> Dump {
         let plan = try DumpPlan(query)
         return try view(of: plan.description.streams) { try $0.dump(plan) }
     }

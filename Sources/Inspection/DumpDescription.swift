@@ -1,13 +1,13 @@
 import Streams
 
 /// A column of a dump.
-public struct DumpColumn: Sendable {
+package struct DumpColumn: Sendable {
     /// The name, as `--by` and `--where` use it.
-    public let name: String
+    package let name: String
     /// What it holds.
-    public let kind: AggregateTable.ColumnKind
+    package let kind: AggregateTable.ColumnKind
     /// False for one that is there only when it is asked for.
-    public let isDefault: Bool
+    package let isDefault: Bool
 
     /// Whether it holds milliseconds since 1970, which tables show as RFC 3339.
     var isInstant: Bool { name == "timestamp" && kind == .integer }
@@ -20,7 +20,7 @@ public struct DumpColumn: Sendable {
 }
 
 /// What a dump has to show: the columns that rows are sorted by, and the measures that add up.
-public struct DumpDescription: Sendable {
+package struct DumpDescription: Sendable {
     /// Where the rows come from.
     enum Source: Sendable {
         /// A table of sums.
@@ -32,11 +32,11 @@ public struct DumpDescription: Sendable {
     }
 
     /// The name of the dump.
-    public let name: String
+    package let name: String
     /// Its columns, in order.
-    public let columns: [DumpColumn]
+    package let columns: [DumpColumn]
     /// Its measures, in order; the records of refusals are counted only when they are grouped.
-    public let measures: [String]
+    package let measures: [String]
     /// The streams whose stores have such rows.
     let streams: [String]
     let source: Source
@@ -45,7 +45,7 @@ public struct DumpDescription: Sendable {
     var hasWindows: Bool { PostbacksFold.tables.contains { $0.name == name } }
 
     /// Every dump, by name in bytewise order.
-    public static let all: [DumpDescription] = stored.map(\.withPostbacks)
+    package static let all: [DumpDescription] = stored.map(\.withPostbacks)
 
     /// The same, each of what its own stores hold.
     static let stored: [DumpDescription] =
@@ -64,7 +64,7 @@ public struct DumpDescription: Sendable {
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
 
     /// The dump of a name. Throws `unknownDump`.
-    public static func named(_ name: String) throws(InspectionError) -> DumpDescription {
+    package static func named(_ name: String) throws(InspectionError) -> DumpDescription {
         guard let found = all.first(where: { $0.name == name }) else {
             throw .unknownDump(name, known: all.map(\.name))
         }

@@ -1,5 +1,5 @@
 /// How a dump is written.
-public enum DumpFormat: String, CaseIterable, Sendable {
+package enum DumpFormat: String, CaseIterable, Sendable {
     /// Aligned columns under a header, for people.
     case table
     /// One array of objects, a row a line.

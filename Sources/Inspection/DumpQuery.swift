@@ -1,9 +1,9 @@
-public import ConversionModels
+import ConversionModels
 
 /// What is asked of a dump.
-public struct DumpQuery: Sendable {
+package struct DumpQuery: Sendable {
     /// How rows are put together.
-    public enum Grouping: Equatable, Sendable {
+    package enum Grouping: Equatable, Sendable {
         /// By every column, as they are stored.
         case all
         /// Everything in one row without columns.
@@ -12,7 +12,7 @@ public struct DumpQuery: Sendable {
         case columns([String])
 
         /// Reads a comma-separated list of columns, or `total`. Throws `badColumns`.
-        public init(_ text: String) throws(InspectionError) {
+        package init(_ text: String) throws(InspectionError) {
             let names = text.split(separator: ",", omittingEmptySubsequences: false).map(
                 String.init)
             guard names != ["total"] else {
@@ -27,37 +27,37 @@ public struct DumpQuery: Sendable {
     }
 
     /// A column and the value that it has to have.
-    public struct Condition: Equatable, Sendable {
+    package struct Condition: Equatable, Sendable {
         /// Name of the column.
-        public var column: String
+        package var column: String
         /// The value, as a person writes it.
-        public var value: String
+        package var value: String
 
         /// Makes a condition.
-        public init(column: String, value: String) {
+        package init(column: String, value: String) {
             self.column = column
             self.value = value
         }
     }
 
     /// Name of the dump.
-    public var name: String
+    package var name: String
     /// How rows are put together.
-    public var grouping: Grouping
+    package var grouping: Grouping
     /// Only rows of this time or later: their hour, for refused records their timestamp; milliseconds
     /// since 1970.
-    public var sinceMilliseconds: Int64?
+    package var sinceMilliseconds: Int64?
     /// Only rows from before this time.
-    public var untilMilliseconds: Int64?
+    package var untilMilliseconds: Int64?
     /// What else has to hold, all of it.
-    public var conditions: [Condition]
+    package var conditions: [Condition]
     /// Of `conversion-updates`: the models by which postbacks are given the version of their value.
-    public var conversionModels: [ConversionModel] = []
+    package var conversionModels: [ConversionModel] = []
     /// Whether the rows of postbacks note which windows they are of: `Dump.withMaturity` shows it.
-    public var notesMaturity = false
+    package var notesMaturity = false
 
     /// Asks for a dump.
-    public init(
+    package init(
         name: String,
         grouping: Grouping = .all,
         sinceMilliseconds: Int64? = nil,

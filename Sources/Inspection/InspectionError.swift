@@ -2,7 +2,7 @@ import AggregateStore
 import Streams
 
 /// Why stores cannot be inspected as asked.
-public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// None of the data directories has a store of these streams.
     case noStore(streams: [String], directories: [String])
     /// One of the data directories cannot be read.
@@ -35,7 +35,7 @@ public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible
     case store(StoreError)
 
     /// True when the question is at fault, and not what it is asked of.
-    public var isUsage: Bool {
+    package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
             .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
@@ -47,7 +47,7 @@ public enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible
     }
 
     /// One line: what, where, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .noStore(let streams, let directories):
             "no store \(streams.map { "\($0).sqlite" }.joined(separator: " or ")) in "

@@ -1,14 +1,14 @@
 import Pipelines
 
 /// Writes pieces of JSON text as bytes, where there are too many of them for a `String` each.
-public enum JSONBytes {
+package enum JSONBytes {
     /// Appends text that is JSON already.
-    public static func append(_ text: String, to json: inout [UInt8]) {
+    package static func append(_ text: String, to json: inout [UInt8]) {
         json.append(contentsOf: text.utf8)
     }
 
     /// Appends a string with its quotes; `text` is UTF-8.
-    public static func appendString(_ text: some Sequence<UInt8>, to json: inout [UInt8]) {
+    package static func appendString(_ text: some Sequence<UInt8>, to json: inout [UInt8]) {
         json.append(UInt8(ascii: "\""))
         for byte in text {
             switch byte {
@@ -27,7 +27,7 @@ public enum JSONBytes {
     }
 
     /// JSON text for whoever reads it at a terminal: the same values, without characters that it would obey.
-    public static func shown(_ json: [UInt8]) -> [UInt8] {
+    package static func shown(_ json: [UInt8]) -> [UInt8] {
         guard json.contains(where: { $0 >= 0x7F }) else { return json }
         return Array(String(decoding: json, as: UTF8.self).withoutControlsInJSON.utf8)
     }

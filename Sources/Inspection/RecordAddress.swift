@@ -1,21 +1,21 @@
 /// Where a record lies in a log, as people and headers write it: `topic/partition/offset`.
-public struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Name of the topic.
-    public var topic: String
+    package var topic: String
     /// Number of the partition, from 0.
-    public var partition: Int32
+    package var partition: Int32
     /// Offset within the partition.
-    public var offset: Int64
+    package var offset: Int64
 
     /// Names a place.
-    public init(topic: String, partition: Int32, offset: Int64) {
+    package init(topic: String, partition: Int32, offset: Int64) {
         self.topic = topic
         self.partition = partition
         self.offset = offset
     }
 
     /// Reads `topic/partition/offset`; nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]),
             let offset = Int64(parts[2]), partition >= 0, offset >= 0
@@ -26,10 +26,10 @@ public struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvert
     }
 
     /// `topic/partition/offset`.
-    public var description: String { "\(topic)/\(partition)/\(offset)" }
+    package var description: String { "\(topic)/\(partition)/\(offset)" }
 
     /// Orders by topic, then by partition, then by offset.
-    public static func < (left: RecordAddress, right: RecordAddress) -> Bool {
+    package static func < (left: RecordAddress, right: RecordAddress) -> Bool {
         (left.topic, left.partition, left.offset) < (right.topic, right.partition, right.offset)
     }
 }

@@ -2,35 +2,35 @@ import AggregateStore
 import Streams
 
 /// A record that a store kept instead of counting it.
-public struct KeptRecord: Sendable {
+package struct KeptRecord: Sendable {
     /// Where it lies in the log.
-    public let place: RecordAddress
+    package let place: RecordAddress
     /// What told the topic from others of its name when the store began.
-    public let logIdentity: String
+    package let logIdentity: String
     /// The record as the store has it, and why it was refused.
-    public let refusal: StoredRefusal
+    package let refusal: StoredRefusal
 }
 
 /// Which refused records are asked for.
-public struct DeadLetterQuery: Sendable {
+package struct DeadLetterQuery: Sendable {
     /// The reasons that records have which are kept although they could be decoded.
-    public static let otherReasons = ["untrusted", "conflict"]
+    package static let otherReasons = ["untrusted", "conflict"]
     /// Every reason that there is: those of rejected records first.
-    public static let knownReasons = RejectionReason.allCases.map(\.name) + otherReasons
+    package static let knownReasons = RejectionReason.allCases.map(\.name) + otherReasons
 
     /// Only these topics; empty for all.
-    public var topics: Set<String> = []
+    package var topics: Set<String> = []
     /// Only these reasons; empty for all that a rejected record has.
-    public var reasons: Set<String> = []
+    package var reasons: Set<String> = []
     /// Only of this time or later, by the record's timestamp; milliseconds since 1970.
-    public var sinceMilliseconds: Int64?
+    package var sinceMilliseconds: Int64?
     /// Only from before this time.
-    public var untilMilliseconds: Int64?
+    package var untilMilliseconds: Int64?
     /// What else has to hold, by the columns of the dump `rejected`.
-    public var conditions: [DumpQuery.Condition] = []
+    package var conditions: [DumpQuery.Condition] = []
 
     /// Asks for all rejected records.
-    public init() {}
+    package init() {}
 
     fileprivate func includes(reason: String) -> Bool {
         reasons.isEmpty ? !Self.otherReasons.contains(reason) : reasons.contains(reason)
@@ -48,7 +48,7 @@ extension StoreSet {
     /// of at most `limit` of them. `body` gets them with their bytes, and leaves out what it answers nil to.
     ///
     /// - Throws: `noStore`, and `unknownColumn` and `badCondition` for what cannot be asked.
-    public func deadLetters<Value>(
+    package func deadLetters<Value>(
         _ query: DeadLetterQuery, limit: Int, _ body: (KeptRecord) throws -> Value?
     ) throws(InspectionError) -> [Value] {
         let selection = try RowSelection(
@@ -71,7 +71,7 @@ extension StoreSet {
     }
 
     /// The refused records of some places, with their bytes; those that are not there are left out.
-    public func deadLetters(at places: [RecordAddress]) throws(InspectionError) -> [KeptRecord] {
+    package func deadLetters(at places: [RecordAddress]) throws(InspectionError) -> [KeptRecord] {
         try view(of: Self.streams) { view in
             try places.compactMap { place in
                 for copy in view.copies

@@ -11,7 +11,7 @@ extension StoreSet {
     ///
     /// - Returns: `sha256:` and 64 hex digits.
     /// - Throws: `noStore` when there is no store at all.
-    public func digest() throws(InspectionError) -> String {
+    package func digest() throws(InspectionError) -> String {
         try view(of: Self.streams) { view in
             var lines = HashedLines()
             for description in DumpDescription.stored

@@ -5,29 +5,29 @@ import Streams
 /// The stores of all streams under some data directories, opened for reading.
 ///
 /// Several directories may hold copies of a partition's state; the one that is folded furthest counts.
-public final class StoreSet {
+package final class StoreSet {
     /// The directories, as they were given.
-    public let directories: [String]
+    package let directories: [String]
     /// Up to which instant records count; nil for all of them.
     private let asOf: AsOf?
     /// The opened stores of each stream, in the order of the directories.
     private let readers: [(stream: String, readers: [StoreReader])]
 
     /// The streams that have stores, in bytewise order.
-    public static let streams = [
+    package static let streams = [
         BidsFold.streamName, ConversionUpdatesFold.streamName, ImpressionsFold.streamName,
         OverlayClicksFold.streamName, PostbacksFold.streamName, StoreNotificationsFold.streamName,
     ]
 
     /// Opens what stores there are; there may be none.
-    public convenience init(directories: [String]) throws(InspectionError) {
+    package convenience init(directories: [String]) throws(InspectionError) {
         try self.init(directories: directories, asOf: nil, inForceAtMilliseconds: nil)
     }
 
     /// Opens the stores that were in force at an instant, and reads of them what was there by then.
     ///
     /// - Throws: `storeGone` when one of them is no longer there.
-    public convenience init(
+    package convenience init(
         directories: [String], asOf: AsOf
     ) throws(InspectionError) {
         try self.init(
@@ -93,7 +93,7 @@ public final class StoreSet {
     }
 
     /// Path of a stream's store that is in force in a data directory.
-    public static func path(
+    package static func path(
         of stream: String, in directory: String
     ) throws(StoreError) -> String {
         try StoreSets(directory: directory).presentPath(of: stream)

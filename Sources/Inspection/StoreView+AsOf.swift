@@ -2,14 +2,14 @@ import AggregateStore
 import Streams
 
 /// An instant of event time up to which records count.
-public struct AsOf {
+package struct AsOf {
     /// Records with a timestamp below it count, in milliseconds since 1970.
-    public let milliseconds: Int64
+    package let milliseconds: Int64
     /// Folds what is there of the hour that it lies in; not asked when it is a whole hour.
-    public let hours: any HourFolding
+    package let hours: any HourFolding
 
     /// Stops at an instant.
-    public init(milliseconds: Int64, hours: any HourFolding) {
+    package init(milliseconds: Int64, hours: any HourFolding) {
         self.milliseconds = milliseconds
         self.hours = hours
     }
@@ -21,7 +21,7 @@ public struct AsOf {
 }
 
 /// Tells what the records of an hour added to aggregates up to an instant in it: rows only know hours.
-public protocol HourFolding {
+package protocol HourFolding {
     /// The rows that the records of the hour with a timestamp below an instant added to, with what they
     /// added; a row may be there several times.
     ///
@@ -81,18 +81,18 @@ final class PartialHour {
 }
 
 /// What some records of an hour added to a row of an aggregate.
-public struct PartialRow: Sendable {
+package struct PartialRow: Sendable {
     /// The aggregate.
-    public let table: AggregateTable
+    package let table: AggregateTable
     /// The partition that the records lie in.
-    public let partition: Int32
+    package let partition: Int32
     /// A value for each column of the aggregate.
-    public let columns: [StoredValue]
+    package let columns: [StoredValue]
     /// A sum for each of its measures.
-    public let measures: [Int64]
+    package let measures: [Int64]
 
     /// States what was added.
-    public init(
+    package init(
         table: AggregateTable, partition: Int32, columns: [StoredValue], measures: [Int64]
     ) {
         self.table = table

@@ -1,7 +1,7 @@
 import Pipelines
 
 /// A table for people: aligned columns, numbers to the right.
-public struct TextTable: Sendable {
+package struct TextTable: Sendable {
     private let rows: [[String]]
     private let isNumber: [Bool]
     private let widths: [Int]
@@ -12,7 +12,7 @@ public struct TextTable: Sendable {
     ///   - header: the names of the columns.
     ///   - isNumber: for each column, whether it is aligned to the right.
     ///   - rows: the cells; control characters and backslashes in them are shown as escapes.
-    public init(header: [String], isNumber: [Bool], rows: [[String]]) {
+    package init(header: [String], isNumber: [Bool], rows: [[String]]) {
         self.isNumber = isNumber
         let cells = ([header] + rows).map { $0.map(\.escaped) }
         widths = header.indices.map { column in
@@ -22,7 +22,7 @@ public struct TextTable: Sendable {
     }
 
     /// The header and the rows, without line ends.
-    public var lines: [String] {
+    package var lines: [String] {
         rows.map { row in
             var line = ""
             var owed = 0

@@ -1,5 +1,5 @@
 /// Why bytes are not a JSON document that Weir reads.
-public enum JSONFault: Error, Equatable, Sendable {
+package enum JSONFault: Error, Equatable, Sendable {
     /// The bytes are not UTF-8 (RFC 3629), wherever in the document.
     case invalidUTF8
     /// Arrays and objects are nested deeper than `JSONParser.maxDepth`.
@@ -10,7 +10,7 @@ public enum JSONFault: Error, Equatable, Sendable {
 
 extension JSONFault: CustomStringConvertible {
     /// What is wrong, in words.
-    public var description: String {
+    package var description: String {
         switch self {
         case .invalidUTF8: "it is not UTF-8"
         case .tooDeep: "it is nested deeper than \(JSONParser.maxDepth)"

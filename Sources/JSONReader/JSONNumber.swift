@@ -1,5 +1,5 @@
 /// A JSON number, as exactly as 64 bits hold it.
-public enum JSONNumber: Equatable, Sendable {
+package enum JSONNumber: Equatable, Sendable {
     /// An integer within Int64.
     case integer(Int64)
     /// An integer beyond Int64, within UInt64.
@@ -8,7 +8,7 @@ public enum JSONNumber: Equatable, Sendable {
     case double(Double)
 
     /// The number as a double, rounded to the nearest.
-    public var double: Double {
+    package var double: Double {
         switch self {
         case .integer(let value): Double(value)
         case .large(let value): Double(value)
@@ -17,7 +17,7 @@ public enum JSONNumber: Equatable, Sendable {
     }
 
     /// What a number is when an integer is wanted.
-    public enum AsInteger: Equatable, Sendable {
+    package enum AsInteger: Equatable, Sendable {
         /// An integer within Int64; 5.0 and 5e0 are the integer 5.
         case exact(Int64)
         /// An integer that Int64 does not hold.
@@ -27,7 +27,7 @@ public enum JSONNumber: Equatable, Sendable {
     }
 
     /// The number as an integer.
-    public var asInteger: AsInteger {
+    package var asInteger: AsInteger {
         switch self {
         case .integer(let value): return .exact(value)
         case .large: return .beyondInt64

@@ -4,9 +4,9 @@ import CSimdjson
 ///
 /// Nothing is allocated a document once the buffers have grown. What simdjson refuses, or lets through
 /// against the contract, gets a slow second look that finds the reason.
-public final class JSONParser {
+package final class JSONParser {
     /// Arrays and objects may be nested so deep.
-    public static let maxDepth = 64
+    package static let maxDepth = 64
 
     private let parser: OpaquePointer
     /// Reads what the second look has found well-formed, made when it is first needed: at its limit
@@ -14,7 +14,7 @@ public final class JSONParser {
     private var secondParser: OpaquePointer?
 
     /// Makes a parser; nil when there is no memory for it.
-    public init?() {
+    package init?() {
         guard let parser = weir_json_parser_create(Self.maxDepth) else { return nil }
         self.parser = parser
     }
@@ -25,7 +25,7 @@ public final class JSONParser {
     }
 
     /// Parses a document. The value is valid until the next parse or the parser's end.
-    public func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
+    package func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
         if let value = Self.accept(bytes, by: parser, checked: false) { return value }
         var inspection = JSONInspection(bytes)
         try inspection.run()

@@ -1,7 +1,7 @@
 /// A value of a parsed document: a place on simdjson's tape.
 ///
 /// Valid until the parser that made it is used again or freed; so are the bytes that it hands out.
-public struct JSONValue {
+package struct JSONValue {
     let tape: UnsafePointer<UInt64>
     let strings: UnsafePointer<UInt8>
     let index: Int
@@ -13,7 +13,7 @@ public struct JSONValue {
     }
 
     /// The kinds of JSON values.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         case object, array, string, number, boolean, null
     }
 
@@ -22,7 +22,7 @@ public struct JSONValue {
     private var indexBehindContainer: Int { Int(tape[index] & 0xFFFF_FFFF) }
 
     /// The kind of the value.
-    public var kind: Kind {
+    package var kind: Kind {
         switch tag {
         case UInt8(ascii: "{"): .object
         case UInt8(ascii: "["): .array
@@ -35,25 +35,25 @@ public struct JSONValue {
 
     /// True for JSON's null.
     @inline(__always)
-    public var isNull: Bool { tag == UInt8(ascii: "n") }
+    package var isNull: Bool { tag == UInt8(ascii: "n") }
 
     /// True for an object.
     @inline(__always)
-    public var isObject: Bool { tag == UInt8(ascii: "{") }
+    package var isObject: Bool { tag == UInt8(ascii: "{") }
 
     /// True for an array.
     @inline(__always)
-    public var isArray: Bool { tag == UInt8(ascii: "[") }
+    package var isArray: Bool { tag == UInt8(ascii: "[") }
 
     /// The unescaped UTF-8 bytes of a string; nil for other kinds.
     @inline(__always)
-    public var string: UnsafeRawBufferPointer? {
+    package var string: UnsafeRawBufferPointer? {
         tag == UInt8(ascii: "\"") ? stringBytes(payload) : nil
     }
 
     /// True or false; nil for other kinds.
     @inline(__always)
-    public var boolean: Bool? {
+    package var boolean: Bool? {
         switch tag {
         case UInt8(ascii: "t"): true
         case UInt8(ascii: "f"): false
@@ -63,7 +63,7 @@ public struct JSONValue {
 
     /// A number; nil for other kinds.
     @inline(__always)
-    public var number: JSONNumber? {
+    package var number: JSONNumber? {
         switch tag {
         case UInt8(ascii: "l"): .integer(Int64(bitPattern: tape[index + 1]))
         case UInt8(ascii: "u"): .large(tape[index + 1])
@@ -75,13 +75,13 @@ public struct JSONValue {
     /// The first member of that name (compared after unescaping) whose value is not null; nil when the
     /// first member of that name is null, when there is none, or when this is no object.
     @inline(__always)
-    public func member(_ name: StaticString) -> JSONValue? {
+    package func member(_ name: StaticString) -> JSONValue? {
         guard let value = firstMember(name), !value.isNull else { return nil }
         return value
     }
 
     /// The first member of that name, null or not.
-    public func firstMember(_ name: StaticString) -> JSONValue? {
+    package func firstMember(_ name: StaticString) -> JSONValue? {
         guard isObject else { return nil }
         let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         var at = index + 1
@@ -98,7 +98,7 @@ public struct JSONValue {
     /// The first members of these names, found in one pass; null ones are absent. Cheaper than `member`
     /// from the second name on.
     @inline(__always)
-    public func members<let count: Int>(
+    package func members<let count: Int>(
         _ names: InlineArray<count, StaticString>
     ) -> JSONMembers<count> {
         var members = JSONMembers<count>(of: self)
@@ -118,7 +118,7 @@ public struct JSONValue {
     }
 
     /// Calls `body` with every member in order, duplicates included; does nothing for other kinds.
-    public func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void)
+    package func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void)
     {
         guard isObject else { return }
         var at = index + 1
@@ -133,7 +133,7 @@ public struct JSONValue {
 
     /// The elements of an array; empty for other kinds.
     @inline(__always)
-    public var elements: JSONElements {
+    package var elements: JSONElements {
         isArray
             ? JSONElements(
                 upcoming: JSONValue(tape: tape, strings: strings, index: index + 1),
@@ -160,16 +160,16 @@ public struct JSONValue {
 }
 
 /// The elements of an array, in order.
-public struct JSONElements: Sequence, IteratorProtocol {
+package struct JSONElements: Sequence, IteratorProtocol {
     var upcoming: JSONValue
     let end: Int
 
     /// True when there is no element (left).
-    public var isEmpty: Bool { upcoming.index >= end }
+    package var isEmpty: Bool { upcoming.index >= end }
 
     /// The next element; nil at the end.
     @inline(__always)
-    public mutating func next() -> JSONValue? {
+    package mutating func next() -> JSONValue? {
         guard upcoming.index < end else { return nil }
         let element = upcoming
         upcoming = JSONValue(
@@ -179,7 +179,7 @@ public struct JSONElements: Sequence, IteratorProtocol {
 }
 
 /// Members of an object that were looked for together.
-public struct JSONMembers<let count: Int> {
+package struct JSONMembers<let count: Int> {
     private let object: JSONValue
     /// Places on the tape; 0 for a member that is not there.
     private var places = InlineArray<count, Int>(repeating: 0)
@@ -195,7 +195,7 @@ public struct JSONMembers<let count: Int> {
 
     /// The member of the name at that position; nil when it is absent or null.
     @inline(__always)
-    public subscript(position: Int) -> JSONValue? {
+    package subscript(position: Int) -> JSONValue? {
         guard places[position] != 0 else { return nil }
         let value = JSONValue(
             tape: object.tape, strings: object.strings, index: places[position])

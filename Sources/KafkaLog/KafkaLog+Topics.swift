@@ -3,7 +3,7 @@ import EventLog
 
 extension KafkaLog {
     /// The topics of the cluster but for Kafka's own, by name in bytewise order.
-    public func topics() throws(LogError) -> [TopicDescription] {
+    package func topics() throws(LogError) -> [TopicDescription] {
         let identity = try identity()
         let topics = try withMetadata(of: nil) { (topics) throws(LogError) in
             topics.map { topic in
@@ -24,7 +24,7 @@ extension KafkaLog {
     /// - Parameter settings: by Kafka's names, and `replicas`: how many copies, by default what the
     ///   brokers are set to. `message.timestamp.type` is `LogAppendTime` unless they say otherwise.
     @discardableResult
-    public func createTopic(
+    package func createTopic(
         _ name: String, partitionCount: Int32, settings: [String: String]
     ) throws(LogError) -> Bool {
         if try has(topic: name) { return false }
@@ -73,7 +73,7 @@ extension KafkaLog {
     }
 
     /// The settings of a topic that are its own or the cluster's, by Kafka's names.
-    public func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
+    package func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
         guard let resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name) else {
             return nil
         }

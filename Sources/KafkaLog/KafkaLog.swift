@@ -7,9 +7,9 @@ import Logging
 ///
 /// Topics on Kafka stamp records as they are appended (`message.timestamp.type=LogAppendTime`), so that
 /// no producer can bend event time; `createTopic` sees to it. Opening does not ask the cluster anything.
-public final class KafkaLog: LogBackend {
+package final class KafkaLog: LogBackend {
     /// `kafka://HOST:PORT[,HOST:PORT]`.
-    public let address: String
+    package let address: String
     let settings: KafkaSettings
     let logger: Logger
     /// Asks about topics. A consumer, since those never create a topic by asking for it.
@@ -18,7 +18,7 @@ public final class KafkaLog: LogBackend {
     var created: [String: ContinuousClock.Instant] = [:]
 
     /// Makes ready to work with a cluster. Throws `badSetting`.
-    public init(_ settings: KafkaSettings, logger: Logger) throws(LogError) {
+    package init(_ settings: KafkaSettings, logger: Logger) throws(LogError) {
         address = LogAddress.kafka(settings.brokers).description
         self.settings = settings
         self.logger = logger
@@ -28,19 +28,19 @@ public final class KafkaLog: LogBackend {
     }
 
     /// A reader of one topic. Throws `unknownTopic` when it does not exist.
-    public func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
+    package func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
         _ = try partitionCount(ofTopic: topic)
         return KafkaReader(topic: topic, group: group, log: self)
     }
 
     /// A reader that looks at single records: what it fetches beside them is small.
-    public func lookingReader(topic: String) throws(LogError) -> any LogReader {
+    package func lookingReader(topic: String) throws(LogError) -> any LogReader {
         _ = try partitionCount(ofTopic: topic)
         return KafkaReader(topic: topic, group: nil, log: self, isLooking: true)
     }
 
     /// A writer to all topics.
-    public func writer() throws(LogError) -> any LogWriter {
+    package func writer() throws(LogError) -> any LogWriter {
         let client = try KafkaClient(
             .producer, settings.forWriting, of: settings, address: address, logger: logger)
         return KafkaWriter(log: self, client: client)

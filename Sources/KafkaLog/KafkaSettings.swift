@@ -2,9 +2,9 @@ import EventLog
 import Foundation
 
 /// How to reach a Kafka cluster and how to work with it: settings of librdkafka, by its names.
-public struct KafkaSettings: Sendable {
+package struct KafkaSettings: Sendable {
     /// Memory that fetched records may take by default, in bytes.
-    public static let defaultMemoryBytes = 64 << 20
+    package static let defaultMemoryBytes = 64 << 20
 
     /// `HOST:PORT` of brokers to begin with.
     let brokers: [String]
@@ -24,7 +24,7 @@ public struct KafkaSettings: Sendable {
     ///
     /// `places` says where each was written, for errors. Throws `badSetting` for a setting that is Weir's own, a secret that is written out, and a variable
     /// or file that is not there.
-    public init(
+    package init(
         brokers: [String], written: [String: String] = [:], places: [String: String] = [:],
         memoryBytes: Int = Self.defaultMemoryBytes, memberName: String? = nil
     ) throws(LogError) {

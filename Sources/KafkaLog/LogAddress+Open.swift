@@ -7,7 +7,7 @@ extension LogAddress {
     /// - Parameters:
     ///   - mode: what to do when there is no embedded log yet.
     ///   - kafka: settings of librdkafka; asked for only when this is Kafka.
-    public func open(
+    package func open(
         _ mode: EmbeddedLog.Mode, logger: Logger, kafka: ([String]) throws -> KafkaSettings
     ) throws -> any LogBackend {
         switch self {

@@ -1,18 +1,18 @@
 /// Where a server listens: `HOST:PORT`, an IPv6 address in brackets.
-public struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
+package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     /// A name or an address, without brackets.
-    public let host: String
+    package let host: String
     /// 0 for any free port.
-    public let port: UInt16
+    package let port: UInt16
 
     /// Takes a host, without brackets, and a port.
-    public init(host: String, port: UInt16) {
+    package init(host: String, port: UInt16) {
         self.host = host
         self.port = port
     }
 
     /// Reads an address as a person writes it; nil when it is none.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
         var host = text[..<colon]
@@ -36,7 +36,7 @@ public struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     }
 
     /// The address as `init` reads it.
-    public var description: String {
+    package var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

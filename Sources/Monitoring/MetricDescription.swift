@@ -1,23 +1,23 @@
 /// What is said of a metric beside its values.
-public struct MetricDescription: Sendable {
+package struct MetricDescription: Sendable {
     /// Upper bounds of buckets for times in seconds, from a millisecond to ten seconds.
-    public static let secondsBounds: [Double] = [
+    package static let secondsBounds: [Double] = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
     /// Upper bounds of buckets for numbers of things, from one to thirty thousand.
-    public static let countBounds: [Double] = [
+    package static let countBounds: [Double] = [
         1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000,
     ]
 
     /// Name of the metric.
-    public let name: String
+    package let name: String
     /// One sentence for people, with the unit.
-    public let help: String
+    package let help: String
     /// Upper bounds of a histogram's buckets, ascending, without the infinite one.
-    public let bounds: [Double]
+    package let bounds: [Double]
 
     /// Describes a metric; the bounds matter to recorders and timers only.
-    public init(_ name: String, _ help: String, bounds: [Double] = secondsBounds) {
+    package init(_ name: String, _ help: String, bounds: [Double] = secondsBounds) {
         self.name = name
         self.help = help
         self.bounds = bounds

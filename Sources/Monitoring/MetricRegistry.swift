@@ -7,7 +7,7 @@ import Synchronization
 /// Counters are counters; gauges and meters are gauges; recorders that aggregate, and timers (in seconds), are
 /// histograms. A metric that is asked for again is the same one. One that is asked for as another kind than
 /// it has been counts for itself and is not printed.
-public final class MetricRegistry: MetricsFactory {
+package final class MetricRegistry: MetricsFactory {
     private struct Family {
         var kind: MetricKind
         /// By their labels, as they are printed.
@@ -19,13 +19,13 @@ public final class MetricRegistry: MetricsFactory {
 
     /// A registry without metrics. Those of other names than the descriptions' are printed without help, and
     /// their histograms have the buckets of times.
-    public init(_ descriptions: [MetricDescription]) {
+    package init(_ descriptions: [MetricDescription]) {
         self.descriptions = Dictionary(
             descriptions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// All metrics, in order of their names and labels.
-    public var text: String {
+    package var text: String {
         let families = families.withLock { $0 }
         var text = ExpositionText()
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
@@ -71,24 +71,24 @@ public final class MetricRegistry: MetricsFactory {
 
 extension MetricRegistry {
     /// A counter of whole numbers.
-    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(label, dimensions, .counter) { _ in CounterSeries() }
     }
 
     /// A counter of numbers with fractions.
-    public func makeFloatingPointCounter(
+    package func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
         series(label, dimensions, .counter) { _ in FloatingPointCounterSeries() }
     }
 
     /// A gauge.
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(label, dimensions, .gauge) { _ in GaugeSeries() }
     }
 
     /// A histogram when it aggregates, else a gauge.
-    public func makeRecorder(
+    package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
         guard aggregate else { return series(label, dimensions, .gauge) { _ in GaugeSeries() } }
@@ -96,24 +96,24 @@ extension MetricRegistry {
     }
 
     /// A histogram of seconds.
-    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         series(label, dimensions, .histogram) { HistogramSeries(bounds: $0) }
     }
 
     /// Prints it no more.
-    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
 
     /// Prints it no more.
-    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {
         remove(handler)
     }
 
     /// Prints it no more.
-    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    package func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
 
     /// Prints it no more.
-    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
 
     /// Prints it no more.
-    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+    package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 }

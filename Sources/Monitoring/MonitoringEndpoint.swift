@@ -5,17 +5,17 @@ import Logging
 import NIOCore
 
 /// Serves `/metrics`, `/livez` and `/readyz` over HTTP/1.1, on one thread of its own.
-public final class MonitoringEndpoint {
+package final class MonitoringEndpoint {
     /// More connections than these wait: the files of the process are not theirs to use up.
     private static let maxConnections = 64
     private static let idleSeconds: Int64 = 30
 
     /// Where it listens, with the port that was picked.
-    public var address: ListenAddress { listener.address }
+    package var address: ListenAddress { listener.address }
     private let listener: HTTPListener
 
     /// Listens when it returns; `update` is called before metrics are printed.
-    public init(
+    package init(
         at address: ListenAddress, registry: MetricRegistry, health: Health, logger: Logger,
         update: @escaping @Sendable () -> Void
     ) throws(MonitoringError) {
@@ -35,7 +35,7 @@ public final class MonitoringEndpoint {
     }
 
     /// Closes all connections, and returns when they are.
-    public func stop() {
+    package func stop() {
         listener.stop()
     }
 }

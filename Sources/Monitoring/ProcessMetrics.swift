@@ -3,9 +3,9 @@ import Foundation
 import Synchronization
 
 /// What the process uses, under the names that Prometheus's own libraries give it.
-public final class ProcessMetrics: Sendable {
+package final class ProcessMetrics: Sendable {
     /// What the metrics mean.
-    public static let descriptions = [
+    package static let descriptions = [
         MetricDescription(
             "process_cpu_seconds_total", "User and system CPU time spent in seconds."),
         MetricDescription("process_resident_memory_bytes", "Resident memory size in bytes."),
@@ -19,7 +19,7 @@ public final class ProcessMetrics: Sendable {
     private let countedCPUSeconds = Mutex<Double>(0)
 
     /// Makes the metrics of this process.
-    public init(factory: any MetricsFactory) {
+    package init(factory: any MetricsFactory) {
         cpuSeconds = factory.makeFloatingPointCounter(
             label: "process_cpu_seconds_total", dimensions: [])
         residentBytes = factory.makeMeter(label: "process_resident_memory_bytes", dimensions: [])
@@ -30,7 +30,7 @@ public final class ProcessMetrics: Sendable {
     }
 
     /// Measures again: to be called before the metrics are printed.
-    public func update() {
+    package func update() {
         if let bytes = Self.residentBytes { residentBytes.set(bytes) }
         guard let seconds = Self.cpuSeconds else { return }
         countedCPUSeconds.withLock { counted in

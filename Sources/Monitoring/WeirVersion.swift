@@ -1,5 +1,5 @@
 /// The version of these programs.
-public enum WeirVersion {
+package enum WeirVersion {
     /// Semantic version; the newest in CHANGELOG.md.
-    public static let current = "0.1.0"
+    package static let current = "0.1.0"
 }

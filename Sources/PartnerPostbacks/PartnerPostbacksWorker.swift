@@ -10,12 +10,12 @@ import Pipelines
 import Worker
 
 /// `weir-partner-postbacks`: delivers the topic `partner-postbacks` to partners.
-public struct PartnerPostbacksWorker: CommandLineProgram {
+package struct PartnerPostbacksWorker: CommandLineProgram {
     /// Name of the program, and of its consumer group.
-    public static let programName = "weir-partner-postbacks"
+    package static let programName = "weir-partner-postbacks"
 
     /// Help.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Delivers decoded postbacks to partners over HTTP.",
         discussion: """
@@ -31,18 +31,18 @@ public struct PartnerPostbacksWorker: CommandLineProgram {
         version: WeirVersion.current)
 
     /// What every worker can be told.
-    @OptionGroup public var options: WorkerOptions
+    @OptionGroup package var options: WorkerOptions
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Delivers until it is done or asked to stop.
-    public func run() throws {
+    package func run() throws {
         try Self.work(options, stop: .ofProcess)
     }
 
     /// Delivers with these options.
-    public static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+    package static func work(_ options: WorkerOptions, stop: StopSignal) throws {
         try work(options, stop: stop, clock: SystemClock(), sender: nil)
     }
 

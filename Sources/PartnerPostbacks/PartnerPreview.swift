@@ -2,14 +2,14 @@ import JSONReader
 import Pipelines
 
 /// What would be sent to a partner for a document, with secrets masked and nothing sent.
-public struct PartnerPreview: Sendable {
+package struct PartnerPreview: Sendable {
     /// The request; nil when the document gives none.
-    public let request: PartnerRequest?
+    package let request: PartnerRequest?
     /// Why it gives none, and what would become of it; nil when it gives one.
-    public let fault: String?
+    package let fault: String?
 
     /// Renders a document for a partner. Secrets are not read: they need not be there.
-    public init(
+    package init(
         of document: PostbackDocument, for partner: Partner, timestampSeconds: Int64
     ) throws(ConfigurationError) {
         let template = try RequestTemplate(partner.delivery)

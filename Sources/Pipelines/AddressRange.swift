@@ -1,12 +1,12 @@
 import Foundation
 
 /// A range of IP addresses, as `10.0.0.0/8`, `2001:db8::/32` or a single address.
-public struct AddressRange: Equatable, Sendable {
+package struct AddressRange: Equatable, Sendable {
     private let prefix: [UInt8]
     private let bitCount: Int
 
     /// Reads a range; nil when it is none. Bits behind its length do not count.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let bytes = Self.bytes(of: String(parts[0])) else {
             return nil
@@ -24,7 +24,7 @@ public struct AddressRange: Equatable, Sendable {
 
     /// The 4 or 16 bytes of an address; nil when it is none. An IPv4 address mapped into IPv6 is one of
     /// IPv4.
-    public static func bytes(of text: String) -> [UInt8]? {
+    package static func bytes(of text: String) -> [UInt8]? {
         var short = in_addr()
         if inet_pton(AF_INET, text, &short) == 1 { return withUnsafeBytes(of: short) { Array($0) } }
         var long = in6_addr()
@@ -35,7 +35,7 @@ public struct AddressRange: Equatable, Sendable {
     }
 
     /// Whether the bytes of an address lie in the range.
-    public func contains(_ address: [UInt8]) -> Bool {
+    package func contains(_ address: [UInt8]) -> Bool {
         guard address.count == prefix.count else { return false }
         let whole = bitCount / 8
         guard address[..<whole] == prefix[..<whole] else { return false }

@@ -1,12 +1,12 @@
 /// How `weir-bids` works: `bids.yaml`.
-public struct BidsPipeline: WindowedPipeline {
+package struct BidsPipeline: WindowedPipeline {
     /// What every worker has.
-    public let stream: StreamSettings
+    package let stream: StreamSettings
     /// How long an id is remembered (`dedupe_window_seconds`), 0...31,622,400; by default 3600.
-    public let dedupeWindowSeconds: Int
+    package let dedupeWindowSeconds: Int
 
     /// How long an id is remembered where the file does not say it, in seconds.
-    public static let defaultDedupeWindowSeconds = 3600
+    package static let defaultDedupeWindowSeconds = 3600
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(ConfigurationMapping.windowedKeys)

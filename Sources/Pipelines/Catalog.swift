@@ -1,28 +1,28 @@
 /// Names of networks, apps and campaigns: `catalog.yaml`. Names are no part of what is folded.
-public struct Catalog: Sendable {
+package struct Catalog: Sendable {
     /// An ad network of the catalog.
-    public struct Network: Equatable, Sendable {
+    package struct Network: Equatable, Sendable {
         /// Name of the network.
-        public let name: String
+        package let name: String
         /// P-256 public keys that its ads are signed with, SubjectPublicKeyInfo in base64.
-        public let adSigningKeys: [PositionedText]
+        package let adSigningKeys: [PositionedText]
     }
 
     /// Networks by id, lower case.
-    public let networks: [String: Network]
+    package let networks: [String: Network]
     /// Names of apps by App Store id.
-    public let apps: [Int64: String]
+    package let apps: [Int64: String]
     /// App Store ids by bundle id, of the apps that name theirs.
-    public let appsByBundle: [String: Int64]
+    package let appsByBundle: [String: Int64]
     /// The campaigns in the order of the file.
-    public let campaigns: [CatalogCampaign]
+    package let campaigns: [CatalogCampaign]
 
     private let placesByCampaignID: [CampaignText: [Int]]
     private let placesBySourceIdentifier: [CampaignText: [Int]]
     private let placesByOffer: [AppOffer: Int]
 
     /// A catalog without any name.
-    public init() {
+    package init() {
         self.init(networks: [:])
     }
 
@@ -48,10 +48,10 @@ public struct Catalog: Sendable {
     }
 
     /// Name of a network, by its id in any case; nil when the catalog has none.
-    public func networkName(_ id: String) -> String? { networks[id.asciiLowercased]?.name }
+    package func networkName(_ id: String) -> String? { networks[id.asciiLowercased]?.name }
 
     /// Name of an app; nil when the catalog has none.
-    public func appName(_ id: Int64) -> String? { apps[id] }
+    package func appName(_ id: Int64) -> String? { apps[id] }
 
     /// The campaign that an id of an event or a postback stands for.
     ///
@@ -63,7 +63,7 @@ public struct Catalog: Sendable {
     ///   - app: App Store id of the advertised app.
     ///   - campaign: the campaign column: the source identifier, else the campaign id, else "".
     ///   - kind: which of both it is, where that is known.
-    public func campaign(
+    package func campaign(
         network: String,
         app: Int64,
         campaign: String,
@@ -88,13 +88,13 @@ public struct Catalog: Sendable {
     /// - Parameters:
     ///   - app: App Store id of the app.
     ///   - offer: the offer as `store-notifications` has it, as `promotional:spring`.
-    public func campaign(app: Int64, offer: String) -> CatalogCampaign? {
+    package func campaign(app: Int64, offer: String) -> CatalogCampaign? {
         placesByOffer[AppOffer(app: app, offer: offer)].map { campaigns[$0] }
     }
 
     /// The shortened source identifiers that stand for more than one campaign: by network, app and
     /// text, in bytewise order.
-    public var suffixCollisions: [SuffixCollision] {
+    package var suffixCollisions: [SuffixCollision] {
         placesBySourceIdentifier.filter { $0.value.count > 1 }
             .map { text, places in
                 SuffixCollision(
@@ -126,15 +126,15 @@ public struct Catalog: Sendable {
 }
 
 /// A shortened source identifier that more than one campaign of a network and app ends with.
-public struct SuffixCollision: Equatable, Sendable {
+package struct SuffixCollision: Equatable, Sendable {
     /// Id of the ad network, lower case.
-    public let network: String
+    package let network: String
     /// App Store id of the advertised app.
-    public let app: Int64
+    package let app: Int64
     /// The last digits, as a postback may carry them.
-    public let suffix: String
+    package let suffix: String
     /// The campaigns, in the order of the catalog.
-    public let campaigns: [CatalogCampaign]
+    package let campaigns: [CatalogCampaign]
 }
 
 private struct AppOffer: Hashable {

@@ -1,24 +1,24 @@
 /// A campaign as the catalog names it.
-public struct CatalogCampaign: Equatable, Sendable {
+package struct CatalogCampaign: Equatable, Sendable {
     /// Name of the campaign.
-    public let name: String
+    package let name: String
     /// Id of the ad network, lower case.
-    public let network: String
+    package let network: String
     /// App Store id of the advertised app.
-    public let app: Int64
+    package let app: Int64
     /// Campaign id below SKAdNetwork 4.0, 1...100.
-    public let campaignID: Int?
+    package let campaignID: Int?
     /// Source identifier of SKAdNetwork 4.0 and AdAttributionKit, 1 to 4 digits.
-    public let sourceIdentifier: String?
+    package let sourceIdentifier: String?
     /// Where the campaign's ads run.
-    public let mediaSource: String?
+    package let mediaSource: String?
     /// Whom the campaign is run with or for, in the reader's own words.
-    public let partner: String?
+    package let partner: String?
     /// The App Store offers that belong to the campaign, as `store-notifications` names them.
-    public let offers: [String]
+    package let offers: [String]
 
     /// What reports call the campaign: its source identifier, else its campaign id, else "".
-    public var fullIdentifier: String {
+    package var fullIdentifier: String {
         sourceIdentifier ?? campaignID.map { String($0) } ?? ""
     }
 
@@ -32,7 +32,7 @@ public struct CatalogCampaign: Equatable, Sendable {
 }
 
 /// Which of a campaign's ids a text is.
-public enum CampaignIDKind: Sendable {
+package enum CampaignIDKind: Sendable {
     /// The campaign id, below version 4.0.
     case campaignID
     /// The source identifier, from version 4.0 on, perhaps shortened.
@@ -42,7 +42,7 @@ public enum CampaignIDKind: Sendable {
 }
 
 /// What the catalog knows about a campaign's id.
-public enum CampaignMatch: Equatable, Sendable {
+package enum CampaignMatch: Equatable, Sendable {
     /// The one campaign that it can be.
     case known(CatalogCampaign)
     /// The campaigns that it can be, more than one, in the order of the catalog.

@@ -1,78 +1,78 @@
 import Foundation
 
 /// What `weir-collector` takes and from whom: `collector.yaml`. Every key may be absent.
-public struct CollectorPipeline: Equatable, Sendable {
+package struct CollectorPipeline: Equatable, Sendable {
     /// A producer of events that the collector knows by a key.
-    public struct ProducerKey: Equatable, Sendable {
+    package struct ProducerKey: Equatable, Sendable {
         /// What the producer is called in logs.
-        public let name: String
+        package let name: String
         /// SHA-256 of the key, 32 bytes.
-        public let digest: [UInt8]
+        package let digest: [UInt8]
         /// The topics that it may send to.
-        public let topics: Set<PipelineStream>
+        package let topics: Set<PipelineStream>
         /// Requests a second that it may send over time; nil: as many as it likes.
-        public let requestsPerSecond: Int?
+        package let requestsPerSecond: Int?
     }
 
     /// A key that signs tokens.
-    public struct TokenKey: Equatable, Sendable {
+    package struct TokenKey: Equatable, Sendable {
         /// The name that tokens say it by.
-        public let id: String
+        package let id: String
         /// At least 32 bytes.
-        public let secret: [UInt8]
+        package let secret: [UInt8]
         /// The file that holds it.
-        public let file: String
+        package let file: String
     }
 
     /// Certificate chain and key, in PEM.
-    public struct TLSFiles: Equatable, Sendable {
+    package struct TLSFiles: Equatable, Sendable {
         /// The path of the chain, leaf first.
-        public let certificate: PositionedText
+        package let certificate: PositionedText
         /// The path of its key.
-        public let key: PositionedText
+        package let key: PositionedText
     }
 
     /// Threads that serve, 1...64; nil: as many as suit the machine (`threads`).
-    public let threads: Int?
+    package let threads: Int?
     /// Certificate and key (`tls`); nil to serve without.
-    public private(set) var tls: TLSFiles?
+    package private(set) var tls: TLSFiles?
     /// Bytes of a body (`max_body_bytes`, 1 MiB).
-    public let maxBodyBytes: Int
+    package let maxBodyBytes: Int
     /// Bytes of a batch of events (`max_batch_bytes`, 8 MiB).
-    public let maxBatchBytes: Int
+    package let maxBatchBytes: Int
     /// Bytes of a request's headers (`max_header_bytes`, 32 KiB).
-    public let maxHeaderBytes: Int
+    package let maxHeaderBytes: Int
     /// Bytes of all bodies at once (`max_body_memory_bytes`, 128 MiB).
-    public let maxBodyMemoryBytes: Int
+    package let maxBodyMemoryBytes: Int
     /// Seconds that the headers of a request may take (`header_timeout_seconds`, 10).
-    public let headerTimeoutSeconds: Int64
+    package let headerTimeoutSeconds: Int64
     /// Seconds that a body may take (`body_timeout_seconds`, 20).
-    public let bodyTimeoutSeconds: Int64
+    package let bodyTimeoutSeconds: Int64
     /// Seconds that a connection may rest (`idle_timeout_seconds`, 60).
-    public let idleTimeoutSeconds: Int64
+    package let idleTimeoutSeconds: Int64
     /// Connections at once (`max_connections`, 4096).
-    public let maxConnections: Int
+    package let maxConnections: Int
     /// Connections of one address at once (`max_connections_per_address`, 1024).
-    public let maxConnectionsPerAddress: Int
+    package let maxConnectionsPerAddress: Int
     /// Seconds that a request waits for the log (`log_timeout_seconds`, 10).
-    public let logTimeoutSeconds: Int64
+    package let logTimeoutSeconds: Int64
     /// Records that may wait for the log (`max_queued_records`, 50,000).
-    public let maxQueuedRecords: Int
+    package let maxQueuedRecords: Int
     /// Bytes that may wait for the log (`max_queued_bytes`, 64 MiB).
-    public let maxQueuedBytes: Int
+    package let maxQueuedBytes: Int
     /// Seconds that requests may take to end at a stop (`drain_seconds`, 10).
-    public let drainSeconds: Int64
+    package let drainSeconds: Int64
     /// Proxies whose word is taken for a client's address (`trusted_proxies`).
-    public let trustedProxies: [AddressRange]
+    package let trustedProxies: [AddressRange]
     /// Whether events are taken from those only who have a key (`require_keys`, true).
-    public private(set) var requiresKeys: Bool
+    package private(set) var requiresKeys: Bool
     /// The producers' keys (`keys`), no two with one name.
-    public private(set) var keys: [ProducerKey]
+    package private(set) var keys: [ProducerKey]
     /// The keys of tokens (`token_keys`), no two with one id; the first one signs.
-    public private(set) var tokenKeys: [TokenKey]
+    package private(set) var tokenKeys: [TokenKey]
     /// Whether win, billing and loss notices need a token or a producer's key
     /// (`require_notice_tokens`, true).
-    public private(set) var requiresNoticeTokens: Bool
+    package private(set) var requiresNoticeTokens: Bool
 
     private static let keyNames = [
         "threads", "tls", "max_body_bytes", "max_batch_bytes", "max_header_bytes",
@@ -154,22 +154,22 @@ public struct CollectorPipeline: Equatable, Sendable {
 
 extension CollectorPipeline {
     /// Who may send what; the rest is read at the start only.
-    public struct Access: Equatable, Sendable {
+    package struct Access: Equatable, Sendable {
         /// As `requiresKeys`.
-        public var requiresKeys = true
+        package var requiresKeys = true
         /// As `keys`.
-        public var keys: [ProducerKey] = []
+        package var keys: [ProducerKey] = []
         /// As `tokenKeys`.
-        public var tokenKeys: [TokenKey] = []
+        package var tokenKeys: [TokenKey] = []
         /// As `requiresNoticeTokens`.
-        public var requiresNoticeTokens = true
+        package var requiresNoticeTokens = true
 
         /// That of a collector without a file.
-        public init() {}
+        package init() {}
     }
 
     /// Who may send what.
-    public var access: Access {
+    package var access: Access {
         var access = Access()
         access.requiresKeys = requiresKeys
         access.keys = keys
@@ -179,7 +179,7 @@ extension CollectorPipeline {
     }
 
     /// Whether another file says the same, whoever may send what, and wherever it stands there.
-    public func isSameButForAccess(_ other: CollectorPipeline) -> Bool {
+    package func isSameButForAccess(_ other: CollectorPipeline) -> Bool {
         withoutAccess == other.withoutAccess
             && tls?.certificate.text == other.tls?.certificate.text
             && tls?.key.text == other.tls?.key.text
@@ -300,7 +300,7 @@ extension PipelineDirectory {
     /// What the collector takes; the defaults when there is no `collector.yaml`.
     ///
     /// Throws when the file has to be there, and is not, or is empty.
-    public func collector(
+    package func collector(
         isRequired: Bool = false
     ) throws(ConfigurationError) -> CollectorPipeline {
         if let unknown = try unknownFiles().first { throw unknown }

@@ -1,7 +1,7 @@
 /// What is wrong with a file of the pipelines directory, where, and what to do about it.
-public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The closed list of what can be wrong.
-    public enum Kind: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// The directory, or a file that must be there, is not.
         case missingFile
         /// A YAML file has a name that nothing reads.
@@ -23,19 +23,19 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     }
 
     /// What sort of fault it is.
-    public let kind: Kind
+    package let kind: Kind
     /// The file, as the directory was given and the name in it.
-    public let file: String
+    package let file: String
     /// Line in the file, from 1; nil when the fault is not at a line. A fault in a value is at the
     /// line of its key, or of its list element.
-    public let line: Int?
+    package let line: Int?
     /// Keys and list indexes down to the fault: `trusted_keys.production[0]`; empty at the top.
-    public let keyPath: String
+    package let keyPath: String
     /// What is wrong and what to do.
-    public let words: String
+    package let words: String
 
     /// A fault in a file.
-    public init(kind: Kind, file: String, line: Int? = nil, keyPath: String = "", words: String) {
+    package init(kind: Kind, file: String, line: Int? = nil, keyPath: String = "", words: String) {
         self.kind = kind
         self.file = file
         self.line = line
@@ -44,7 +44,7 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     }
 
     /// One line: `pipelines/postbacks.yaml:7: trusted_keys.production[0]: what to do`.
-    public var description: String {
+    package var description: String {
         let place = line.map { "\(file):\($0)" } ?? file
         return [place, keyPath, words].filter { !$0.isEmpty }.joined(separator: ": ")
             .withoutControls

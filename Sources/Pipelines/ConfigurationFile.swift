@@ -1,5 +1,5 @@
 import Foundation
-internal import Yams
+import Yams
 
 /// Reads one YAML file of the pipelines directory.
 enum ConfigurationFile {

@@ -1,4 +1,4 @@
-internal import ConversionModels
+import ConversionModels
 
 extension ConfigurationNode {
     /// Any scalar, as it is written; quotes make no difference.

@@ -1,5 +1,5 @@
-internal import ConversionModels
-internal import Yams
+import ConversionModels
+import Yams
 
 /// A value of a YAML file, with its file, line and key path for errors.
 struct ConfigurationNode {

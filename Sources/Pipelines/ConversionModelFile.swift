@@ -1,4 +1,4 @@
-internal import ConversionModels
+import ConversionModels
 
 /// Reads `conversion-models/<app>.yaml`.
 enum ConversionModelFile {

@@ -1,9 +1,9 @@
 /// How `weir-conversion-updates` works: `conversion-updates.yaml`.
-public struct ConversionUpdatesPipeline: WindowedPipeline {
+package struct ConversionUpdatesPipeline: WindowedPipeline {
     /// What every worker has.
-    public let stream: StreamSettings
+    package let stream: StreamSettings
     /// How long an id is remembered (`dedupe_window_seconds`), 0...31,622,400; by default 604,800.
-    public let dedupeWindowSeconds: Int
+    package let dedupeWindowSeconds: Int
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(ConfigurationMapping.windowedKeys)

@@ -1,15 +1,15 @@
 /// How to reach the Kafka cluster: `kafka.yaml`, for all programs.
-public struct KafkaFile: Equatable, Sendable {
+package struct KafkaFile: Equatable, Sendable {
     /// Memory that records may take that are fetched and not read yet (`memory_mib`), 8...65,536 MiB;
     /// by default 64.
-    public let memoryMebibytes: Int
+    package let memoryMebibytes: Int
     /// Settings of librdkafka (`settings`), by the names that it gives them, as they are written.
-    public let settings: [String: String]
+    package let settings: [String: String]
     /// Where each of them stands, for errors: `pipelines/kafka.yaml:7: settings.sasl.username`.
-    public let places: [String: String]
+    package let places: [String: String]
 
     /// What is in force without the file.
-    public init() {
+    package init() {
         memoryMebibytes = 64
         settings = [:]
         places = [:]
@@ -27,7 +27,7 @@ extension PipelineDirectory {
     static let kafkaName = "kafka.yaml"
 
     /// How to reach Kafka; the defaults when there is no `kafka.yaml`.
-    public func kafka() throws(ConfigurationError) -> KafkaFile {
+    package func kafka() throws(ConfigurationError) -> KafkaFile {
         guard try names().contains(Self.kafkaName) else { return KafkaFile() }
         return try KafkaFile(ConfigurationFile.read("\(path)/\(Self.kafkaName)"))
     }

@@ -1,12 +1,12 @@
 /// How `weir-overlay-clicks` works: `overlay-clicks.yaml`.
-public struct OverlayClicksPipeline: WindowedPipeline {
+package struct OverlayClicksPipeline: WindowedPipeline {
     /// What every worker has.
-    public let stream: StreamSettings
+    package let stream: StreamSettings
     /// How long an id is remembered (`dedupe_window_seconds`), 0...31,622,400; by default 604,800.
-    public let dedupeWindowSeconds: Int
+    package let dedupeWindowSeconds: Int
 
     /// How long an id is remembered where the file does not say it, in seconds.
-    public static let defaultDedupeWindowSeconds = 604_800
+    package static let defaultDedupeWindowSeconds = 604_800
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(ConfigurationMapping.windowedKeys)

@@ -1,12 +1,12 @@
 extension Partner {
     /// Where a partner's postbacks go, and in what form. Templates are texts with macros, `{id}`: the
     /// part that delivers reads them.
-    public struct Delivery: Equatable, Sendable {
+    package struct Delivery: Equatable, Sendable {
         /// What stands for an address that is not set: a name that no name server may ever know (RFC 2606).
-        public static let noAddress = "https://url-is-not-set.invalid/"
+        package static let noAddress = "https://url-is-not-set.invalid/"
 
         /// How the partner is asked.
-        public enum Method: String, CaseIterable, Sendable {
+        package enum Method: String, CaseIterable, Sendable {
             /// Parameters in the address, no body.
             case get = "GET"
             /// The usual way.
@@ -16,7 +16,7 @@ extension Partner {
         }
 
         /// Names of fields that a measurement service is known for; the raw value is the file's word.
-        public enum Preset: String, CaseIterable, Sendable {
+        package enum Preset: String, CaseIterable, Sendable {
             /// Singular's public standard for SKAdNetwork.
             case singular
             /// The columns of AppsFlyer.
@@ -30,7 +30,7 @@ extension Partner {
         }
 
         /// What becomes of a field whose macro has no value.
-        public enum Missing: String, CaseIterable, Sendable {
+        package enum Missing: String, CaseIterable, Sendable {
             /// The field is there, and empty; null in JSON.
             case empty
             /// The field is left out.
@@ -40,35 +40,35 @@ extension Partner {
         }
 
         /// Outcomes for missing values: one for all fields, and those of single ones.
-        public struct MissingRules: Equatable, Sendable {
+        package struct MissingRules: Equatable, Sendable {
             /// Of every field that is not named.
-            public let byDefault: Missing
+            package let byDefault: Missing
             /// By name of the field, each with the place where it stands.
-            public let byField: [Field<Missing>]
+            package let byField: [Field<Missing>]
 
             /// Rules for all fields, and for single ones.
-            public init(byDefault: Missing = .drop, byField: [Field<Missing>] = []) {
+            package init(byDefault: Missing = .drop, byField: [Field<Missing>] = []) {
                 self.byDefault = byDefault
                 self.byField = byField
             }
         }
 
         /// Something under a name, in the file's order.
-        public struct Field<Value: Equatable & Sendable>: Equatable, Sendable {
+        package struct Field<Value: Equatable & Sendable>: Equatable, Sendable {
             /// The name, with its place.
-            public let name: PositionedText
+            package let name: PositionedText
             /// What stands under it.
-            public let value: Value
+            package let value: Value
 
             /// Names something.
-            public init(name: PositionedText, value: Value) {
+            package init(name: PositionedText, value: Value) {
                 self.name = name
                 self.value = value
             }
         }
 
         /// JSON with macros in its texts.
-        public indirect enum JSONShape: Equatable, Sendable {
+        package indirect enum JSONShape: Equatable, Sendable {
             /// A text, with or without macros.
             case text(PositionedText)
             /// A number, `true`, `false` or `null`, as JSON has it.
@@ -80,7 +80,7 @@ extension Partner {
         }
 
         /// What is sent as the body.
-        public enum Body: Equatable, Sendable {
+        package enum Body: Equatable, Sendable {
             /// JSON: the preset's fields, without a preset the document as it is.
             case json
             /// A form of the preset's fields, without a preset of all that have a value.
@@ -94,31 +94,31 @@ extension Partner {
         }
 
         /// Whether nothing is sent to the partner, since the file has no address yet: documents wait.
-        public let isOff: Bool
+        package let isOff: Bool
         /// Address of the partner, `http` or `https`, as it is written; where the partner is off, one that
         /// leads nowhere.
-        public let url: PositionedText
+        package let url: PositionedText
         /// Whether the address may be a private one (`allow_private`, false).
-        public let allowPrivate: Bool
+        package let allowPrivate: Bool
         /// How the partner is asked (`method`, POST).
-        public let method: Method
+        package let method: Method
         /// Further headers; a value `env:NAME` or `file:PATH` stands for a secret.
-        public let headers: [Field<PositionedText>]
+        package let headers: [Field<PositionedText>]
         /// What is sent (`body`); nil: none with GET, a form with a preset, else JSON.
-        public let body: Body?
+        package let body: Body?
         /// Names of fields (`preset`).
-        public let preset: Preset?
+        package let preset: Preset?
         /// What becomes of macros without a value (`missing`, drop).
-        public let missing: MissingRules
+        package let missing: MissingRules
         /// A partner that has not answered by then has not answered (`timeout_seconds`, 10), 1...60.
-        public let timeoutSeconds: Int
+        package let timeoutSeconds: Int
         /// So many requests are on their way at once (`concurrency`, 4), 1...64.
-        public let concurrency: Int
+        package let concurrency: Int
         /// Requests a second at most (`rate_per_second`), 1...10,000; nil: no bound.
-        public let ratePerSecond: Int?
+        package let ratePerSecond: Int?
         /// File with the secrets that requests are signed with (`secret_file`), one a line.
-        public let secretFile: PositionedText?
+        package let secretFile: PositionedText?
         /// What `{secret.NAME}` stands for: `env:NAME` or `file:PATH` under each name (`secrets`).
-        public let secrets: [Field<PositionedText>]
+        package let secrets: [Field<PositionedText>]
     }
 }

@@ -1,7 +1,7 @@
 /// Somebody who is sent decoded postbacks: `partners/<name>.yaml`.
-public struct Partner: Equatable, Sendable {
+package struct Partner: Equatable, Sendable {
     /// A word that `trust` may list; the raw value is the verdict's.
-    public enum Verdict: String, CaseIterable, Sendable {
+    package enum Verdict: String, CaseIterable, Sendable {
         /// Signed with a production key.
         case valid
         /// Signed with a development key.
@@ -13,27 +13,27 @@ public struct Partner: Equatable, Sendable {
     }
 
     /// Which postbacks a partner is sent.
-    public struct Filter: Equatable, Sendable {
+    package struct Filter: Equatable, Sendable {
         /// Ids of ad networks, lower case; nil: all.
-        public let networks: Set<String>?
+        package let networks: Set<String>?
         /// App Store ids of advertised apps; nil: all.
-        public let apps: Set<Int64>?
+        package let apps: Set<Int64>?
         /// Conversion windows by the postback's sequence index, 0...2; nil: all.
-        public let windows: Set<Int>?
+        package let windows: Set<Int>?
 
         /// Whether a postback of this network (in any case), advertised app and window passes.
-        public func admits(network: String, app: Int64, window: Int) -> Bool {
+        package func admits(network: String, app: Int64, window: Int) -> Bool {
             (networks?.contains(network.asciiLowercased) ?? true) && (apps?.contains(app) ?? true)
                 && (windows?.contains(window) ?? true)
         }
     }
 
     /// Name of the partner, which is the file's: lower-case letters, digits and dashes.
-    public let name: String
+    package let name: String
     /// Verdicts whose postbacks the partner is sent; at least one.
-    public let trust: Set<Verdict>
+    package let trust: Set<Verdict>
     /// Which of those it is sent.
-    public let filter: Filter
+    package let filter: Filter
     /// Where they go.
-    public let delivery: Delivery
+    package let delivery: Delivery
 }

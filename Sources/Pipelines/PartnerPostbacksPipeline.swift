@@ -1,7 +1,7 @@
 /// Settings of `weir-partner-postbacks`, which delivers to partners: `partner-postbacks.yaml`.
-public struct PartnerPostbacksPipeline: Equatable, Sendable {
+package struct PartnerPostbacksPipeline: Equatable, Sendable {
     /// What every worker has; there is no dedupe memory to bound.
-    public let stream: StreamSettings
+    package let stream: StreamSettings
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(StreamSettings.keys.filter { $0 != "dedupe_max_ids" })
@@ -11,20 +11,20 @@ public struct PartnerPostbacksPipeline: Equatable, Sendable {
 
 extension PipelineDirectory {
     /// The settings of `weir-partner-postbacks`.
-    public func partnerPostbacks() throws(ConfigurationError) -> PartnerPostbacksPipeline {
+    package func partnerPostbacks() throws(ConfigurationError) -> PartnerPostbacksPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
         return try partnerPostbacksPipeline()
     }
 
     /// The topic that documents for partners are written to and delivered from, as `partner-postbacks.yaml`
     /// has it; the default where there is no such file.
-    public func partnerPostbacksTopic() throws(ConfigurationError) -> String {
+    package func partnerPostbacksTopic() throws(ConfigurationError) -> String {
         has(.partnerPostbacks)
             ? try partnerPostbacks().stream.topic : PipelineStream.partnerPostbacks.rawValue
     }
 
     /// The consumer groups of the workers by stream, where their files say them.
-    public func groups() throws(ConfigurationError) -> [PipelineStream: String] {
+    package func groups() throws(ConfigurationError) -> [PipelineStream: String] {
         var groups: [PipelineStream: String] = [:]
         for stream in PipelineStream.allCases where has(stream) {
             groups[stream] = try settings(of: stream).group
@@ -33,7 +33,7 @@ extension PipelineDirectory {
     }
 
     /// What every worker has, of one of them.
-    public func settings(of stream: PipelineStream) throws(ConfigurationError) -> StreamSettings {
+    package func settings(of stream: PipelineStream) throws(ConfigurationError) -> StreamSettings {
         switch stream {
         case .bids: try bids().stream
         case .impressions: try impressions().stream

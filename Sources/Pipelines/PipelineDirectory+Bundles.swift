@@ -3,7 +3,7 @@ extension PipelineDirectory {
     /// empty when neither does. Everything else in the latter is left to its worker.
     ///
     /// Throws when the two name different apps for one bundle id.
-    public func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
+    package func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
         var apps = try catalog().appsByBundle
         let name = "store-notifications.yaml"
         guard try names().contains(name) else { return apps }

@@ -3,7 +3,7 @@ extension PipelineDirectory {
     /// streams, the catalog, the conversion models and the partners.
     ///
     /// The file of a stream is read when it is there: a worker says itself at its start that its own is not.
-    public func check() -> [ConfigurationError] {
+    package func check() -> [ConfigurationError] {
         do {
             return try unknownFiles() + faults()
         } catch {

@@ -1,51 +1,51 @@
-public import ConversionModels
+import ConversionModels
 import Foundation
 
 /// The directory that holds Weir's configuration (`--pipelines`).
 ///
 /// Every method reads its files anew. Files named `*.test.yaml`, hidden files and files of other
 /// kinds are left alone; any other YAML file with a name that nothing reads is an error.
-public struct PipelineDirectory: Sendable {
+package struct PipelineDirectory: Sendable {
     /// The path as it was given; errors name files under it.
-    public let path: String
+    package let path: String
 
     /// Names a directory; nothing is read yet.
-    public init(_ path: String) {
+    package init(_ path: String) {
         self.path = path
     }
 
     /// The settings of `weir-bids`.
-    public func bids() throws(ConfigurationError) -> BidsPipeline {
+    package func bids() throws(ConfigurationError) -> BidsPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
         return try bidsPipeline()
     }
 
     /// The settings of `weir-impressions`.
-    public func impressions() throws(ConfigurationError) -> ImpressionsPipeline {
+    package func impressions() throws(ConfigurationError) -> ImpressionsPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
         return try impressionsPipeline()
     }
 
     /// The settings of `weir-overlay-clicks`.
-    public func overlayClicks() throws(ConfigurationError) -> OverlayClicksPipeline {
+    package func overlayClicks() throws(ConfigurationError) -> OverlayClicksPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
         return try overlayClicksPipeline()
     }
 
     /// The settings of `weir-postbacks`.
-    public func postbacks() throws(ConfigurationError) -> PostbacksPipeline {
+    package func postbacks() throws(ConfigurationError) -> PostbacksPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
         return try postbacksPipeline()
     }
 
     /// The settings of `weir-store-notifications`.
-    public func storeNotifications() throws(ConfigurationError) -> StoreNotificationsPipeline {
+    package func storeNotifications() throws(ConfigurationError) -> StoreNotificationsPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
         return try storeNotificationsPipeline()
     }
 
     /// The settings of `weir-conversion-updates`.
-    public func conversionUpdates() throws(ConfigurationError) -> ConversionUpdatesPipeline {
+    package func conversionUpdates() throws(ConfigurationError) -> ConversionUpdatesPipeline {
         if let unknown = try unknownFiles().first { throw unknown }
         return try conversionUpdatesPipeline()
     }
@@ -53,12 +53,12 @@ public struct PipelineDirectory: Sendable {
     /// The catalog; an empty one when there is no `catalog.yaml`.
     ///
     /// Throws when the file has to be there, and is not, or is empty.
-    public func catalog(isRequired: Bool = false) throws(ConfigurationError) -> Catalog {
+    package func catalog(isRequired: Bool = false) throws(ConfigurationError) -> Catalog {
         try content(.catalog, isRequired: isRequired).map(Catalog.init) ?? Catalog()
     }
 
     /// The conversion models by ascending app; none when there is no `conversion-models`.
-    public func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
+    package func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
         var models: [ConversionModel] = []
         for name in try names(in: Self.modelsName) { models.append(try conversionModel(name)) }
         return models.sorted { $0.app < $1.app }
@@ -68,7 +68,7 @@ public struct PipelineDirectory: Sendable {
     /// `conversion-models`, else its own.
     ///
     /// - Throws: also when there is no model at all.
-    public func candidateModels() throws(ConfigurationError) -> [ConversionModel] {
+    package func candidateModels() throws(ConfigurationError) -> [ConversionModel] {
         let hasFolder = FileManager.default.fileExists(atPath: "\(path)/\(Self.modelsName)")
         let folder = hasFolder ? "\(path)/\(Self.modelsName)" : path
         var models: [ConversionModel] = []
@@ -94,7 +94,7 @@ public struct PipelineDirectory: Sendable {
     /// The partners by name, bytewise; none when there is no `partners`.
     ///
     /// Throws when the directory has to be there, and is not.
-    public func partners(isRequired: Bool = false) throws(ConfigurationError) -> [Partner] {
+    package func partners(isRequired: Bool = false) throws(ConfigurationError) -> [Partner] {
         if isRequired, !has(.partners) { throw gone(.partners) }
         var partners: [Partner] = []
         for name in try names(in: Self.partnersName) { partners.append(try partner(name)) }
@@ -108,14 +108,14 @@ extension PipelineDirectory {
     /// What programs read again while they work, by its name here. A program that starts may do without; one
     /// that works requires what was there before: a file that was removed, emptied or covered by a mount by mistake
     /// is not to take every key or partner away.
-    public enum ReadAgain: String, Sendable {
+    package enum ReadAgain: String, Sendable {
         case catalog = "catalog.yaml"
         case collector = "collector.yaml"
         case partners
     }
 
     /// Whether it is there, and a file is not empty.
-    public func has(_ part: ReadAgain) -> Bool {
+    package func has(_ part: ReadAgain) -> Bool {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(
             atPath: "\(path)/\(part.rawValue)", isDirectory: &isDirectory)
@@ -252,7 +252,7 @@ extension PipelineDirectory {
     }
 
     /// Whether a stream has a file here.
-    public func has(_ stream: PipelineStream) -> Bool {
+    package func has(_ stream: PipelineStream) -> Bool {
         FileManager.default.fileExists(atPath: "\(path)/\(stream.fileName)")
     }
 

@@ -1,6 +1,6 @@
 /// The streams that have a file in the pipelines directory; the raw value is the file's name
 /// without `.yaml`, and by default the topic's.
-public enum PipelineStream: String, CaseIterable, Sendable {
+package enum PipelineStream: String, CaseIterable, Sendable {
     /// Auctions, wins and losses.
     case bids
     /// Impressions of ads and overlays.
@@ -17,7 +17,7 @@ public enum PipelineStream: String, CaseIterable, Sendable {
     case partnerPostbacks = "partner-postbacks"
 
     /// The file's name in the pipelines directory.
-    public var fileName: String { "\(rawValue).yaml" }
+    package var fileName: String { "\(rawValue).yaml" }
     /// The consumer group of its worker where none is configured: the program's name.
-    public var defaultGroup: String { "weir-\(rawValue)" }
+    package var defaultGroup: String { "weir-\(rawValue)" }
 }

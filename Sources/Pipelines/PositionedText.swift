@@ -1,16 +1,16 @@
 /// A text of the configuration that another part reads further, with the place where it stands.
-public struct PositionedText: Hashable, Sendable {
+package struct PositionedText: Hashable, Sendable {
     /// The text, as it was written.
-    public let text: String
+    package let text: String
     /// The file, as the directory was given and the name in it.
-    public let file: String
+    package let file: String
     /// Line in the file, from 1.
-    public let line: Int
+    package let line: Int
     /// Keys and list indexes down to the text.
-    public let keyPath: String
+    package let keyPath: String
 
     /// A text and its place.
-    public init(text: String, file: String, line: Int, keyPath: String) {
+    package init(text: String, file: String, line: Int, keyPath: String) {
         self.text = text
         self.file = file
         self.line = line
@@ -18,7 +18,7 @@ public struct PositionedText: Hashable, Sendable {
     }
 
     /// The error for a text that cannot be used; `words` say what is wrong and what to do.
-    public func fault(_ words: String) -> ConfigurationError {
+    package func fault(_ words: String) -> ConfigurationError {
         ConfigurationError(
             kind: .badValue,
             file: file,

@@ -1,12 +1,12 @@
 /// How `weir-postbacks` works: `postbacks.yaml`. Ids of postbacks are remembered forever, so that
 /// there is no window.
-public struct PostbacksPipeline: Equatable, Sendable {
+package struct PostbacksPipeline: Equatable, Sendable {
     /// What every worker has.
-    public let stream: StreamSettings
+    package let stream: StreamSettings
     /// Whether the verdict `development` counts as trusted (`trust_development`, false).
-    public let trustDevelopment: Bool
+    package let trustDevelopment: Bool
     /// Keys that are trusted beside Apple's (`trusted_keys`).
-    public let trustedKeys: ConfiguredKeys
+    package let trustedKeys: ConfiguredKeys
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         if let window = try node.entries().first(where: { $0.key == "dedupe_window_seconds" }) {
@@ -29,19 +29,19 @@ public struct PostbacksPipeline: Equatable, Sendable {
 
 /// Public keys beside Apple's, as they are written, each with its place: whoever reads a key reports
 /// a bad one with `PositionedText.fault`.
-public struct ConfiguredKeys: Equatable, Sendable {
+package struct ConfiguredKeys: Equatable, Sendable {
     /// A key of AdAttributionKit.
-    public struct AdAttributionKitKey: Equatable, Sendable {
+    package struct AdAttributionKitKey: Equatable, Sendable {
         /// The key id that a postback names.
-        public let kid: PositionedText
+        package let kid: PositionedText
         /// The public key, SubjectPublicKeyInfo in base64.
-        public let key: PositionedText
+        package let key: PositionedText
         /// What a postback that the key fits is.
-        public let verdict: Verdict
+        package let verdict: Verdict
     }
 
     /// The verdicts that a key can give.
-    public enum Verdict: String, CaseIterable, Sendable {
+    package enum Verdict: String, CaseIterable, Sendable {
         /// As Apple's production key.
         case valid
         /// As one of Apple's development keys.
@@ -49,11 +49,11 @@ public struct ConfiguredKeys: Equatable, Sendable {
     }
 
     /// Keys as Apple's production key, SubjectPublicKeyInfo in base64.
-    public let production: [PositionedText]
+    package let production: [PositionedText]
     /// Keys as Apple's development keys, SubjectPublicKeyInfo in base64.
-    public let development: [PositionedText]
+    package let development: [PositionedText]
     /// Keys of AdAttributionKit; no two have one kid.
-    public let adAttributionKit: [AdAttributionKitKey]
+    package let adAttributionKit: [AdAttributionKitKey]
 
     init() {
         production = []

@@ -1,8 +1,8 @@
 /// How `weir-store-notifications` works: `store-notifications.yaml`. Ids of notifications are remembered
 /// forever, so that there is no window.
-public struct StoreNotificationsPipeline: Equatable, Sendable {
+package struct StoreNotificationsPipeline: Equatable, Sendable {
     /// Where a purchase was made.
-    public enum Environment: String, CaseIterable, Sendable {
+    package enum Environment: String, CaseIterable, Sendable {
         /// The App Store.
         case production = "Production"
         /// Apple's test environment.
@@ -14,32 +14,32 @@ public struct StoreNotificationsPipeline: Equatable, Sendable {
     }
 
     /// A file with a root certificate.
-    public struct RootFile: Equatable, Sendable {
+    package struct RootFile: Equatable, Sendable {
         /// The path as it is written, with its place: whoever reads the certificate reports a bad one
         /// with `PositionedText.fault`.
-        public let path: PositionedText
+        package let path: PositionedText
         /// What is in the file.
-        public let pem: String
+        package let pem: String
     }
 
     /// An app whose notifications count.
-    public struct App: Equatable, Sendable {
+    package struct App: Equatable, Sendable {
         /// The bundle id.
-        public let bundleID: String
+        package let bundleID: String
         /// The App Store id that notifications of production have to name; nil: it is not asked for.
-        public let appAppleID: Int64?
+        package let appAppleID: Int64?
         /// The secrets that bodies of version 1 may carry, none empty.
-        public let sharedSecrets: [String]
+        package let sharedSecrets: [String]
     }
 
     /// What every worker has.
-    public let stream: StreamSettings
+    package let stream: StreamSettings
     /// Roots that are trusted beside Apple's (`roots`).
-    public let roots: [RootFile]
+    package let roots: [RootFile]
     /// Whose notifications count (`environments`, Production and Sandbox); at least one.
-    public let environments: Set<Environment>
+    package let environments: Set<Environment>
     /// The apps (`apps`), no two with one bundle id.
-    public let apps: [App]
+    package let apps: [App]
 
     /// Reads the file's content; the paths in it are relative to `directory`.
     init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {

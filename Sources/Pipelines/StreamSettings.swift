@@ -1,21 +1,21 @@
 /// The settings that every worker has.
-public struct StreamSettings: Equatable, Sendable {
+package struct StreamSettings: Equatable, Sendable {
     /// The topic that the worker reads (`topic`, by default the name of its file).
-    public let topic: String
+    package let topic: String
     /// The consumer group that the worker is in (`group`, by default `weir-` and the name of its file).
-    public let group: String
+    package let group: String
     /// Most records that are folded and committed together (`batch_records`), 1...1,000,000.
-    public let batchRecords: Int
+    package let batchRecords: Int
     /// How long records wait at most for their commit (`commit_interval_ms`), 1...60,000.
-    public let commitIntervalMilliseconds: Int
+    package let commitIntervalMilliseconds: Int
     /// Most ids that the dedupe memory may hold (`dedupe_max_ids`); nil: no bound.
-    public let dedupeMaxIDs: Int?
+    package let dedupeMaxIDs: Int?
     /// Largest value that is decoded (`max_record_bytes`), 1...1,048,576 bytes.
-    public let maxRecordBytes: Int
+    package let maxRecordBytes: Int
     /// Settings of librdkafka (`kafka`), by the names that it gives them, as they are written.
-    public let kafka: [String: String]
+    package let kafka: [String: String]
     /// Where each of them stands, for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
-    public let kafkaPlaces: [String: String]
+    package let kafkaPlaces: [String: String]
 
     static let keys = [
         "topic", "group", "batch_records", "commit_interval_ms", "dedupe_max_ids",

@@ -3,11 +3,11 @@ extension String {
     /// those that nobody sees, written as escapes (`\u{202E}`, `\n`), so that no text from outside breaks a
     /// line, moves a terminal's cursor or reads as something else. For sentences: applying it again changes
     /// nothing.
-    public var withoutControls: String { escaped { $0.isDeceptive } }
+    package var withoutControls: String { escaped { $0.isDeceptive } }
 
     /// The same for a text that stands alone, as in a cell: backslashes are doubled, so that no two texts look
     /// alike.
-    public var escaped: String { escaped { $0 == "\\" || $0.isDeceptive } }
+    package var escaped: String { escaped { $0 == "\\" || $0.isDeceptive } }
 
     private func escaped(_ isEscaped: (Unicode.Scalar) -> Bool) -> String {
         let backslash = UInt8(ascii: "\\")
@@ -24,7 +24,7 @@ extension String {
 
     /// JSON text with the same characters beyond U+007E as JSON's own escapes. They can stand within strings
     /// only, and a parser reads the same values.
-    public var withoutControlsInJSON: String {
+    package var withoutControlsInJSON: String {
         guard !utf8.allSatisfy({ $0 < 0x7F }) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
             guard scalar.value >= 0x7F, scalar.isDeceptive else {

@@ -1,5 +1,5 @@
 /// How a worker works whose ids are remembered for a window of event time.
-public protocol WindowedPipeline: Equatable, Sendable {
+package protocol WindowedPipeline: Equatable, Sendable {
     /// What every worker has.
     var stream: StreamSettings { get }
     /// How long an id is remembered (`dedupe_window_seconds`), 0...31,622,400.

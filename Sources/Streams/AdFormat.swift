@@ -1,5 +1,5 @@
 /// What kind of ad was shown or clicked.
-public enum AdFormat: UInt64, Sendable {
+package enum AdFormat: UInt64, Sendable {
     /// StoreKit's overlay at the bottom of an app.
     case skOverlay
     /// An impression that SKAdNetwork was told of.
@@ -10,7 +10,7 @@ public enum AdFormat: UInt64, Sendable {
     case inApp
 
     /// The format as it is stored and printed.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .skOverlay: "skoverlay"
         case .skadn: "skadn"

@@ -1,11 +1,11 @@
 /// The columns that say which ad was seen where: the same for impressions and for clicks.
-public struct AdPlace: Equatable, Sendable {
+package struct AdPlace: Equatable, Sendable {
     /// What kind of ad it was.
-    public var format: AdFormat
+    package var format: AdFormat
     /// The zone, the widget with its index, or the adapter; empty when nothing says it.
-    public var placement: Symbol
+    package var placement: Symbol
     /// Whose ad it was.
-    public var campaign: CampaignKey
+    package var campaign: CampaignKey
 
     static let columns: [AggregateTable.Column] =
         [.init("format", .text), .init("placement", .text)] + AggregateTable.campaignColumns

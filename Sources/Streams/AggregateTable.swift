@@ -1,7 +1,7 @@
 /// An aggregate as it is stored and dumped: columns that name a row, and measures that add up.
-public struct AggregateTable: Sendable {
+package struct AggregateTable: Sendable {
     /// What a column holds.
-    public enum ColumnKind: Sendable {
+    package enum ColumnKind: Sendable {
         /// An hour, as text.
         case hour
         /// UTF-8 text, compared as bytes.
@@ -13,17 +13,17 @@ public struct AggregateTable: Sendable {
     }
 
     /// A column of the row's key.
-    public struct Column: Sendable {
+    package struct Column: Sendable {
         /// The name, in the store and in dumps.
-        public var name: String
+        package var name: String
         /// What it holds.
-        public var kind: ColumnKind
+        package var kind: ColumnKind
         /// False for one that tells rows apart in the store, and that dumps show only when it is
         /// asked for.
-        public var isDefault: Bool
+        package var isDefault: Bool
 
         /// Names a column.
-        public init(_ name: String, _ kind: ColumnKind, isDefault: Bool = true) {
+        package init(_ name: String, _ kind: ColumnKind, isDefault: Bool = true) {
             self.name = name
             self.kind = kind
             self.isDefault = isDefault
@@ -31,31 +31,31 @@ public struct AggregateTable: Sendable {
     }
 
     /// Name of the dump, with dashes.
-    public var name: String
+    package var name: String
     /// The columns, in the order in which rows are sorted.
-    public var columns: [Column]
+    package var columns: [Column]
     /// Names of the measures: signed 64-bit sums.
-    public var measures: [String]
+    package var measures: [String]
 
     /// Describes an aggregate.
-    public init(name: String, columns: [Column], measures: [String]) {
+    package init(name: String, columns: [Column], measures: [String]) {
         self.name = name
         self.columns = columns
         self.measures = measures
     }
 
     /// Name of the SQL table: the dump's name with underscores.
-    public var sqlName: String { name.split(separator: "-").joined(separator: "_") }
+    package var sqlName: String { name.split(separator: "-").joined(separator: "_") }
 
     /// The columns of the campaign key.
-    public static let campaignColumns = [
+    package static let campaignColumns = [
         Column("ad_network_id", .text), Column("campaign", .text),
         Column("app_id", .integer), Column("source_app_id", .integer),
     ]
 }
 
 /// A value of a column, borrowed from a row's key.
-public enum ColumnValue {
+package enum ColumnValue {
     /// An hour.
     case hour(Hour)
     /// A text of the fold's symbol table.
@@ -69,7 +69,7 @@ public enum ColumnValue {
 }
 
 /// The key of an aggregate's row: its columns, and the partition whose records it counts.
-public protocol RowKey: Equatable {
+package protocol RowKey: Equatable {
     /// The aggregate.
     static var table: AggregateTable { get }
     /// The partition whose records the row counts.

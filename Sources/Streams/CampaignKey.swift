@@ -1,16 +1,16 @@
 /// The columns that say whose ad it was: the same in every stream.
-public struct CampaignKey: Equatable, Sendable {
+package struct CampaignKey: Equatable, Sendable {
     /// The ad network, in lower case; empty when unknown.
-    public var adNetworkID: Symbol
+    package var adNetworkID: Symbol
     /// The source identifier of SKAdNetwork 4.0, else the campaign id, else empty.
-    public var campaign: Symbol
+    package var campaign: Symbol
     /// The advertised app; 0 when unknown.
-    public var appID: Int64
+    package var appID: Int64
     /// The publisher's app; 0 when unknown.
-    public var sourceAppID: Int64
+    package var sourceAppID: Int64
 
     /// A key of which nothing is known.
-    public static let unknown = CampaignKey(
+    package static let unknown = CampaignKey(
         adNetworkID: .empty, campaign: .empty, appID: 0, sourceAppID: 0)
 
     @inline(__always)

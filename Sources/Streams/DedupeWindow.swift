@@ -3,47 +3,47 @@
 /// An entry is alive while its timestamp is at least the watermark less the window; the watermark is the
 /// largest record timestamp of the partition so far. Memory follows the number of alive entries: an
 /// entry is 24 bytes, tables are kept between 0.64 and 0.8 full, and dead entries go when a table fills.
-public final class DedupeWindow {
+package final class DedupeWindow {
     /// An id with the timestamp of its first sighting.
-    public struct Entry: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
         /// The id.
-        public var id: RecordID
+        package var id: RecordID
         /// Milliseconds since 1970.
-        public var timestampMilliseconds: Int64
+        package var timestampMilliseconds: Int64
 
         /// Makes an entry.
-        public init(id: RecordID, timestampMilliseconds: Int64) {
+        package init(id: RecordID, timestampMilliseconds: Int64) {
             self.id = id
             self.timestampMilliseconds = timestampMilliseconds
         }
     }
 
     /// How long an entry stays alive, in milliseconds of event time.
-    public let windowMilliseconds: Int64
+    package let windowMilliseconds: Int64
     /// The largest record timestamp of the partition so far, in milliseconds since 1970.
-    public private(set) var watermarkMilliseconds: Int64
+    package private(set) var watermarkMilliseconds: Int64
     /// The ids that were admitted since `forgetAdmitted`, in order: those that are to be stored.
-    public private(set) var admitted: [Entry] = []
+    package private(set) var admitted: [Entry] = []
     private var segments: [DedupeSegment]
 
     /// Makes an empty window.
-    public init(windowMilliseconds: Int64, watermarkMilliseconds: Int64 = 0) {
+    package init(windowMilliseconds: Int64, watermarkMilliseconds: Int64 = 0) {
         self.windowMilliseconds = windowMilliseconds
         self.watermarkMilliseconds = watermarkMilliseconds
         segments = (0..<256).map { _ in DedupeSegment() }
     }
 
     /// Entries older than this are dead.
-    public var horizonMilliseconds: Int64 {
+    package var horizonMilliseconds: Int64 {
         watermarkMilliseconds.subtractingReportingOverflow(windowMilliseconds).partialValue
     }
 
     /// Number of entries held, dead ones that were not yet dropped among them.
-    public var heldCount: Int { segments.reduce(0) { $0 + $1.count } }
+    package var heldCount: Int { segments.reduce(0) { $0 + $1.count } }
 
     /// Takes note of a record's timestamp, accepted or not.
     @inline(__always)
-    public func advance(to timestampMilliseconds: Int64) {
+    package func advance(to timestampMilliseconds: Int64) {
         if timestampMilliseconds > watermarkMilliseconds {
             watermarkMilliseconds = timestampMilliseconds
         }
@@ -51,7 +51,7 @@ public final class DedupeWindow {
 
     /// Says whether the id is new, and then remembers it. To be called after `advance`.
     @inline(__always)
-    public func admit(_ id: RecordID, timestampMilliseconds: Int64) -> Bool {
+    package func admit(_ id: RecordID, timestampMilliseconds: Int64) -> Bool {
         let entry = Entry(id: id, timestampMilliseconds: timestampMilliseconds)
         guard hold(entry) else { return false }
         admitted.append(entry)
@@ -59,7 +59,7 @@ public final class DedupeWindow {
     }
 
     /// Forgets which ids were admitted, and goes on remembering them.
-    public func forgetAdmitted() {
+    package func forgetAdmitted() {
         admitted.removeAll(keepingCapacity: true)
     }
 
@@ -69,23 +69,23 @@ public final class DedupeWindow {
     }
 
     /// Forgets an id, whose record turned out to be refused.
-    public func remove(_ id: RecordID) {
+    package func remove(_ id: RecordID) {
         segments[Int(id.high >> 56)].remove(id)
     }
 
     /// Puts back an entry that was stored.
-    public func restore(_ entry: Entry) {
+    package func restore(_ entry: Entry) {
         _ = hold(entry)
     }
 
     /// Drops dead entries; says how many alive ones are left.
-    public func sweep() -> Int {
+    package func sweep() -> Int {
         for index in segments.indices { segments[index].sweep(horizonMilliseconds) }
         return heldCount
     }
 
     /// The alive entries, ordered by id.
-    public func aliveEntries() -> [Entry] {
+    package func aliveEntries() -> [Entry] {
         segments.flatMap { $0.entries(notBefore: horizonMilliseconds) }.sorted { $0.id < $1.id }
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// A row stays known when the batch is forgotten, with sums of 0: most batches touch the rows of the one
 /// before. The rows are bounded: when there are too many, all are forgotten and counted anew.
-public struct DeltaTable<Key: RowKey> {
+package struct DeltaTable<Key: RowKey> {
     private struct Row {
         var key: Key
         var isTouched: Bool
@@ -19,21 +19,21 @@ public struct DeltaTable<Key: RowKey> {
     private var touched: [Int] = []
 
     /// Under one generation, a row's index stands for the same key.
-    public private(set) var generation = RowGeneration()
+    package private(set) var generation = RowGeneration()
 
     /// True once a sum of this batch no longer fits 64 bits; its value is then meaningless.
-    public private(set) var hasOverflowed = false
+    package private(set) var hasOverflowed = false
 
     /// Makes an empty table.
-    public init() {
+    package init() {
         measureCount = Key.table.measures.count
     }
 
     /// Number of rows that the batch touches.
-    public var count: Int { touched.count }
+    package var count: Int { touched.count }
 
     /// Forgets the batch, and the rows too unless the symbols in their keys stay valid.
-    public mutating func removeAll(keepingRows: Bool) {
+    package mutating func removeAll(keepingRows: Bool) {
         hasOverflowed = false
         guard keepingRows, rows.count < Self.bound else { return forgetRows() }
         for row in touched {
@@ -53,7 +53,7 @@ public struct DeltaTable<Key: RowKey> {
 
     /// The index of a key's row, for `add`; the row is made when it is not there.
     @inline(__always)
-    public mutating func row(_ key: Key) -> Int {
+    package mutating func row(_ key: Key) -> Int {
         var slot = home(key)
         while slots[slot] >= 0 {
             let row = Int(slots[slot])
@@ -68,7 +68,7 @@ public struct DeltaTable<Key: RowKey> {
 
     /// Adds to a measure of a row that the batch touches.
     @inline(__always)
-    public mutating func add(_ amount: Int64, to measure: Int, row: Int) {
+    package mutating func add(_ amount: Int64, to measure: Int, row: Int) {
         let place = row * measureCount + measure
         let (sum, overflow) = sums[place].addingReportingOverflow(amount)
         sums[place] = sum
@@ -77,7 +77,7 @@ public struct DeltaTable<Key: RowKey> {
 
     /// Calls `body` with each row that the batch touches: its index, key and measures. The rows come in
     /// the order in which they became known, which is the order in which a new store numbers them.
-    public func forEachRow(
+    package func forEachRow(
         _ body: (_ row: Int, _ key: Key, _ measures: UnsafeBufferPointer<Int64>) throws -> Void
     ) rethrows {
         // Where a batch touches much of what is known, looking at each row is cheaper than sorting.
@@ -128,7 +128,7 @@ public struct DeltaTable<Key: RowKey> {
 
 /// Tells the rows that a `DeltaTable` knows from those that it knew before it forgot them; compared by
 /// identity.
-public final class RowGeneration: Sendable {
+package final class RowGeneration: Sendable {
     /// Begins a generation.
-    public init() {}
+    package init() {}
 }

@@ -2,7 +2,7 @@ import EventLog
 import JSONReader
 
 /// The types of a topic.
-public protocol EventType: CaseIterable, Sendable {
+package protocol EventType: CaseIterable, Sendable {
     /// The type as `ce_type` says it; one literal for each case.
     var name: StaticString { get }
     /// The type of a record without `ce_type`.
@@ -83,7 +83,7 @@ struct Envelope<Type: EventType> {
 
 extension Rejection {
     /// The rejection that a fault of the JSON text makes.
-    public init(_ fault: JSONFault) {
+    package init(_ fault: JSONFault) {
         switch fault {
         case .invalidUTF8: self.init(.invalidUTF8, "the value is not UTF-8")
         case .tooDeep: self.init(.tooDeep, "nested deeper than \(JSONParser.maxDepth)")

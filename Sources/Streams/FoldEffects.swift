@@ -1,26 +1,26 @@
 import EventLog
 
 /// What folding a batch did, for every stream alike. The stream's own aggregates lie beside it.
-public struct FoldEffects {
+package struct FoldEffects {
     /// How far the partitions of the batch have come.
-    public private(set) var progress: [PartitionProgress] = []
+    package private(set) var progress: [PartitionProgress] = []
     /// What became of the records.
-    public private(set) var outcomes = DeltaTable<OutcomeKey>()
+    package private(set) var outcomes = DeltaTable<OutcomeKey>()
     /// The records that are kept instead of counted.
-    public private(set) var refused: [RefusedRecord] = []
+    package private(set) var refused: [RefusedRecord] = []
     /// What memory answered about records, where that was not that nothing is known.
-    public private(set) var recollections: [Recollection] = []
+    package private(set) var recollections: [Recollection] = []
     /// Where the records of each hour lie.
-    public var hours: [HourStretch] { hourStretches.all }
+    package var hours: [HourStretch] { hourStretches.all }
     /// The texts of all keys.
-    public var symbols = SymbolTable()
+    package var symbols = SymbolTable()
 
     private let topic: String
     private var topicSymbol: Symbol
     private var hourStretches = HourStretches()
 
     /// Makes effects of nothing, for records of a topic.
-    public init(topic: String) {
+    package init(topic: String) {
         self.topic = topic
         topicSymbol = symbols.intern(topic)
     }
@@ -28,7 +28,7 @@ public struct FoldEffects {
     /// Forgets the batch, and the texts when there are many.
     ///
     /// - Returns: whether the symbols stay valid.
-    public mutating func removeAll() -> Bool {
+    package mutating func removeAll() -> Bool {
         let keepsSymbols = !symbols.isLarge
         progress.removeAll(keepingCapacity: true)
         outcomes.removeAll(keepingRows: keepsSymbols)

@@ -1,30 +1,30 @@
 /// A whole hour in UTC: the bucket that event times are counted in.
-public struct Hour: Hashable, Comparable, Sendable {
+package struct Hour: Hashable, Comparable, Sendable {
     /// Hours since 1970-01-01T00:00:00Z.
-    public var hoursSince1970: Int64
+    package var hoursSince1970: Int64
 
     /// Milliseconds in an hour.
-    public static let milliseconds: Int64 = 3_600_000
+    package static let milliseconds: Int64 = 3_600_000
 
     /// Takes hours since 1970.
-    public init(hoursSince1970: Int64) {
+    package init(hoursSince1970: Int64) {
         self.hoursSince1970 = hoursSince1970
     }
 
     /// The hour that an instant lies in; rounds towards the past, before 1970 too.
-    public init(containing timestampMilliseconds: Int64) {
+    package init(containing timestampMilliseconds: Int64) {
         let quotient = timestampMilliseconds / Self.milliseconds
         let remainder = timestampMilliseconds % Self.milliseconds
         hoursSince1970 = remainder < 0 ? quotient - 1 : quotient
     }
 
     /// Written as `2026-11-21T05:00:00Z`.
-    public var text: String {
+    package var text: String {
         UTC.text(milliseconds: hoursSince1970 &* Self.milliseconds)
     }
 
     /// Orders by time.
-    public static func < (left: Hour, right: Hour) -> Bool {
+    package static func < (left: Hour, right: Hour) -> Bool {
         left.hoursSince1970 < right.hoursSince1970
     }
 }

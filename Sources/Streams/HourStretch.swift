@@ -1,19 +1,19 @@
 /// Where the records of an hour lie in a partition: between two offsets, with others among them where
 /// timestamps are not in order.
-public struct HourStretch: Equatable, Sendable {
+package struct HourStretch: Equatable, Sendable {
     /// The partition.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the records' timestamps.
-    public var hour: Hour
+    package var hour: Hour
     /// Offset of the first of them.
-    public var firstOffset: Int64
+    package var firstOffset: Int64
     /// Offset of the last of them.
-    public var lastOffset: Int64
+    package var lastOffset: Int64
     /// How many there are.
-    public var records: Int64
+    package var records: Int64
 
     /// Describes a stretch.
-    public init(
+    package init(
         partition: Int32, hour: Hour, firstOffset: Int64, lastOffset: Int64, records: Int64
     ) {
         self.partition = partition

@@ -1,26 +1,26 @@
 import JSONReader
 
 /// Writes JSON text.
-public struct JSONText {
+package struct JSONText {
     /// The text so far.
-    public private(set) var text = ""
+    package private(set) var text = ""
     private var needsComma = false
 
     /// Starts with no text.
-    public init() {}
+    package init() {}
 
     /// Writes an object; `body` writes its members.
-    public mutating func object(_ body: (inout JSONText) throws -> Void) rethrows {
+    package mutating func object(_ body: (inout JSONText) throws -> Void) rethrows {
         try open("{", body, "}")
     }
 
     /// Writes an array; `body` writes its elements.
-    public mutating func array(_ body: (inout JSONText) throws -> Void) rethrows {
+    package mutating func array(_ body: (inout JSONText) throws -> Void) rethrows {
         try open("[", body, "]")
     }
 
     /// Begins a member of an object; its value is written next.
-    public mutating func name(_ name: String) {
+    package mutating func name(_ name: String) {
         separate()
         quote(name)
         text += ":"
@@ -28,7 +28,7 @@ public struct JSONText {
     }
 
     /// Writes a string, or null.
-    public mutating func string(_ value: String?) {
+    package mutating func string(_ value: String?) {
         guard let value else { return raw("null") }
         separate()
         quote(value)
@@ -36,14 +36,14 @@ public struct JSONText {
     }
 
     /// Writes a number, a literal, or text that is JSON already.
-    public mutating func raw(_ value: some CustomStringConvertible) {
+    package mutating func raw(_ value: some CustomStringConvertible) {
         separate()
         text += value.description
         needsComma = true
     }
 
     /// Writes a parsed value again.
-    public mutating func value(_ value: JSONValue) {
+    package mutating func value(_ value: JSONValue) {
         switch value.kind {
         case .null: raw("null")
         case .boolean: raw(value.boolean ?? false)

@@ -1,5 +1,5 @@
 /// What became of a record. Each record read has exactly one.
-public enum Outcome: Int, CaseIterable, Sendable {
+package enum Outcome: Int, CaseIterable, Sendable {
     /// Counted in the stream's aggregates.
     case accepted
     /// Seen before.
@@ -12,7 +12,7 @@ public enum Outcome: Int, CaseIterable, Sendable {
     case rejected
 
     /// The measure of `outcomes` that counts it.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .accepted: "accepted"
         case .duplicates: "duplicates"
@@ -24,31 +24,31 @@ public enum Outcome: Int, CaseIterable, Sendable {
 }
 
 /// Row of `outcomes`: what became of the records of an hour, by type.
-public struct OutcomeKey: RowKey {
+package struct OutcomeKey: RowKey {
     /// The partition that was read.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// Name of the topic.
-    public var topic: Symbol
+    package var topic: Symbol
     /// The event's type; `unknown` for one that the topic does not have.
-    public var type: Symbol
+    package var type: Symbol
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "outcomes",
         columns: [.init("hour", .hour), .init("topic", .text), .init("type", .text)],
         measures: ["accepted", "duplicates", "conflicts", "untrusted", "rejected"])
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition))
         hasher.combine(hour.hoursSince1970)
         hasher.combine(topic, type)
     }
 
     /// The columns, in order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(topic))
         body(.symbol(type))

@@ -4,20 +4,20 @@ import Crypto
 ///
 /// Ids come from outside, so the hash is collision-resistant: nobody can make one event pass for a
 /// duplicate of another.
-public struct RecordID: Hashable, Comparable, Sendable {
+package struct RecordID: Hashable, Comparable, Sendable {
     /// The first 8 bytes, big endian.
-    public var high: UInt64
+    package var high: UInt64
     /// The next 8 bytes, big endian.
-    public var low: UInt64
+    package var low: UInt64
 
     /// Takes the two halves.
-    public init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// Orders by value.
-    public static func < (left: RecordID, right: RecordID) -> Bool {
+    package static func < (left: RecordID, right: RecordID) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }

@@ -1,17 +1,17 @@
 import EventLog
 
 /// Where and when a record counts.
-public struct RecordPlace {
+package struct RecordPlace {
     /// Place of the record in the batch that is folded.
-    public var index: Int
+    package var index: Int
     /// The partition that it was read from.
-    public var partition: Int32
+    package var partition: Int32
     /// Its offset.
-    public var offset: Int64
+    package var offset: Int64
     /// Its timestamp in milliseconds since 1970; one from before counts as 0.
-    public var timestampMilliseconds: Int64
+    package var timestampMilliseconds: Int64
     /// The hour of the timestamp.
-    public var hour: Hour
+    package var hour: Hour
 
     @inline(__always)
     init(_ record: RecordView, index: Int) {

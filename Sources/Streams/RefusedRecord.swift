@@ -1,7 +1,7 @@
 /// A record that is kept instead of counted.
-public struct RefusedRecord: Sendable {
+package struct RefusedRecord: Sendable {
     /// Why it is kept.
-    public enum Cause: Sendable {
+    package enum Cause: Sendable {
         /// It cannot be decoded, or its sums overflow.
         case rejected(Rejection)
         /// An accepted record has the same id and other values; the words name them.
@@ -11,14 +11,14 @@ public struct RefusedRecord: Sendable {
     }
 
     /// Place of the record in the batch that was folded.
-    public var index: Int
+    package var index: Int
     /// The type that the record's header said; empty when it said none.
-    public var type: String
+    package var type: String
     /// Why it is kept.
-    public var cause: Cause
+    package var cause: Cause
 
     /// The reason as it is stored and printed.
-    public var reason: String {
+    package var reason: String {
         switch cause {
         case .rejected(let rejection): rejection.reason.name
         case .conflict: "conflict"
@@ -27,7 +27,7 @@ public struct RefusedRecord: Sendable {
     }
 
     /// Words for people.
-    public var detail: String {
+    package var detail: String {
         switch cause {
         case .rejected(let rejection): rejection.detail
         case .conflict(let detail), .untrusted(let detail): detail

@@ -1,6 +1,6 @@
 /// Why a record is refused, in the order in which the reasons are looked for: the first that applies
 /// to the record as a whole is the one given.
-public enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
+package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
     /// The value is null.
     case tombstone
     /// The value is longer than the topic allows.
@@ -23,7 +23,7 @@ public enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
     case overflow
 
     /// The reason as it is stored and printed.
-    public var name: String {
+    package var name: String {
         switch self {
         case .tombstone: "tombstone"
         case .tooLarge: "too_large"
@@ -39,20 +39,20 @@ public enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
     }
 
     /// Orders by precedence: the smaller reason wins. `tooDeep` and `malformedJSON` never meet.
-    public static func < (left: RejectionReason, right: RejectionReason) -> Bool {
+    package static func < (left: RejectionReason, right: RejectionReason) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
 /// A refused record's reason, with words for people.
-public struct Rejection: Error, Equatable, Sendable {
+package struct Rejection: Error, Equatable, Sendable {
     /// The reason.
-    public var reason: RejectionReason
+    package var reason: RejectionReason
     /// Which field, and what is wrong with it.
-    public var detail: String
+    package var detail: String
 
     /// Makes a rejection.
-    public init(_ reason: RejectionReason, _ detail: String) {
+    package init(_ reason: RejectionReason, _ detail: String) {
         self.reason = reason
         self.detail = detail
     }
@@ -60,6 +60,6 @@ public struct Rejection: Error, Equatable, Sendable {
 
 extension Rejection {
     /// A sum would no longer fit 64 bits.
-    public static let overflow = Rejection(
+    package static let overflow = Rejection(
         .overflow, "a sum of its row would no longer fit 64 bits")
 }

@@ -4,7 +4,7 @@ import EventLog
 ///
 /// A batch is prepared and begun, its records are folded in order, its effects are stored, and it is cleared. State
 /// that outlives a batch (the dedupe memory) belongs to the fold and is rebuilt from the store.
-public protocol StreamFold: AnyObject {
+package protocol StreamFold: AnyObject {
     /// A batch that was prepared.
     associatedtype Prepared
     /// Name of the stream: its topic's name in the contract, and the name of its store.
@@ -41,5 +41,5 @@ public protocol StreamFold: AnyObject {
 
 extension StreamFold {
     /// A stream that verifies nothing.
-    public func verifications(in prepared: Prepared) -> Int { 0 }
+    package func verifications(in prepared: Prepared) -> Int { 0 }
 }

@@ -1,31 +1,31 @@
 import JSONReader
 
 /// A text of a `SymbolTable`, as a number: equal texts of one table have equal symbols.
-public struct Symbol: Hashable, Sendable {
+package struct Symbol: Hashable, Sendable {
     let number: UInt32
 
     /// The empty text, in every table.
-    public static let empty = Symbol(number: 0)
+    package static let empty = Symbol(number: 0)
 }
 
 /// Interns the texts that aggregate keys are made of, straight from UTF-8 bytes.
 ///
 /// Texts compare as bytes, without Unicode normalisation. The table is emptied between batches once it is
 /// large, so that it never grows with history.
-public struct SymbolTable {
+package struct SymbolTable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = [0]
     private var hashes: [UInt64] = [0]
     private var slots: [UInt32] = Array(repeating: 0, count: 256)
 
     /// Makes a table that knows the empty text only.
-    public init() {}
+    package init() {}
 
     /// True when the table has grown so large that it is to be emptied.
-    public var isLarge: Bool { ends.count > 65_536 || bytes.count > 1 << 20 }
+    package var isLarge: Bool { ends.count > 65_536 || bytes.count > 1 << 20 }
 
     /// Forgets all texts but the empty one; symbols handed out before are no longer valid.
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         ends.removeSubrange(1...)
         hashes.removeSubrange(1...)
@@ -34,7 +34,7 @@ public struct SymbolTable {
 
     /// The symbol of a text.
     @inline(__always)
-    public mutating func intern(_ text: UnsafeRawBufferPointer) -> Symbol {
+    package mutating func intern(_ text: UnsafeRawBufferPointer) -> Symbol {
         guard text.count > 0 else { return .empty }
         let hash = RowHasher.hash(text)
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
@@ -49,7 +49,7 @@ public struct SymbolTable {
     }
 
     /// The symbol of a text with its ASCII letters in lower case.
-    public mutating func internLowercased(_ text: UnsafeRawBufferPointer) -> Symbol {
+    package mutating func internLowercased(_ text: UnsafeRawBufferPointer) -> Symbol {
         guard text.hasASCIICapitals else { return intern(text) }
         return withUnsafeTemporaryAllocation(byteCount: text.count, alignment: 1) { lower in
             for index in 0..<text.count { lower[index] = text[index].asciiLowercased }
@@ -58,25 +58,25 @@ public struct SymbolTable {
     }
 
     /// The symbol of a text.
-    public mutating func intern(_ text: String) -> Symbol {
+    package mutating func intern(_ text: String) -> Symbol {
         var text = text
         return text.withUTF8 { intern(UnsafeRawBufferPointer($0)) }
     }
 
     /// The symbol of a fixed text.
     @inline(__always)
-    public mutating func intern(_ text: StaticString) -> Symbol {
+    package mutating func intern(_ text: StaticString) -> Symbol {
         intern(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// The symbol of a number in decimal digits.
-    public mutating func intern(decimal number: Int64) -> Symbol {
+    package mutating func intern(decimal number: Int64) -> Symbol {
         intern(String(number))
     }
 
     /// Calls `body` with the bytes of a text.
     @inline(__always)
-    public func withBytes<Result>(
+    package func withBytes<Result>(
         of symbol: Symbol, _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
         let range = range(of: Int(symbol.number))
@@ -84,7 +84,7 @@ public struct SymbolTable {
     }
 
     /// The text of a symbol, for people.
-    public func text(_ symbol: Symbol) -> String {
+    package func text(_ symbol: Symbol) -> String {
         withBytes(of: symbol) { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -146,7 +146,7 @@ extension UnsafeRawBufferPointer {
 extension UInt8 {
     /// The byte with ASCII capitals made small.
     @inline(__always)
-    public var asciiLowercased: UInt8 {
+    package var asciiLowercased: UInt8 {
         self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }
 }

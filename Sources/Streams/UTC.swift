@@ -1,9 +1,9 @@
 /// Instants in UTC as text, by the proleptic Gregorian calendar; no locale, no time zone, no clock.
-public enum UTC {
+package enum UTC {
     private static let millisecondsPerDay: Int64 = 86_400_000
 
     /// Writes an instant as RFC 3339: `2026-11-21T05:00:00Z`, with milliseconds when there are any.
-    public static func text(milliseconds: Int64) -> String {
+    package static func text(milliseconds: Int64) -> String {
         var days = milliseconds / millisecondsPerDay
         var rest = milliseconds % millisecondsPerDay
         if rest < 0 {
@@ -21,7 +21,7 @@ public enum UTC {
 
     /// Reads `2026-11-21`, `2026-11-21T05:00:00Z` or `2026-11-21T05:00:00.250+01:00`; nil for anything
     /// else, and for days that the calendar does not have.
-    public static func milliseconds(text: String) -> Int64? {
+    package static func milliseconds(text: String) -> Int64? {
         let match = text.wholeMatch(
             of: #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:\d\d))?/#
         )

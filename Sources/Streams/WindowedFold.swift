@@ -6,7 +6,7 @@ import JSONReader
 ///
 /// By default records are decoded one by one as they are folded. A stream that wants to look at a whole
 /// batch first has a `Prepared` of its own, and gives `state` the batch in its `begin`.
-public protocol WindowedFold: StreamFold {
+package protocol WindowedFold: StreamFold {
     /// The types of the topic.
     associatedtype Kind: EventType
     /// A batch that was prepared.
@@ -32,23 +32,23 @@ public protocol WindowedFold: StreamFold {
 
 extension WindowedFold where Prepared == RecordBatch {
     /// Records are decoded one by one as they are folded.
-    public func prepare(_ batch: RecordBatch) -> RecordBatch { batch }
+    package func prepare(_ batch: RecordBatch) -> RecordBatch { batch }
 
     /// Begins to fold a batch.
-    public func begin(_ batch: RecordBatch) {
+    package func begin(_ batch: RecordBatch) {
         state.batch = batch
     }
 }
 
 extension WindowedFold {
     /// What the batch did.
-    public var effects: FoldEffects { state.effects }
+    package var effects: FoldEffects { state.effects }
 
     /// The dedupe memory, by partition.
-    public var windows: [Int32: DedupeWindow] { state.windows }
+    package var windows: [Int32: DedupeWindow] { state.windows }
 
     /// Gives a partition its memory, as it was stored.
-    public func restore(
+    package func restore(
         partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
     ) {
         state.restore(
@@ -56,12 +56,12 @@ extension WindowedFold {
     }
 
     /// Drops the memory of a partition that is no longer folded here.
-    public func forget(partition: Int32) {
+    package func forget(partition: Int32) {
         state.forget(partition: partition)
     }
 
     /// Folds one record of the batch.
-    public func fold(_ index: Int) {
+    package func fold(_ index: Int) {
         guard let batch = state.batch else { return }
         let record = batch[index]
         let place = RecordPlace(record, index: index)
@@ -86,12 +86,12 @@ extension WindowedFold {
     }
 
     /// Asks for the answers of the first time from now on.
-    public func recall(from memory: RecalledMemory) {
+    package func recall(from memory: RecalledMemory) {
         state.recalled = memory
     }
 
     /// Takes back the last record: its sums overflow.
-    public func rejectOverflow(_ index: Int) {
+    package func rejectOverflow(_ index: Int) {
         guard let batch = state.batch else { return }
         let record = batch[index]
         state.takeBackAdmitted()
@@ -106,7 +106,7 @@ extension WindowedFold {
     }
 
     /// Clears what the batch did.
-    public func clear() {
+    package func clear() {
         clearTables(keepingRows: state.clear())
     }
 }

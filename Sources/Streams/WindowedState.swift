@@ -3,25 +3,25 @@ import JSONReader
 
 /// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
 /// seen lately.
-public final class WindowedState {
+package final class WindowedState {
     /// What the fold depends on.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// How long an id is remembered, in milliseconds of event time.
-        public var dedupeWindowMilliseconds: Int64
+        package var dedupeWindowMilliseconds: Int64
         /// A longer value is refused.
-        public var maxRecordBytes: Int
+        package var maxRecordBytes: Int
 
         /// Takes the settings.
-        public init(dedupeWindowMilliseconds: Int64, maxRecordBytes: Int) {
+        package init(dedupeWindowMilliseconds: Int64, maxRecordBytes: Int) {
             self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
             self.maxRecordBytes = maxRecordBytes
         }
     }
 
     /// What the batch did.
-    public internal(set) var effects: FoldEffects
+    package internal(set) var effects: FoldEffects
     /// The dedupe memory, by partition.
-    public private(set) var windows: [Int32: DedupeWindow] = [:]
+    package private(set) var windows: [Int32: DedupeWindow] = [:]
 
     let configuration: Configuration
     let parser: JSONParser

@@ -2,9 +2,9 @@ import Attestation
 import Pipelines
 
 /// The keys that networks sign their ads with, by the networks' ids in lower case.
-public enum AdSigningKeys {
+package enum AdSigningKeys {
     /// Reads the keys of a catalog. Throws at the line of a key that is none.
-    public static func keys(
+    package static func keys(
         of catalog: Catalog
     ) throws(ConfigurationError) -> [String: [VerificationKey]] {
         var keys: [String: [VerificationKey]] = [:]

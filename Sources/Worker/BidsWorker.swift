@@ -6,15 +6,15 @@ import Pipelines
 import Streams
 
 /// `weir-bids`: folds the topic `bids`.
-public struct BidsWorker: WindowedWorker {
+package struct BidsWorker: WindowedWorker {
     /// The fold of bids.
-    public typealias Fold = BidsFold
+    package typealias Fold = BidsFold
 
     /// Name of the program.
-    public static let programName = "weir-bids"
+    package static let programName = "weir-bids"
 
     /// Help.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Folds auctions, notices and in-app offers into bids.sqlite.",
         discussion: """
@@ -28,18 +28,18 @@ public struct BidsWorker: WindowedWorker {
         version: WeirVersion.current)
 
     /// What every worker can be told.
-    @OptionGroup public var options: WorkerOptions
+    @OptionGroup package var options: WorkerOptions
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Reads `bids.yaml`.
-    public static func pipeline(of pipelines: PipelineDirectory) throws -> BidsPipeline {
+    package static func pipeline(of pipelines: PipelineDirectory) throws -> BidsPipeline {
         try pipelines.bids()
     }
 
     /// Reads the keys in the catalog. Throws at the line of a key that is none.
-    public static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
+    package static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
         let catalog = try pipelines.catalog()
         return try AdSigningKeys.keys(of: catalog).reduce(into: [:]) { keys, network in
             keys[network.key] = catalog.networks[network.key]?.adSigningKeys.map(\.text)
@@ -47,7 +47,7 @@ public struct BidsWorker: WindowedWorker {
     }
 
     /// Has the ads of the networks verified that have keys.
-    public static func complete(
+    package static func complete(
         _ fold: BidsFold, _ rules: WindowedRules, threadCount: Int
     ) throws {
         guard !rules.adSigningKeys.isEmpty else { return }

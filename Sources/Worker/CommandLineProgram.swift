@@ -1,9 +1,9 @@
-public import ArgumentParser
+import ArgumentParser
 import Foundation
 import Logging
 
 /// A program that works until it is done or asked to stop: options in, exit code out.
-public protocol CommandLineProgram: ParsableCommand {
+package protocol CommandLineProgram: ParsableCommand {
     /// Name of the program; of a worker also that of its consumer group.
     static var programName: String { get }
 }
@@ -11,7 +11,7 @@ public protocol CommandLineProgram: ParsableCommand {
 extension CommandLineProgram {
     /// Parses the command line, runs the program, and ends the process: 0 done, 1 failed with one line
     /// on standard error, 64 bad usage.
-    public static func start() -> Never {
+    package static func start() -> Never {
         StandardStream.prepare()
         StopSignal.listen()
         ReloadSignal.listen()

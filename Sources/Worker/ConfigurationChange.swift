@@ -7,7 +7,7 @@ import Streams
 extension WorkerProgram {
     /// Why the worker would refuse to go on with a store under the configuration as it is written now; nil
     /// when it would not. Judges every partition that the store knows, and writes nothing.
-    public static func refusal(
+    package static func refusal(
         of store: StoreReader, pipelines: PipelineDirectory
     ) throws -> WorkerError? {
         let configuration = try rules(of: pipelines).configuration

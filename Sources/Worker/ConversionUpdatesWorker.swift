@@ -5,15 +5,15 @@ import Pipelines
 import Streams
 
 /// `weir-conversion-updates`: folds the topic `conversion-updates`.
-public struct ConversionUpdatesWorker: WindowedWorker {
+package struct ConversionUpdatesWorker: WindowedWorker {
     /// The fold of conversion-updates.
-    public typealias Fold = ConversionUpdatesFold
+    package typealias Fold = ConversionUpdatesFold
 
     /// Name of the program.
-    public static let programName = "weir-conversion-updates"
+    package static let programName = "weir-conversion-updates"
 
     /// Help.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Folds what installs were told into conversion-updates.sqlite.",
         discussion: """
@@ -27,13 +27,13 @@ public struct ConversionUpdatesWorker: WindowedWorker {
         version: WeirVersion.current)
 
     /// What every worker can be told.
-    @OptionGroup public var options: WorkerOptions
+    @OptionGroup package var options: WorkerOptions
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Reads `conversion-updates.yaml`.
-    public static func pipeline(
+    package static func pipeline(
         of pipelines: PipelineDirectory
     ) throws -> ConversionUpdatesPipeline {
         try pipelines.conversionUpdates()

@@ -2,21 +2,21 @@ import Streams
 
 /// A topic that workers write to, and create unless it is there: as its file in `topics/` describes it,
 /// but for the number of partitions, which is that of the topic that is folded.
-public struct EmittedTopic: Equatable, Sendable {
+package struct EmittedTopic: Equatable, Sendable {
     /// Name of the topic.
-    public let name: String
+    package let name: String
     /// Its settings, by Kafka's names.
-    public let settings: [String: String]
+    package let settings: [String: String]
 
     /// What partners get. A document has what the postback had, and what its JWS says, beside it.
-    public static func partnerPostbacks(named name: String) -> EmittedTopic {
+    package static func partnerPostbacks(named name: String) -> EmittedTopic {
         EmittedTopic(name, retentionDays: 90, maxMessageBytes: 4 << 20)
     }
 
     /// What a stream's worker rejected of a topic.
     ///
     /// Records come with headers more than they had, and may be as large as their topic allows.
-    public static func deadLetters(ofTopic topic: String, stream: String) -> EmittedTopic {
+    package static func deadLetters(ofTopic topic: String, stream: String) -> EmittedTopic {
         EmittedTopic(
             "\(topic).dlq", retentionDays: largeStreams.contains(stream) ? 30 : 90,
             maxMessageBytes: 4 << 20)

@@ -5,15 +5,15 @@ import Pipelines
 import Streams
 
 /// `weir-impressions`: folds the topic `impressions`.
-public struct ImpressionsWorker: WindowedWorker {
+package struct ImpressionsWorker: WindowedWorker {
     /// The fold of impressions.
-    public typealias Fold = ImpressionsFold
+    package typealias Fold = ImpressionsFold
 
     /// Name of the program.
-    public static let programName = "weir-impressions"
+    package static let programName = "weir-impressions"
 
     /// Help.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Folds what was shown into impressions.sqlite.",
         discussion: """
@@ -28,13 +28,13 @@ public struct ImpressionsWorker: WindowedWorker {
         version: WeirVersion.current)
 
     /// What every worker can be told.
-    @OptionGroup public var options: WorkerOptions
+    @OptionGroup package var options: WorkerOptions
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Reads `impressions.yaml`.
-    public static func pipeline(of pipelines: PipelineDirectory) throws -> ImpressionsPipeline {
+    package static func pipeline(of pipelines: PipelineDirectory) throws -> ImpressionsPipeline {
         try pipelines.impressions()
     }
 }

@@ -5,15 +5,15 @@ import Pipelines
 import Streams
 
 /// `weir-overlay-clicks`: folds the topic `overlay-clicks`.
-public struct OverlayClicksWorker: WindowedWorker {
+package struct OverlayClicksWorker: WindowedWorker {
     /// The fold of overlay-clicks.
-    public typealias Fold = OverlayClicksFold
+    package typealias Fold = OverlayClicksFold
 
     /// Name of the program.
-    public static let programName = "weir-overlay-clicks"
+    package static let programName = "weir-overlay-clicks"
 
     /// Help.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Folds clicks into overlay-clicks.sqlite.",
         discussion: """
@@ -28,13 +28,13 @@ public struct OverlayClicksWorker: WindowedWorker {
         version: WeirVersion.current)
 
     /// What every worker can be told.
-    @OptionGroup public var options: WorkerOptions
+    @OptionGroup package var options: WorkerOptions
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Reads `overlay-clicks.yaml`.
-    public static func pipeline(of pipelines: PipelineDirectory) throws -> OverlayClicksPipeline {
+    package static func pipeline(of pipelines: PipelineDirectory) throws -> OverlayClicksPipeline {
         try pipelines.overlayClicks()
     }
 }

@@ -6,12 +6,12 @@ import Pipelines
 import Streams
 
 /// `weir-postbacks`: verifies and folds the topic `postbacks`, and publishes to partners.
-public struct PostbacksWorker: WorkerProgram {
+package struct PostbacksWorker: WorkerProgram {
     /// Name of the program.
-    public static let programName = "weir-postbacks"
+    package static let programName = "weir-postbacks"
 
     /// Help.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Verifies postbacks and folds them into postbacks.sqlite.",
         discussion: """
@@ -27,19 +27,19 @@ public struct PostbacksWorker: WorkerProgram {
         version: WeirVersion.current)
 
     /// What every worker can be told.
-    @OptionGroup public var options: WorkerOptions
+    @OptionGroup package var options: WorkerOptions
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Reads `postbacks.yaml`.
-    public static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
+    package static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
         try pipelines.postbacks().stream
     }
 
     /// Reads `postbacks.yaml`, the conversion models and the partners' files. Throws at the line of a
     /// key that is none.
-    public static func rules(of pipelines: PipelineDirectory) throws -> PostbackRules {
+    package static func rules(of pipelines: PipelineDirectory) throws -> PostbackRules {
         let pipeline = try pipelines.postbacks()
         _ = try TrustedKeys(configured: pipeline.trustedKeys)
         return PostbackRules(
@@ -48,7 +48,7 @@ public struct PostbacksWorker: WorkerProgram {
     }
 
     /// Makes the fold over the postbacks that the store remembers.
-    public static func makeFold(
+    package static func makeFold(
         _ rules: PostbackRules, topic: String, store: AggregateStore, threadCount: Int
     ) throws -> PostbacksFold {
         try makeFold(
@@ -56,7 +56,7 @@ public struct PostbacksWorker: WorkerProgram {
     }
 
     /// Makes the fold over any memory.
-    public static func makeFold(
+    package static func makeFold(
         _ rules: PostbackRules, topic: String, memory: any PostbackMemory, threadCount: Int
     ) throws -> PostbacksFold {
         PostbacksFold(
@@ -75,7 +75,7 @@ public struct PostbacksWorker: WorkerProgram {
 
 extension TrustedKeys {
     /// Apple's keys and those of configuration. Throws at the line of a key that is none.
-    public init(configured: ConfiguredKeys) throws(ConfigurationError) {
+    package init(configured: ConfiguredKeys) throws(ConfigurationError) {
         for key in configured.production + configured.development
         where VerificationKey(base64: key.text) == nil {
             throw key.fault(

@@ -3,25 +3,25 @@ import Synchronization
 
 /// Whether the process was asked to stop (SIGTERM or SIGINT): the worker then commits what it has
 /// folded and ends.
-public final class StopSignal: Sendable {
+package final class StopSignal: Sendable {
     /// The process's own.
-    public static let ofProcess = StopSignal()
+    package static let ofProcess = StopSignal()
 
     private let requested = Atomic<Bool>(false)
 
     /// Makes a signal that nobody has given.
-    public init() {}
+    package init() {}
 
     /// True once a stop was asked for.
-    public var isRequested: Bool { requested.load(ordering: .relaxed) }
+    package var isRequested: Bool { requested.load(ordering: .relaxed) }
 
     /// Asks for a stop.
-    public func request() {
+    package func request() {
         requested.store(true, ordering: .relaxed)
     }
 
     /// Lets SIGTERM and SIGINT ask for a stop. A second one ends the process at once.
-    public static func listen() {
+    package static func listen() {
         _ = ofProcess
         // A parent may have started this process with them blocked.
         var signals = sigset_t()

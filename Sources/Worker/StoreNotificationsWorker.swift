@@ -5,12 +5,12 @@ import Pipelines
 import Streams
 
 /// `weir-store-notifications`: verifies and folds the topic `store-notifications`.
-public struct StoreNotificationsWorker: WorkerProgram {
+package struct StoreNotificationsWorker: WorkerProgram {
     /// Name of the program.
-    public static let programName = "weir-store-notifications"
+    package static let programName = "weir-store-notifications"
 
     /// Help.
-    public static let configuration = CommandConfiguration(
+    package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Verifies the App Store's notifications and folds them.",
         discussion: """
@@ -26,23 +26,23 @@ public struct StoreNotificationsWorker: WorkerProgram {
         version: WeirVersion.current)
 
     /// What every worker can be told.
-    @OptionGroup public var options: WorkerOptions
+    @OptionGroup package var options: WorkerOptions
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Reads `store-notifications.yaml`.
-    public static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
+    package static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
         try pipelines.storeNotifications().stream
     }
 
     /// Reads what `store-notifications.yaml` says.
-    public static func rules(of pipelines: PipelineDirectory) throws -> StoreNotificationRules {
+    package static func rules(of pipelines: PipelineDirectory) throws -> StoreNotificationRules {
         try StoreNotificationRules(pipelines.storeNotifications())
     }
 
     /// Makes the fold over the notifications that the store remembers.
-    public static func makeFold(
+    package static func makeFold(
         _ rules: StoreNotificationRules, topic: String, store: AggregateStore, threadCount: Int
     ) throws -> StoreNotificationsFold {
         try makeFold(
@@ -51,7 +51,7 @@ public struct StoreNotificationsWorker: WorkerProgram {
     }
 
     /// Makes the fold over any memory.
-    public static func makeFold(
+    package static func makeFold(
         _ rules: StoreNotificationRules, topic: String, memory: any StoreNotificationMemory,
         threadCount: Int
     ) throws -> StoreNotificationsFold {

@@ -3,7 +3,7 @@ import Pipelines
 import Streams
 
 /// A worker whose ids are remembered for a window of event time: its fold depends on its own file only.
-public protocol WindowedWorker: WorkerProgram
+package protocol WindowedWorker: WorkerProgram
 where Fold: WindowedStoredFold, Rules == WindowedRules {
     /// What the worker's file says.
     associatedtype Pipeline: WindowedPipeline
@@ -19,20 +19,20 @@ where Fold: WindowedStoredFold, Rules == WindowedRules {
 
 extension WindowedWorker {
     /// The fold verifies no ads.
-    public static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
+    package static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
         [:]
     }
 
     /// The fold depends on the worker's file only.
-    public static func complete(_ fold: Fold, _ rules: WindowedRules, threadCount: Int) throws {}
+    package static func complete(_ fold: Fold, _ rules: WindowedRules, threadCount: Int) throws {}
 
     /// Reads the settings that every worker has.
-    public static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
+    package static func streamSettings(of pipelines: PipelineDirectory) throws -> StreamSettings {
         try pipeline(of: pipelines).stream
     }
 
     /// Reads the worker's file, and what else the fold depends on.
-    public static func rules(of pipelines: PipelineDirectory) throws -> WindowedRules {
+    package static func rules(of pipelines: PipelineDirectory) throws -> WindowedRules {
         let pipeline = try pipeline(of: pipelines)
         return WindowedRules(
             stream: Fold.streamName,
@@ -42,14 +42,14 @@ extension WindowedWorker {
     }
 
     /// Makes the fold; what it remembers is read partition by partition.
-    public static func makeFold(
+    package static func makeFold(
         _ rules: WindowedRules, topic: String, store: AggregateStore, threadCount: Int
     ) throws -> Fold {
         try makeFold(rules, topic: topic, threadCount: threadCount)
     }
 
     /// Makes the fold without any memory.
-    public static func makeFold(
+    package static func makeFold(
         _ rules: WindowedRules, topic: String, threadCount: Int
     ) throws -> Fold {
         let fold = Fold(

@@ -6,7 +6,7 @@ import Streams
 
 /// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
 /// log how far it is. One plain thread; only signatures are verified on others.
-public final class Worker<Fold: StoredFold> {
+package final class Worker<Fold: StoredFold> {
     private let fold: Fold
     private let store: AggregateStore
     private let reader: any LogReader

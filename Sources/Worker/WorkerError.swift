@@ -2,7 +2,7 @@ import AggregateStore
 import EventLog
 
 /// Why a worker stops before it is told to: what, where, and what to do about it.
-public enum WorkerError: Error, CustomStringConvertible {
+package enum WorkerError: Error, CustomStringConvertible {
     /// The log failed.
     case log(LogError)
     /// The store failed.
@@ -31,7 +31,7 @@ public enum WorkerError: Error, CustomStringConvertible {
     case unexpected(String)
 
     /// One line: what, where, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .log(let error): error.description
         case .store(let error): error.description

@@ -4,7 +4,7 @@ import Foundation
 import Monitoring
 
 /// The options that all workers have. Each may be given as an environment variable too.
-public struct WorkerOptions: ParsableArguments {
+package struct WorkerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT].",
@@ -70,10 +70,10 @@ public struct WorkerOptions: ParsableArguments {
     var showsProgress = true
 
     /// Options that were not given.
-    public init() {}
+    package init() {}
 
     /// Options for a worker within another program, which has the terminal for itself.
-    public init(
+    package init(
         log: LogAddress, data: String, pipelines: String, untilEnd: Bool, archive: String? = nil
     ) {
         self.log = log.description
@@ -90,7 +90,7 @@ public struct WorkerOptions: ParsableArguments {
     }
 
     /// Checks what can be checked without opening anything.
-    public mutating func validate() throws {
+    package mutating func validate() throws {
         do {
             _ = try address
         } catch {

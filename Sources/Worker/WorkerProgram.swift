@@ -9,7 +9,7 @@ import Pipelines
 import Streams
 
 /// A worker as a program: options in, exit code out.
-public protocol WorkerProgram: CommandLineProgram {
+package protocol WorkerProgram: CommandLineProgram {
     /// The fold of the worker's stream.
     associatedtype Fold: StoredFold
     /// All that it depends on besides the log.
@@ -36,7 +36,7 @@ public protocol WorkerProgram: CommandLineProgram {
 extension WorkerProgram {
     /// Makes the fold that a store has recorded, as it was: for folding a stretch of the log again.
     /// Throws `RecordedConfigurationFault` when that cannot be done.
-    public static func makeFold(
+    package static func makeFold(
         recorded: FoldConfiguration, topic: String, pipelines: PipelineDirectory,
         store: AggregateStore, threadCount: Int = ProcessInfo.processInfo.activeProcessorCount
     ) throws -> Fold {
@@ -46,13 +46,13 @@ extension WorkerProgram {
     }
 
     /// Runs the worker until it is done or asked to stop.
-    public func run() throws {
+    package func run() throws {
         try Self.work(options, stop: .ofProcess)
     }
 
     /// Runs the worker with these options. While a set of stores is promoted it gives its store up, and goes
     /// on with the one that is in force then.
-    public static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+    package static func work(_ options: WorkerOptions, stop: StopSignal) throws {
         var monitor: WorkerMonitor?
         defer { monitor?.stop() }
         while waitForPromotion(options, stop: stop, metrics: monitor?.metrics) {

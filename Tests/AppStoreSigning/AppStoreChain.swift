@@ -6,15 +6,15 @@ import X509
 
 /// A chain of a test's own, shaped as Apple's: a root and an intermediate on P-384, a leaf on P-256, and
 /// the two marks. Signs JWSs as the App Store does.
-public struct AppStoreChain: Sendable {
+package struct AppStoreChain: Sendable {
     /// The certificates in DER: leaf, intermediate, root.
-    public let certificates: [[UInt8]]
+    package let certificates: [[UInt8]]
     /// The root as text of a PEM file.
-    public let rootPEM: String
+    package let rootPEM: String
     private let leafKey: P256.Signing.PrivateKey
 
     /// Makes keys, and certificates by a plan.
-    public init(_ plan: AppStoreChainPlan = AppStoreChainPlan()) throws {
+    package init(_ plan: AppStoreChainPlan = AppStoreChainPlan()) throws {
         let keys = (root: P384.Signing.PrivateKey(), intermediate: P384.Signing.PrivateKey())
         leafKey = P256.Signing.PrivateKey()
         let rootName = try DistinguishedName { CommonName("Test Root \(plan.name)") }
@@ -55,36 +55,36 @@ public struct AppStoreChain: Sendable {
     }
 
     /// The leaf's key, that which signatures are verified with.
-    public var leafPublicKey: P256.Signing.PublicKey { leafKey.publicKey }
+    package var leafPublicKey: P256.Signing.PublicKey { leafKey.publicKey }
 
     /// The certificates as a header carries them.
-    public var x5c: [String] { certificates.map(Self.base64) }
+    package var x5c: [String] { certificates.map(Self.base64) }
 
     /// The header of a JWS of this chain.
-    public var header: String {
+    package var header: String {
         let list = x5c.map { "\"\($0)\"" }.joined(separator: ",")
         return "{\"alg\":\"ES256\",\"x5c\":[\(list)]}"
     }
 
     /// A JWS over a payload; the header is this chain's unless another is given.
-    public func sign(_ payload: some Sequence<UInt8>, header: String? = nil) throws -> String {
+    package func sign(_ payload: some Sequence<UInt8>, header: String? = nil) throws -> String {
         let input =
             Self.base64URL((header ?? self.header).utf8) + "." + Self.base64URL(payload)
         return try input + "." + Self.base64URL(signature(over: input).rawRepresentation)
     }
 
     /// The leaf's signature over a text, with SHA-256.
-    public func signature(over text: String) throws -> P256.Signing.ECDSASignature {
+    package func signature(over text: String) throws -> P256.Signing.ECDSASignature {
         try leafKey.signature(for: SHA256.hash(data: Array(text.utf8)))
     }
 
     /// Base64 with padding.
-    public static func base64(_ bytes: some Sequence<UInt8>) -> String {
+    package static func base64(_ bytes: some Sequence<UInt8>) -> String {
         Data(bytes).base64EncodedString()
     }
 
     /// Base64url without padding.
-    public static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
+    package static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
         base64(bytes)
             .replacingOccurrences(of: "+", with: "-")
             .replacingOccurrences(of: "/", with: "_")

@@ -1,58 +1,58 @@
 /// What the certificates of a chain are to say; as it is made, a plan is in order.
-public struct AppStoreChainPlan: Sendable {
+package struct AppStoreChainPlan: Sendable {
     /// The mark that Apple's leaves carry.
-    public static let leafMark: [UInt] = [1, 2, 840, 113_635, 100, 6, 11, 1]
+    package static let leafMark: [UInt] = [1, 2, 840, 113_635, 100, 6, 11, 1]
     /// The mark that Apple's intermediates carry.
-    public static let intermediateMark: [UInt] = [1, 2, 840, 113_635, 100, 6, 2, 1]
+    package static let intermediateMark: [UInt] = [1, 2, 840, 113_635, 100, 6, 2, 1]
 
     /// The kinds of keys of a leaf. Whatever is certified, a key on P-256 signs.
-    public enum LeafKey: Sendable {
+    package enum LeafKey: Sendable {
         case p256, p384, rsa
     }
 
     /// From when to when, in seconds since 1970, both included.
-    public struct Validity: Sendable {
+    package struct Validity: Sendable {
         /// The first second.
-        public var notBeforeSeconds: Int64
+        package var notBeforeSeconds: Int64
         /// The last second.
-        public var notAfterSeconds: Int64
+        package var notAfterSeconds: Int64
 
         /// The first and the last second.
-        public init(_ notBeforeSeconds: Int64, _ notAfterSeconds: Int64) {
+        package init(_ notBeforeSeconds: Int64, _ notAfterSeconds: Int64) {
             self.notBeforeSeconds = notBeforeSeconds
             self.notAfterSeconds = notAfterSeconds
         }
     }
 
     /// Part of the names of all three.
-    public var name = "A"
+    package var name = "A"
     /// 2015-01-01 to 2040-01-01.
-    public var rootValidity = Validity(1_420_070_400, 2_208_988_800)
+    package var rootValidity = Validity(1_420_070_400, 2_208_988_800)
     /// 2020-01-01 to 2035-01-01.
-    public var intermediateValidity = Validity(1_577_836_800, 2_051_222_400)
+    package var intermediateValidity = Validity(1_577_836_800, 2_051_222_400)
     /// 2023-11-14T22:13:20Z to 2033-05-18T03:33:20Z.
-    public var leafValidity = Validity(1_700_000_000, 2_000_000_000)
+    package var leafValidity = Validity(1_700_000_000, 2_000_000_000)
     /// Whether basicConstraints say so; nil leaves them out.
-    public var rootIsAuthority: Bool? = true
+    package var rootIsAuthority: Bool? = true
     /// Whether basicConstraints say so; nil leaves them out.
-    public var intermediateIsAuthority: Bool? = true
+    package var intermediateIsAuthority: Bool? = true
     /// keyCertSign of the intermediate.
-    public var intermediateMayIssue = true
+    package var intermediateMayIssue = true
     /// digitalSignature of the leaf.
-    public var leafMaySign = true
+    package var leafMaySign = true
     /// Whether the leaf's issuer is the intermediate's name.
-    public var leafNamesItsIssuer = true
+    package var leafNamesItsIssuer = true
     /// What is certified.
-    public var leafKey = LeafKey.p256
+    package var leafKey = LeafKey.p256
     /// The leaf's extension by which Apple marks it; nil leaves it out.
-    public var leafMark: [UInt]? = Self.leafMark
+    package var leafMark: [UInt]? = Self.leafMark
     /// The intermediate's extension by which Apple marks it; nil leaves it out.
-    public var intermediateMark: [UInt]? = Self.intermediateMark
+    package var intermediateMark: [UInt]? = Self.intermediateMark
     /// A critical extension of the leaf.
-    public var leafInsistsOn: [UInt]?
+    package var leafInsistsOn: [UInt]?
 
     /// A plan in order, with changes.
-    public init(_ change: (inout AppStoreChainPlan) -> Void = { _ in }) {
+    package init(_ change: (inout AppStoreChainPlan) -> Void = { _ in }) {
         change(&self)
     }
 }

@@ -6,14 +6,14 @@ import Simulation
 /// offsets by time, and answers two joins of a group no sooner than in 3 s.
 ///
 /// `@unchecked Sendable`: librdkafka serves every call on the cluster's own thread.
-public final class MockCluster: @unchecked Sendable {
+package final class MockCluster: @unchecked Sendable {
     private let client: OpaquePointer
     private let cluster: OpaquePointer
     /// `HOST:PORT` of each broker.
-    public let brokers: [String]
+    package let brokers: [String]
 
     /// Starts brokers, numbered from 1.
-    public init(brokerCount: Int32 = 3) throws {
+    package init(brokerCount: Int32 = 3) throws {
         var text = [CChar](repeating: 0, count: 512)
         guard
             let client = rd_kafka_new(
@@ -32,16 +32,16 @@ public final class MockCluster: @unchecked Sendable {
     }
 
     /// `kafka://HOST:PORT,...`
-    public var address: String { "kafka://" + brokers.joined(separator: ",") }
+    package var address: String { "kafka://" + brokers.joined(separator: ",") }
 
     /// Creates a topic.
-    public func createTopic(_ name: String, partitionCount: Int32, replicas: Int32 = 1) throws {
+    package func createTopic(_ name: String, partitionCount: Int32, replicas: Int32 = 1) throws {
         let code = rd_kafka_mock_topic_create(cluster, name, partitionCount, replicas)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw NoCluster() }
     }
 
     /// Takes a broker away, or brings it back; -1: all of them.
-    public func setBroker(_ id: Int32, isUp: Bool) {
+    package func setBroker(_ id: Int32, isUp: Bool) {
         if isUp {
             rd_kafka_mock_broker_set_up(cluster, id)
         } else {
@@ -50,28 +50,28 @@ public final class MockCluster: @unchecked Sendable {
     }
 
     /// Delays every answer of a broker; -1: of all of them.
-    public func setDelay(_ milliseconds: Int32, ofBroker id: Int32) {
+    package func setDelay(_ milliseconds: Int32, ofBroker id: Int32) {
         rd_kafka_mock_broker_set_rtt(cluster, id, milliseconds)
     }
 
     /// Moves the leadership of a partition; -1: there is none.
-    public func setLeader(_ id: Int32, of topic: String, _ partition: Int32) {
+    package func setLeader(_ id: Int32, of topic: String, _ partition: Int32) {
         rd_kafka_mock_partition_set_leader(cluster, topic, partition, id)
     }
 
     /// Moves the coordinator of a group.
-    public func setCoordinator(_ id: Int32, ofGroup group: String) {
+    package func setCoordinator(_ id: Int32, ofGroup group: String) {
         rd_kafka_mock_coordinator_set(cluster, "group", group, id)
     }
 
     /// The next requests of a kind are answered with these errors.
-    public func fail(_ request: Request, with errors: [rd_kafka_resp_err_t]) {
+    package func fail(_ request: Request, with errors: [rd_kafka_resp_err_t]) {
         rd_kafka_mock_push_request_errors_array(
             cluster, request.rawValue, errors.count, errors)
     }
 
     /// Kinds of requests, by the numbers of Kafka's protocol.
-    public enum Request: Int16, CaseIterable, Sendable {
+    package enum Request: Int16, CaseIterable, Sendable {
         case produce = 0
         case fetch = 1
         case listOffsets = 2
@@ -85,5 +85,5 @@ public final class MockCluster: @unchecked Sendable {
     }
 
     /// The library could not start brokers.
-    public struct NoCluster: Error {}
+    package struct NoCluster: Error {}
 }

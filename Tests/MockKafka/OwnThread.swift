@@ -9,14 +9,14 @@ private final class OwnThread: TaskExecutor {
 }
 
 /// Runs work that waits on a thread of its own, so that tests wait side by side.
-public func onThread<Answer: Sendable>(
+package func onThread<Answer: Sendable>(
     _ body: @escaping @Sendable () throws -> Answer
 ) async throws -> Answer {
     try await withTaskExecutorPreference(OwnThread()) { try body() }
 }
 
 /// Does something a little later, on a thread of its own.
-public func after(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
+package func after(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
         Thread.sleep(forTimeInterval: seconds)
         body()

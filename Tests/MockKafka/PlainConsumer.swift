@@ -1,27 +1,27 @@
 import CRdKafka
 
 /// Reads a topic with librdkafka alone, as any program would that knows nothing of Weir.
-public struct PlainConsumer {
+package struct PlainConsumer {
     /// A record as it was found.
-    public struct Found: Sendable {
+    package struct Found: Sendable {
         /// Its key; nil for a null one.
-        public var key: String?
+        package var key: String?
         /// Its headers.
-        public var headers: [String: String] = [:]
+        package var headers: [String: String] = [:]
         /// Its value; nil for a null one.
-        public var value: String?
+        package var value: String?
     }
 
     /// The cluster, the topic or the client failed.
-    public struct Fault: Error {
+    package struct Fault: Error {
         /// What happened.
-        public var words: String
+        package var words: String
     }
 
     private let client: OpaquePointer
 
     /// Opens a consumer.
-    public init(_ brokers: [String]) throws {
+    package init(_ brokers: [String]) throws {
         let configuration = rd_kafka_conf_new()
         for (name, value) in [
             ("bootstrap.servers", brokers.joined(separator: ",")), ("group.id", "plain"),
@@ -37,7 +37,7 @@ public struct PlainConsumer {
     }
 
     /// Every record of a topic, to the end that each partition has now; ends the consumer.
-    public func readAll(_ topic: String, partitionCount: Int32) throws -> [Found] {
+    package func readAll(_ topic: String, partitionCount: Int32) throws -> [Found] {
         defer { rd_kafka_destroy(client) }
         let list = rd_kafka_topic_partition_list_new(partitionCount)
         defer { rd_kafka_topic_partition_list_destroy(list) }

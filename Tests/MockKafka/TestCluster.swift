@@ -4,36 +4,36 @@ import Synchronization
 
 /// The cluster that a test works with: a mock one of its own, or the one that `WEIR_TEST_KAFKA` names.
 /// There its topics and groups have names that no other test has, and its topics are deleted at its end.
-public final class TestCluster: Sendable {
+package final class TestCluster: Sendable {
     /// Which of both.
-    public enum Kind: String, CaseIterable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case mock
         case real
 
         /// Those that can be had here.
-        public static var available: [Kind] {
+        package static var available: [Kind] {
             allCases.filter { $0 != .real || TestCluster.realBrokers != nil }
         }
 
         /// The real one where there is one.
-        public static var preferred: Kind { TestCluster.realBrokers == nil ? .mock : .real }
+        package static var preferred: Kind { TestCluster.realBrokers == nil ? .mock : .real }
     }
 
     /// `HOST:PORT` of the brokers that `WEIR_TEST_KAFKA` names; nil when it names none.
-    public static var realBrokers: [String]? {
+    package static var realBrokers: [String]? {
         ProcessInfo.processInfo.environment["WEIR_TEST_KAFKA"]
             .map { $0.split(separator: ",").map(String.init) }
     }
 
     /// The mock cluster; nil when this is a real one.
-    public let mock: MockCluster?
+    package let mock: MockCluster?
     /// `HOST:PORT` of each broker to begin with.
-    public let brokers: [String]
+    package let brokers: [String]
     private let suffix: String
     private let topics = Mutex<Set<String>>([])
 
     /// Starts a mock cluster, or takes the real one.
-    public init(_ kind: Kind) throws {
+    package init(_ kind: Kind) throws {
         switch kind {
         case .mock:
             let cluster = try MockCluster()
@@ -53,21 +53,21 @@ public final class TestCluster: Sendable {
     }
 
     /// `kafka://HOST:PORT,...`
-    public var address: String { "kafka://" + brokers.joined(separator: ",") }
+    package var address: String { "kafka://" + brokers.joined(separator: ",") }
 
     /// What a topic or a group is called here.
-    public func name(_ name: String) -> String { name + suffix }
+    package func name(_ name: String) -> String { name + suffix }
 
     /// The topic is this test's own.
-    public func own(_ topic: String) {
+    package func own(_ topic: String) {
         topics.withLock { _ = $0.insert(topic) }
     }
 
     /// Deletes a topic of a real cluster.
-    public func delete(_ topic: String) { Self.delete([topic], brokers) }
+    package func delete(_ topic: String) { Self.delete([topic], brokers) }
 
     /// Settings of members of a group that are soon found to be away, as far as brokers allow.
-    public var hasty: [String: String] {
+    package var hasty: [String: String] {
         [
             // Apache Kafka takes no session below 6 s unless it is told to.
             "session.timeout.ms": mock == nil ? "6000" : "4000",

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Runs work on so many threads, and waits for all of it.
-public func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+package func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let group = DispatchGroup()
     for number in 0..<count {
         group.enter()

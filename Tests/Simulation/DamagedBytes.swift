@@ -1,11 +1,11 @@
 import Foundation
 
 /// A disk that gives other bytes than were written.
-public enum DamagedBytes {
+package enum DamagedBytes {
     /// Changes one bit or one byte of a file, anywhere, calls `body`, and puts it back; so many times.
     ///
     /// - Parameter body: gets the place of the byte.
-    public static func each(
+    package static func each(
         _ count: Int, in path: String, seed: UInt64, _ body: (Int) throws -> Void
     ) throws {
         var generator = SeededGenerator(seed: seed)

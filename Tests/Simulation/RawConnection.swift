@@ -1,12 +1,12 @@
 import Foundation
 
 /// A connection to a port of this machine, over which bytes are sent as they are.
-public final class RawConnection {
+package final class RawConnection {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
 
     /// Connects; answers are waited for so long.
-    public init(port: UInt16, timeoutSeconds: Int = Int(Wait.seconds)) throws {
+    package init(port: UInt16, timeoutSeconds: Int = Int(Wait.seconds)) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -30,7 +30,7 @@ public final class RawConnection {
 
     /// Sends bytes; false when the other side is gone.
     @discardableResult
-    public func send(_ bytes: [UInt8]) -> Bool {
+    package func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -44,13 +44,13 @@ public final class RawConnection {
 
     /// Sends text; false when the other side is gone.
     @discardableResult
-    public func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+    package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
     /// Says that nothing more is sent.
-    public func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+    package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// The next answer; nil when the connection is closed before one is complete, or stays silent.
-    public func answer() -> Answer? {
+    package func answer() -> Answer? {
         while true {
             if let (answer, length) = Answer.read(buffer) {
                 buffer.removeFirst(length)
@@ -61,7 +61,7 @@ public final class RawConnection {
     }
 
     /// Whether the other side closes the connection, whatever it sends before.
-    public func isClosed() -> Bool {
+    package func isClosed() -> Bool {
         while receive() {}
         return isAtEnd
     }
@@ -81,28 +81,28 @@ public final class RawConnection {
 }
 
 /// An answer, read off a connection.
-public struct Answer {
+package struct Answer {
     /// The status.
-    public var status: Int
+    package var status: Int
     /// Headers by their names in lower case.
-    public var headers: [String: String]
+    package var headers: [String: String]
     /// The body.
-    public var body: [UInt8]
+    package var body: [UInt8]
 
     /// The body as text.
-    public var text: String { String(decoding: body, as: UTF8.self) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 
     /// A member of the body, which is a JSON object.
-    public subscript(name: String) -> Any? {
+    package subscript(name: String) -> Any? {
         let json = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
         return json?[name]
     }
 
     /// The reason of a refusal.
-    public var error: String? { self["error"] as? String }
+    package var error: String? { self["error"] as? String }
 
     /// Reads one, with its length; nil while it is not complete. Answers of 1xx are passed over.
-    public static func read(_ bytes: [UInt8]) -> (Answer, length: Int)? {
+    package static func read(_ bytes: [UInt8]) -> (Answer, length: Int)? {
         let end = Array("\r\n\r\n".utf8)
         guard let headEnd = bytes.firstRange(of: end) else { return nil }
         let lines = String(decoding: bytes[..<headEnd.lowerBound], as: UTF8.self)
@@ -134,7 +134,7 @@ public struct Answer {
 
 extension RawConnection {
     /// The next line of text, with the empty one behind it; nil when there is none.
-    public func nextLine() -> String? {
+    package func nextLine() -> String? {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let range = buffer.firstRange(of: end) {

@@ -2,11 +2,11 @@ import Foundation
 
 /// Keeps processes from being started while a mock broker goes away: a child has the broker's socket for
 /// an instant, and the broker could not have its port back.
-public enum Spawning {
+package enum Spawning {
     private static let turn = NSLock()
 
     /// Does one of both.
-    public static func apart<Answer>(_ body: () throws -> Answer) rethrows -> Answer {
+    package static func apart<Answer>(_ body: () throws -> Answer) rethrows -> Answer {
         try turn.withLock(body)
     }
 }

@@ -3,11 +3,11 @@ import Synchronization
 
 /// Measures how long something takes, but for the time in which this process stood still: nothing else
 /// went on in it then either.
-public final class Stopwatch: Sendable {
+package final class Stopwatch: Sendable {
     private let state: State
 
     /// Begins to measure.
-    public init() {
+    package init() {
         state = State()
         Thread.detachNewThread { [state] in state.run() }
     }
@@ -15,7 +15,7 @@ public final class Stopwatch: Sendable {
     deinit { state.isOver.store(true, ordering: .relaxed) }
 
     /// What it has measured so far.
-    public var seconds: Double { Double(state.milliseconds.load(ordering: .relaxed)) / 1000 }
+    package var seconds: Double { Double(state.milliseconds.load(ordering: .relaxed)) / 1000 }
 
     private final class State: Sendable {
         let milliseconds = Atomic<Int>(0)

@@ -1,13 +1,13 @@
 import Foundation
 
 /// Waiting for what other threads, processes and brokers do.
-public enum Wait {
+package enum Wait {
     /// Much more than anything takes on a machine that is busy with other things too.
-    public static let seconds = 60.0
+    package static let seconds = 60.0
 
     /// Looks again and again; says whether it came true in time.
     @discardableResult
-    public static func until(
+    package static func until(
         seconds: Double = Wait.seconds, _ isTrue: () throws -> Bool
     ) rethrows -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
@@ -20,7 +20,7 @@ public enum Wait {
 
     /// Pauses in short steps: a machine that stands still prolongs one of them, and what runs beside has
     /// the others.
-    public static func steadily(seconds: Double) {
+    package static func steadily(seconds: Double) {
         for _ in 0..<Int(seconds / 0.02) { usleep(20_000) }
     }
 }

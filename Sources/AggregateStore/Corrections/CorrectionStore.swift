@@ -7,18 +7,18 @@ import Streams
 ///
 /// It says what is to be sent to partners and what was, and from which number on the set's own revisions
 /// go on, so that none is published twice and none falls back.
-public final class CorrectionStore {
+package final class CorrectionStore {
     /// Path of the file.
-    public let path: String
+    package let path: String
     private let queue: DatabaseQueue
 
     /// Name of the file.
-    public static let fileName = "corrections.sqlite"
+    package static let fileName = "corrections.sqlite"
     private static let applicationID: Int32 = 0x5765_6363
     private static let version = 1
 
     /// Opens the corrections of a directory; nil when it has none.
-    public convenience init?(directory: String) throws(StoreError) {
+    package convenience init?(directory: String) throws(StoreError) {
         let path = StoreSets.join(directory, Self.fileName)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         try self.init(path: path)
@@ -54,7 +54,7 @@ public final class CorrectionStore {
 
     /// Writes the corrections of a set, in the place of those that it had. Durable when it returns; a crash
     /// leaves the old ones or the new ones.
-    public static func replace(
+    package static func replace(
         in directory: String, _ write: ((Correction) throws -> Void) throws -> Void
     ) throws {
         let path = StoreSets.join(directory, fileName)
@@ -87,7 +87,7 @@ public final class CorrectionStore {
     }
 
     /// The corrections, in order of partition and origin; those of these kinds, in these states.
-    public func forEach(
+    package func forEach(
         kinds: Set<Correction.Kind> = [.changed, .added, .withdrawn],
         states: Set<Correction.State> = Set(Correction.State.allCases),
         _ body: (_ row: Int64, Correction) throws -> Void
@@ -115,7 +115,7 @@ public final class CorrectionStore {
     }
 
     /// What is known of a partner postback; nil when nothing differs.
-    public func correction(of id: String, partition: Int32) throws(StoreError) -> Correction? {
+    package func correction(of id: String, partition: Int32) throws(StoreError) -> Correction? {
         try read { db in
             try Row.fetchOne(
                 db.cachedStatement(
@@ -129,7 +129,7 @@ public final class CorrectionStore {
     }
 
     /// Notes how far sending is. Durable when it returns.
-    public func note(_ state: Correction.State, of rows: [Int64]) throws(StoreError) {
+    package func note(_ state: Correction.State, of rows: [Int64]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         do {
             try queue.write { db in

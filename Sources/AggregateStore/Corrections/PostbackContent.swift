@@ -2,7 +2,7 @@ import Crypto
 import Streams
 
 /// What a partner postback says, its revision left out: equal for equal content.
-public struct PostbackContent: Hashable, Sendable {
+package struct PostbackContent: Hashable, Sendable {
     /// The first 16 bytes of a SHA-256.
     let bytes: [UInt8]
 
@@ -11,7 +11,7 @@ public struct PostbackContent: Hashable, Sendable {
     }
 
     /// Hashes what a partner is told.
-    public init(of postback: PartnerPostback) {
+    package init(of postback: PartnerPostback) {
         var hash = SHA256()
         for text in [
             postback.documentWithoutRevision, postback.adNetworkID, postback.campaign,
@@ -24,12 +24,12 @@ public struct PostbackContent: Hashable, Sendable {
     }
 
     /// What is known of a correction that was withdrawn: nothing but that.
-    public static let withdrawn = PostbackContent(bytes: Array(repeating: 0, count: 16))
+    package static let withdrawn = PostbackContent(bytes: Array(repeating: 0, count: 16))
 }
 
 extension PartnerPostback {
     /// The document behind its revision. Every document begins with its id and its revision.
-    public var documentWithoutRevision: String {
+    package var documentWithoutRevision: String {
         let lead = "{\"id\":\"\(id)\",\"revision\":"
         guard document.utf8.starts(with: lead.utf8) else { return document }
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")

@@ -3,7 +3,7 @@ import Streams
 
 extension StoreSnapshot {
     /// Calls `body` with what a partition has for partners of records below an offset, in order.
-    public func forEachOutboxRow(
+    package func forEachOutboxRow(
         of partition: Int32, below offset: Int64 = .max,
         _ body: (_ sequence: Int64, PartnerPostback) throws -> Void
     ) throws {
@@ -15,14 +15,14 @@ extension StoreSnapshot {
     }
 
     /// One thing that a partition has for partners.
-    public func outboxRow(of partition: Int32, sequence: Int64) throws -> PartnerPostback? {
+    package func outboxRow(of partition: Int32, sequence: Int64) throws -> PartnerPostback? {
         try Row.fetchOne(
             db, sql: Self.outboxRows + " AND sequence = ?", arguments: [partition, sequence]
         ).map(PartnerPostback.init(outbox:))
     }
 
     /// The ids of what a partition has for partners of records from an offset on.
-    public func outboxIDs(of partition: Int32, from offset: Int64) throws -> Set<String> {
+    package func outboxIDs(of partition: Int32, from offset: Int64) throws -> Set<String> {
         guard try hasOutbox() else { return [] }
         return try String.fetchSet(
             db, sql: "SELECT id FROM outbox WHERE partition = ? AND origin_offset >= ?",
@@ -31,7 +31,7 @@ extension StoreSnapshot {
 
     /// The offsets below which everything of a partition is published: what is for partners, and dead
     /// letters.
-    public func publishedOffsets(
+    package func publishedOffsets(
         of state: PartitionState
     ) throws -> (outbox: Int64, deadLetters: Int64) {
         var outbox: Int64?
@@ -55,7 +55,7 @@ extension StoreSnapshot {
     }
 
     /// How many partitions the topic had.
-    public func partitionCount() throws -> Int32 {
+    package func partitionCount() throws -> Int32 {
         try Int32.fetchOne(db, sql: "SELECT partition_count FROM store") ?? 0
     }
 

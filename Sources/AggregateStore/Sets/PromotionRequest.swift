@@ -5,7 +5,7 @@ import Foundation
 ///
 /// While it is there workers of the directory finish their batch, give their stores up, and wait; a file
 /// that nobody has locked any more is of a promotion that died, and means nothing.
-public final class PromotionRequest {
+package final class PromotionRequest {
     private let path: String
     private let descriptor: Int32
 
@@ -16,7 +16,7 @@ public final class PromotionRequest {
 
     /// Asks all workers of a data directory to give their stores up. Throws `promotionUnderWay` when another
     /// process is at it.
-    public init(directory: String) throws(StoreError) {
+    package init(directory: String) throws(StoreError) {
         path = StoreSets.join(directory, Self.fileName)
         descriptor = try Self.lock(path)
         ftruncate(descriptor, 0)
@@ -46,12 +46,12 @@ public final class PromotionRequest {
     }
 
     /// Whether a promotion may be under way: one look at a name.
-    public static func isMade(in directory: String) -> Bool {
+    package static func isMade(in directory: String) -> Bool {
         access(StoreSets.join(directory, fileName), F_OK) == 0
     }
 
     /// Whether a promotion is under way. What a dead one has left is removed.
-    public static func isHeld(in directory: String) -> Bool {
+    package static func isHeld(in directory: String) -> Bool {
         let path = StoreSets.join(directory, fileName)
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

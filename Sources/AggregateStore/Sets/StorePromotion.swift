@@ -1,7 +1,7 @@
 /// A change of the stores that are in force, as `sets.json` has it.
-public struct StorePromotion: Codable, Equatable, Sendable {
+package struct StorePromotion: Codable, Equatable, Sendable {
     /// Which way it went.
-    public enum Kind: String, Codable, Sendable {
+    package enum Kind: String, Codable, Sendable {
         /// To a set that was replayed.
         case promote
         /// Back to a set that had been in force.
@@ -10,28 +10,28 @@ public struct StorePromotion: Codable, Equatable, Sendable {
 
     /// Where the store of a stream went. Directories are relative to the data directory when they lie
     /// below it (`.` is that itself), else absolute.
-    public struct Move: Codable, Equatable, Sendable {
+    package struct Move: Codable, Equatable, Sendable {
         /// The directory whose store is in force from then on.
-        public var to: String
+        package var to: String
         /// The directory whose store was until then.
-        public var from: String
+        package var from: String
 
         /// Names both.
-        public init(to: String, from: String) {
+        package init(to: String, from: String) {
             self.to = to
             self.from = from
         }
     }
 
     /// When it was, in milliseconds since 1970.
-    public var atMilliseconds: Int64
+    package var atMilliseconds: Int64
     /// Which way it went.
-    public var kind: Kind
+    package var kind: Kind
     /// The streams that it changed.
-    public var streams: [String: Move]
+    package var streams: [String: Move]
 
     /// Describes a promotion.
-    public init(atMilliseconds: Int64, kind: Kind, streams: [String: Move]) {
+    package init(atMilliseconds: Int64, kind: Kind, streams: [String: Move]) {
         self.atMilliseconds = atMilliseconds
         self.kind = kind
         self.streams = streams

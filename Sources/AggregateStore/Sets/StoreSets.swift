@@ -6,14 +6,14 @@ import Foundation
 /// A stream's store lies at `<data>/<stream>.sqlite` until a promotion says otherwise. Promotions stand in
 /// `<data>/sets.json`, one behind the other; the last one that names a stream says where its store is. The
 /// file is replaced as a whole, so that whoever reads it sees a promotion, or does not.
-public struct StoreSets: Sendable {
+package struct StoreSets: Sendable {
     /// The data directory, as it was given.
-    public let directory: String
+    package let directory: String
     /// What was promoted, the oldest first.
-    public private(set) var promotions: [StorePromotion]
+    package private(set) var promotions: [StorePromotion]
 
     /// Name of the file in the data directory.
-    public static let fileName = "sets.json"
+    package static let fileName = "sets.json"
     /// What the journal calls the data directory itself.
     static let ownSet = "."
 
@@ -22,7 +22,7 @@ public struct StoreSets: Sendable {
     }
 
     /// Reads which stores are in force. A directory without promotions, or none at all, has its own.
-    public init(directory: String) throws(StoreError) {
+    package init(directory: String) throws(StoreError) {
         self.directory = directory
         let path = Self.join(directory, Self.fileName)
         guard FileManager.default.fileExists(atPath: path) else {
@@ -40,17 +40,17 @@ public struct StoreSets: Sendable {
     }
 
     /// The directory that holds the store of a stream.
-    public func directory(of stream: String) -> String {
+    package func directory(of stream: String) -> String {
         resolve(set(of: stream))
     }
 
     /// The store of a stream, there or not.
-    public func path(of stream: String) -> String {
+    package func path(of stream: String) -> String {
         Self.join(directory(of: stream), "\(stream).sqlite")
     }
 
     /// The store of a stream. Throws when it was promoted and is gone: nobody is to begin anew there.
-    public func presentPath(of stream: String) throws(StoreError) -> String {
+    package func presentPath(of stream: String) throws(StoreError) -> String {
         let path = path(of: stream)
         guard set(of: stream) == Self.ownSet || FileManager.default.fileExists(atPath: path) else {
             throw .promotedStoreGone(path: path, journal: Self.join(directory, Self.fileName))
@@ -59,7 +59,7 @@ public struct StoreSets: Sendable {
     }
 
     /// The store of a stream that was in force at an instant (milliseconds since 1970).
-    public func path(of stream: String, atMilliseconds instant: Int64) -> String {
+    package func path(of stream: String, atMilliseconds instant: Int64) -> String {
         let moves = moves(of: stream)
         let set =
             moves.last { $0.promotion.atMilliseconds <= instant }?.move.to ?? moves.first?.move.from
@@ -69,7 +69,7 @@ public struct StoreSets: Sendable {
 
     /// The promotions of a stream after an instant and up to another (milliseconds since 1970), each with
     /// the store that was in force before and the one that was from then on.
-    public func promotions(
+    package func promotions(
         of stream: String, afterMilliseconds start: Int64, throughMilliseconds end: Int64
     ) -> [(promotion: StorePromotion, from: String, to: String)] {
         let instants = start + 1..<max(end, start) + 1
@@ -83,7 +83,7 @@ public struct StoreSets: Sendable {
     }
 
     /// Whether the last promotion took back what one before it had put in force.
-    public var isBack: Bool {
+    package var isBack: Bool {
         var inForce: [StorePromotion] = []
         var isBack = false
         for promotion in promotions {
@@ -97,12 +97,12 @@ public struct StoreSets: Sendable {
     }
 
     /// Where the store of a stream is, as the journal writes it.
-    public func set(of stream: String) -> String {
+    package func set(of stream: String) -> String {
         moves(of: stream).last?.move.to ?? Self.ownSet
     }
 
     /// A directory as the journal writes it: relative to the data directory when it lies below.
-    public func set(at path: String) -> String {
+    package func set(at path: String) -> String {
         let own = Self.absolute(directory)
         let other = Self.absolute(path)
         if other == own { return Self.ownSet }
@@ -111,13 +111,13 @@ public struct StoreSets: Sendable {
     }
 
     /// The directory that the journal means.
-    public func resolve(_ set: String) -> String {
+    package func resolve(_ set: String) -> String {
         if set == Self.ownSet { return directory }
         return set.hasPrefix("/") ? set : Self.join(directory, set)
     }
 
     /// Puts a promotion in force. It is durable when this returns; before, nothing has changed.
-    public mutating func append(_ promotion: StorePromotion) throws(StoreError) {
+    package mutating func append(_ promotion: StorePromotion) throws(StoreError) {
         let path = Self.join(directory, Self.fileName)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -1,13 +1,13 @@
 import X509
 
 /// What people are told of a certificate.
-public struct AppStoreCertificate: Sendable, Equatable {
+package struct AppStoreCertificate: Sendable, Equatable {
     /// The distinguished name of its holder.
-    public let subject: String
+    package let subject: String
     /// When its validity begins, in seconds since 1970.
-    public let notBeforeSeconds: Int64
+    package let notBeforeSeconds: Int64
     /// When its validity ends, in seconds since 1970; that second is included.
-    public let notAfterSeconds: Int64
+    package let notAfterSeconds: Int64
 
     init(_ certificate: Certificate) {
         let validity = Validity(certificate)

@@ -1,5 +1,5 @@
 /// Why a JWS of the App Store is not verified; the first that applies, in this order.
-public enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
+package enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     /// Not three parts of base64url without padding, or the first two are empty.
     case notAJWS
     /// The header is no JSON object.
@@ -35,7 +35,7 @@ public enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     case badSignature
 
     /// The reason in words, without a full stop.
-    public var words: StaticString {
+    package var words: StaticString {
         switch self {
         case .notAJWS: "not a JWS: three parts of base64url without padding"
         case .malformedHeader: "the header of the JWS is no JSON object"

@@ -5,12 +5,12 @@ import JSONReader
 ///
 /// Of the header only `alg`, `crit` and `x5c` are looked at: whatever else it says about keys is the
 /// sender's word.
-public struct AppStoreJWS: Sendable {
+package struct AppStoreJWS: Sendable {
     /// How many certificates the App Store sends: leaf, intermediate, root.
     private static let chainLength = 3
 
     /// The decoded payload, as received.
-    public let payload: [UInt8]
+    package let payload: [UInt8]
     /// The leaf and the intermediate in DER, undecoded. The root in the header is not looked at.
     let path: AppStorePath
     /// Of the first two parts as received, with the dot between them.
@@ -22,7 +22,7 @@ public struct AppStoreJWS: Sendable {
     /// - Parameter text: three parts of base64url without padding.
     /// - Throws: `notAJWS`, `malformedHeader`, `criticalHeader`, `notES256`, `noCertificateChain`,
     ///   `wrongChainLength` or `badCertificate`.
-    public init(_ text: UnsafeRawBufferPointer) throws(AppStoreFault) {
+    package init(_ text: UnsafeRawBufferPointer) throws(AppStoreFault) {
         var arena: [UInt8] = []
         arena.reserveCapacity(2 * text.count)
         guard let jws = CompactJWS(text, arena: &arena) else { throw .notAJWS }
@@ -42,7 +42,7 @@ public struct AppStoreJWS: Sendable {
     ///
     /// - Parameter text: three parts of base64url without padding.
     /// - Returns: the decoded payload; nil unless there are three parts, the first a JSON object.
-    public static func unverifiedPayload(of text: UnsafeRawBufferPointer) -> [UInt8]? {
+    package static func unverifiedPayload(of text: UnsafeRawBufferPointer) -> [UInt8]? {
         var arena: [UInt8] = []
         guard let jws = CompactJWS(text, arena: &arena), let parser = JSONParser() else {
             return nil

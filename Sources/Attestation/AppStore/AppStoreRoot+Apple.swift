@@ -1,6 +1,6 @@
 extension AppStoreRoot {
     /// Apple Root CA - G3, valid from 2014-04-30 to 2039-04-30: the root of what the App Store signs.
-    public static let appleRootCAG3: AppStoreRoot = {
+    package static let appleRootCAG3: AppStoreRoot = {
         var der: [UInt8] = []
         _ = Array(appleRootCAG3Base64.utf8).withUnsafeBytes {
             Base64.standard.decode($0, into: &der)

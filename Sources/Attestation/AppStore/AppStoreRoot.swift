@@ -3,7 +3,7 @@ import Foundation
 import X509
 
 /// A root certificate that chains of the App Store may end at.
-public struct AppStoreRoot: Sendable {
+package struct AppStoreRoot: Sendable {
     /// The certificate in DER.
     let der: [UInt8]
 
@@ -11,7 +11,7 @@ public struct AppStoreRoot: Sendable {
     ///
     /// - Throws: what is wrong unless it holds one certificate, and nothing else in PEM, that may
     ///   issue others.
-    public init(pem: String) throws(AppStoreRootFault) {
+    package init(pem: String) throws(AppStoreRootFault) {
         let blocks = pem.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("-----BEGIN ") }
         guard blocks.contains(where: { $0.contains(" CERTIFICATE-----") }) else {
             throw .noCertificate
@@ -29,7 +29,7 @@ public struct AppStoreRoot: Sendable {
     }
 
     /// The certificate in PEM.
-    public var pem: String {
+    package var pem: String {
         let text = Array(Data(der).base64EncodedString())
         let lines = stride(from: 0, to: text.count, by: 64).map {
             String(text[$0..<min($0 + 64, text.count)])
@@ -39,7 +39,7 @@ public struct AppStoreRoot: Sendable {
     }
 
     /// SHA-256 of the certificate in DER, in lower-case hexadecimal digits.
-    public var fingerprint: String {
+    package var fingerprint: String {
         let digits = Array("0123456789abcdef")
         return SHA256.hash(data: der).reduce(into: "") { text, byte in
             text.append(digits[Int(byte >> 4)])

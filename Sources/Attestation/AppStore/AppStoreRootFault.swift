@@ -1,5 +1,5 @@
 /// Why a PEM file cannot be pinned as a root.
-public enum AppStoreRootFault: Error, Equatable, Sendable {
+package enum AppStoreRootFault: Error, Equatable, Sendable {
     /// There is no certificate in it.
     case noCertificate
     /// It holds so many blocks of PEM, of which one could be meant.
@@ -10,7 +10,7 @@ public enum AppStoreRootFault: Error, Equatable, Sendable {
     case noAuthority
 
     /// What is wrong, and what to do, in words without a full stop.
-    public var words: String {
+    package var words: String {
         switch self {
         case .noCertificate:
             "holds no certificate: give the root's as PEM, with its BEGIN and END lines"

@@ -7,7 +7,7 @@ import X509
 /// The verdict is a function of the JWS, the instant and the roots, and of nothing else: neither of
 /// the clock nor of what was verified before. Any number of threads may use one verifier; it remembers
 /// the last 64 paths that it validated, so that usually one signature is to be checked.
-public final class AppStoreVerifier: Sendable {
+package final class AppStoreVerifier: Sendable {
     /// Apple has one path in use, and a second while it changes; tests and sandboxes add a few.
     private static let rememberedPaths = 64
 
@@ -15,7 +15,7 @@ public final class AppStoreVerifier: Sendable {
     private let paths = Mutex(ValidatedPaths(capacity: rememberedPaths))
 
     /// Trusts these roots and no others.
-    public init(roots: [AppStoreRoot]) {
+    package init(roots: [AppStoreRoot]) {
         self.roots = roots.compactMap { root in
             (try? Certificate(derEncoded: root.der)).flatMap(PinnedRoot.init)
         }
@@ -27,7 +27,7 @@ public final class AppStoreVerifier: Sendable {
     ///   - jws: what was received.
     ///   - signedAtMilliseconds: when its payload says that it was signed, in milliseconds since 1970.
     /// - Throws: the first reason against it.
-    public func verify(
+    package func verify(
         _ jws: AppStoreJWS, signedAtMilliseconds: Int64
     ) throws(AppStoreFault) {
         let path = try validated(jws.path)
@@ -39,7 +39,7 @@ public final class AppStoreVerifier: Sendable {
 
     /// The leaf and the intermediate of a JWS, and the pinned roots that issued the latter, for people
     /// to read; what is no certificate is left out.
-    public func certificates(of jws: AppStoreJWS) -> [AppStoreCertificate] {
+    package func certificates(of jws: AppStoreJWS) -> [AppStoreCertificate] {
         let own = [jws.path.leaf, jws.path.intermediate].map { try? Certificate(derEncoded: $0) }
         let anchors = own[1].map { intermediate in roots.filter { $0.issued(intermediate) } } ?? []
         return own.compactMap { $0.map(AppStoreCertificate.init) } + anchors.map(\.description)

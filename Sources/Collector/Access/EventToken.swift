@@ -1,24 +1,24 @@
 import Foundation
-public import JSONReader
+import JSONReader
 import Streams
 
 /// What a signed token says: the event that its holder may report, and until when.
-public struct EventToken: Equatable, Sendable {
+package struct EventToken: Equatable, Sendable {
     /// What it is for.
-    public var use: TokenUse
+    package var use: TokenUse
     /// The type of the event.
-    public var type: String
+    package var type: String
     /// The event, a JSON object, as it is appended but for the members that are left open.
-    public var event: String
+    package var event: String
     /// The members that the query may say.
-    public var openMembers: [String]
+    package var openMembers: [String]
     /// Where a click goes to; empty for other uses.
-    public var target: String
+    package var target: String
     /// Seconds since 1970 from which on it is of no use.
-    public var expiresAtSeconds: Int64
+    package var expiresAtSeconds: Int64
 
     /// Takes what a token is to say. Throws what is wrong with it.
-    public init(
+    package init(
         use: TokenUse, type: String, event: String, openMembers: [String], target: String,
         expiresAtSeconds: Int64
     ) throws(TokenFault) {
@@ -61,7 +61,7 @@ public struct EventToken: Equatable, Sendable {
 }
 
 /// What is wrong with a token.
-public enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// It is not as tokens are, or nobody who may has signed it for this use.
     case forged
     /// Its time is over.
@@ -74,7 +74,7 @@ public enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     case bad(String)
 
     /// One line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .forged: "the token is not signed with a known key for this use"
         case .expired: "the token has expired"
@@ -145,7 +145,7 @@ extension EventToken {
 
 extension EventToken {
     /// Throws when an event does not say what a token of this use has to fix.
-    public static func checkFixedMembers(
+    package static func checkFixedMembers(
         of event: JSONValue, use: TokenUse
     ) throws(TokenFault) {
         for name in use.fixedMembers where event.member(name)?.string?.isEmpty != false {

@@ -5,15 +5,15 @@ import Pipelines
 
 /// Signs and reads tokens: `key id.payload.signature`, payload and signature in base64url. The signature is
 /// HMAC-SHA-256 over the use, the key's id and the payload as it stands there.
-public struct TokenKeys: Sendable {
+package struct TokenKeys: Sendable {
     /// Longer tokens are not read.
-    public static let maxBytes = 8 << 10
+    package static let maxBytes = 8 << 10
 
     private let keys: [(id: String, key: SymmetricKey)]
     private let lifetimes: TokenLifetimes
 
     /// Keys, of which the first one signs; tokens are accepted for no longer than their use may hold.
-    public init(
+    package init(
         _ keys: [CollectorPipeline.TokenKey], lifetimes: TokenLifetimes = TokenLifetimes()
     ) {
         self.lifetimes = lifetimes
@@ -21,7 +21,7 @@ public struct TokenKeys: Sendable {
     }
 
     /// The token's text; nil when there is no key to sign with. Throws `TokenFault.tooLong`.
-    public func sign(_ token: EventToken) throws(TokenFault) -> String? {
+    package func sign(_ token: EventToken) throws(TokenFault) -> String? {
         guard let (id, key) = keys.first else { return nil }
         let payload = Self.base64(Array(token.payload.utf8))
         let signature = HMAC<SHA256>.authenticationCode(
@@ -32,7 +32,7 @@ public struct TokenKeys: Sendable {
     }
 
     /// Reads a token that is for a use; expired ones too.
-    public func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
+    package func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
         guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3,
@@ -55,7 +55,7 @@ public struct TokenKeys: Sendable {
 
     /// Reads a token that is for a use, at an instant at which it holds, and no earlier before its end than
     /// tokens of the use may hold.
-    public func read(
+    package func read(
         _ text: String, for use: TokenUse, atMilliseconds now: Int64
     ) throws(TokenFault) -> EventToken {
         let token = try read(text, for: use)

@@ -1,12 +1,12 @@
-public import Pipelines
+import Pipelines
 
 /// How long tokens may hold: no longer than the worker of their topic remembers what it has counted, so that
 /// one token is one event however often it comes.
-public struct TokenLifetimes: Equatable, Sendable {
+package struct TokenLifetimes: Equatable, Sendable {
     private var windowSeconds: [TokenUse: Int64]
 
     /// What follows from the windows of the workers as they are without files.
-    public init() {
+    package init() {
         windowSeconds = [
             .impression: Int64(ImpressionsPipeline.defaultDedupeWindowSeconds),
             .click: Int64(OverlayClicksPipeline.defaultDedupeWindowSeconds),
@@ -15,7 +15,7 @@ public struct TokenLifetimes: Equatable, Sendable {
     }
 
     /// What follows from the workers' files where they are, and from their defaults where they are not.
-    public init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
+    package init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
         self.init()
         if pipelines.has(.impressions) {
             windowSeconds[.impression] = Int64(try pipelines.impressions().dedupeWindowSeconds)
@@ -30,7 +30,7 @@ public struct TokenLifetimes: Equatable, Sendable {
 
     /// Seconds that a token may be made for: the window less an hour, or less a sixtieth of a short one,
     /// since what is accepted at its end waits for the log. 0 where nothing is remembered.
-    public func longestSeconds(_ use: TokenUse) -> Int64 {
+    package func longestSeconds(_ use: TokenUse) -> Int64 {
         windowSeconds(use) - marginSeconds(use)
     }
 

@@ -1,7 +1,7 @@
 import Streams
 
 /// What a token is for. One that is for something else is none.
-public enum TokenUse: String, CaseIterable, Sendable {
+package enum TokenUse: String, CaseIterable, Sendable {
     /// `GET /i`: something was shown.
     case impression = "i"
     /// `GET /c`: something was clicked.
@@ -10,7 +10,7 @@ public enum TokenUse: String, CaseIterable, Sendable {
     case notice = "n"
 
     /// The topic that its events go to.
-    public var topic: ProducerTopic {
+    package var topic: ProducerTopic {
         switch self {
         case .impression: .impressions
         case .click: .overlayClicks
@@ -19,7 +19,7 @@ public enum TokenUse: String, CaseIterable, Sendable {
     }
 
     /// The types of event that a token of this use may carry; the first one is meant when none is said.
-    public var types: [String] {
+    package var types: [String] {
         switch self {
         case .impression: ["skoverlay.presented", "skadn.impression"]
         case .click: ["skoverlay.click"]
@@ -28,7 +28,7 @@ public enum TokenUse: String, CaseIterable, Sendable {
     }
 
     /// The members that a token may leave to the query.
-    public var openMembers: [String] {
+    package var openMembers: [String] {
         switch self {
         case .impression: ["zone_id", "sdk_version", "os_version"]
         case .click: ["presented_at_ms", "zone_id", "sdk_version", "initiated_by"]
@@ -38,7 +38,7 @@ public enum TokenUse: String, CaseIterable, Sendable {
 
     /// The members that the event of a token has to say, since they tell it from other events and nothing
     /// else would bind them.
-    public var fixedMembers: [StaticString] {
+    package var fixedMembers: [StaticString] {
         switch self {
         case .impression, .click: []
         case .notice: ["auction_id", "bid_id"]

@@ -1,16 +1,16 @@
 /// Bounds of what waits for the log.
-public struct AppendLimits: Sendable {
+package struct AppendLimits: Sendable {
     /// Records that may wait; beyond them nothing is taken.
-    public var maxQueuedRecords: Int
+    package var maxQueuedRecords: Int
     /// Bytes of keys, headers and values that may wait.
-    public var maxQueuedBytes: Int
+    package var maxQueuedBytes: Int
     /// Records that are appended together at most, but for those of one request.
-    public var maxTurnRecords: Int
+    package var maxTurnRecords: Int
     /// How long a request waits for the log.
-    public var deadlineSeconds: Double
+    package var deadlineSeconds: Double
 
     /// The defaults bound the memory of what waits to 64 MiB.
-    public init(
+    package init(
         maxQueuedRecords: Int = 50_000, maxQueuedBytes: Int = 64 << 20,
         maxTurnRecords: Int = 10_000, deadlineSeconds: Double = 10
     ) {

@@ -2,7 +2,7 @@ import EventLog
 
 /// Why records were not acknowledged. What it says of is in the log or not, nobody knows: whoever sent it
 /// sends it again.
-public enum AppendRefusal: Error, Equatable, Sendable {
+package enum AppendRefusal: Error, Equatable, Sendable {
     /// So much waits for the log already that no more is taken.
     case full
     /// The log has not answered in time.
@@ -13,7 +13,7 @@ public enum AppendRefusal: Error, Equatable, Sendable {
     case stopped
 
     /// After how many seconds it is worth to try again.
-    public var retryAfterSeconds: Int {
+    package var retryAfterSeconds: Int {
         switch self {
         case .full, .stopped: 1
         case .late, .log: 5
@@ -21,7 +21,7 @@ public enum AppendRefusal: Error, Equatable, Sendable {
     }
 
     /// What is wrong, for whoever sent the records: says nothing of the log's whereabouts.
-    public var words: String {
+    package var words: String {
         switch self {
         case .full: "too much waits for the log: try again"
         case .late: "the log has not acknowledged in time: try again"

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Appends the records of all requests to a log, from a thread of its own, in groups: whatever arrives while
 /// the log makes one group durable goes with the next. Any task and any thread may append.
-public final class DurableAppender: Sendable {
+package final class DurableAppender: Sendable {
     private struct State {
         var queue: [PendingAppend] = []
         var queuedRecords = 0
@@ -32,7 +32,7 @@ public final class DurableAppender: Sendable {
 
     /// Begins to work with a log, whose writer it opens, and which the thread uses alone. Throws what
     /// opening a writer throws.
-    public convenience init(
+    package convenience init(
         _ log: sending any LogBackend, limits: AppendLimits = AppendLimits()
     ) throws(LogError) {
         try self.init(
@@ -57,7 +57,7 @@ public final class DurableAppender: Sendable {
 
     /// Appends records in order and returns once all of them are durable, with their positions in the same
     /// order. Nothing of them is taken when it throws `full` or `stopped`; of other refusals nobody knows.
-    public func append(
+    package func append(
         _ records: [OutgoingRecord]
     ) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
@@ -86,7 +86,7 @@ public final class DurableAppender: Sendable {
     }
 
     /// Takes no more, makes durable what waits, and returns when that is done or refused.
-    public func stop() {
+    package func stop() {
         let (isFirst, wakes) = state.withLock { state in
             defer {
                 state.isStopped = true
@@ -102,7 +102,7 @@ public final class DurableAppender: Sendable {
     }
 
     /// Why the log cannot be relied upon just now; nil when it can.
-    public var unreadiness: String? {
+    package var unreadiness: String? {
         state.withLock { state in
             guard let fault = state.lastFault,
                 fault.instant.duration(to: .now) < Self.faultCounts

@@ -3,19 +3,19 @@ import Streams
 import Synchronization
 
 /// The envelope of a record: CloudEvents 1.0, Kafka binding, binary mode.
-public struct CloudEvent: Sendable {
+package struct CloudEvent: Sendable {
     /// The type (`ce_type`).
-    public var type: String
+    package var type: String
     /// What tells it from others of the same source (`ce_id`).
-    public var id: String
+    package var id: String
     /// Where it comes from (`ce_source`).
-    public var source: String
+    package var source: String
     /// When it happened, or came (`ce_time`).
-    public var time: String
+    package var time: String
 
     /// The envelope of what a request brought: an id of its own, the path, and when it came; what
     /// the request says of itself (`ce-id`, `ce-source`, `ce-time`) goes first.
-    public init(type: String, request: CollectorRequest) {
+    package init(type: String, request: CollectorRequest) {
         self.type = type
         id = Self.text(request.header("ce-id")) ?? Self.nextID()
         source = Self.text(request.header("ce-source")) ?? request.path
@@ -27,7 +27,7 @@ public struct CloudEvent: Sendable {
     /// The headers of a record, whose value is JSON.
     ///
     /// - Parameter via: how a postback came (`ce_via`); nil for everything else.
-    public func headers(via: PostbackRoute? = nil) -> [OutgoingRecord.Header] {
+    package func headers(via: PostbackRoute? = nil) -> [OutgoingRecord.Header] {
         var headers: [OutgoingRecord.Header] = [
             .init("ce_specversion", "1.0"), .init("ce_type", type), .init("ce_id", id),
             .init("ce_source", source), .init("ce_time", time),

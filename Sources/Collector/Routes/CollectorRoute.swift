@@ -1,7 +1,7 @@
 /// One thing that the collector answers.
-public struct CollectorRoute: Sendable {
+package struct CollectorRoute: Sendable {
     /// How it is asked.
-    public enum Method: String, Sendable {
+    package enum Method: String, Sendable {
         case get = "GET"
         /// As `get`, of which the answer's body is not sent.
         case head = "HEAD"
@@ -9,23 +9,23 @@ public struct CollectorRoute: Sendable {
     }
 
     /// How it is asked.
-    public let method: Method
+    package let method: Method
     /// The path, without a slash at its end, which requests may have. Its last part may be a name in
     /// braces, which stands for one part of any text: `/v1/events/{topic}`.
-    public let path: String
+    package let path: String
     /// The media types that a body may have, in lower case; a body without one is of the first. Empty for
     /// a route that takes no body.
-    public let mediaTypes: [String]
+    package let mediaTypes: [String]
     /// Bytes that a body may have; nil: as many as `CollectorLimits.maxBodyBytes` says.
-    public let maxBodyBytes: Int?
+    package let maxBodyBytes: Int?
     /// Why a request is refused before its body is read, which is empty in what this is given; nil to read it.
-    public let admission: @Sendable (CollectorRequest) -> CollectorResponse?
+    package let admission: @Sendable (CollectorRequest) -> CollectorResponse?
     /// Answers a request. It may wait, but must not block its thread for longer than a request takes to
     /// be read: what blocks belongs on a thread of its own.
-    public let answer: @Sendable (CollectorRequest) async -> CollectorResponse
+    package let answer: @Sendable (CollectorRequest) async -> CollectorResponse
 
     /// Describes a route.
-    public init(
+    package init(
         _ method: Method, _ path: String, mediaTypes: [String] = [],
         maxBodyBytes: Int? = nil,
         admission: @escaping @Sendable (CollectorRequest) -> CollectorResponse? = { _ in nil },

@@ -1,9 +1,9 @@
-public import ConversionValues
+import ConversionValues
 import Streams
 
 /// Tells installs their conversion values: `GET /v1/conversion_value` for devices, `POST /v1/launch` and
 /// `POST /v1/event` for servers, and `GET /v1/test/conversion_value` for apps that are being tried.
-public struct ConversionRoutes: Sendable {
+package struct ConversionRoutes: Sendable {
     private let service: ConversionService?
     private let apps: ConversionApps
 
@@ -12,13 +12,13 @@ public struct ConversionRoutes: Sendable {
     private static let maxBodyBytes = 65_536
 
     /// Answers for these apps; without a service only apps that are being tried.
-    public init(service: ConversionService?, apps: ConversionApps) {
+    package init(service: ConversionService?, apps: ConversionApps) {
         self.service = service
         self.apps = apps
     }
 
     /// The routes.
-    public var routes: [CollectorRoute] {
+    package var routes: [CollectorRoute] {
         [
             CollectorRoute(.get, "/v1/conversion_value") { request in
                 await answer(request, .conversionValue)

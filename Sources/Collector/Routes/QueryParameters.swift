@@ -1,16 +1,16 @@
 /// The parameters of a query or of a form, decoded: of those of one name the first counts.
-public struct QueryParameters: Sendable, Equatable {
+package struct QueryParameters: Sendable, Equatable {
     private var values: [String: String] = [:]
 
     /// More of them are not read.
-    public static let maxCount = 256
+    package static let maxCount = 256
 
     /// No parameters.
-    public init() {}
+    package init() {}
 
     /// Reads `name=value&name=value`; nil when an escape is none, when bytes are not UTF-8, or when
     /// there are more than `maxCount`.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         for (count, pair) in text.utf8.split(separator: UInt8(ascii: "&")).enumerated() {
             guard count < Self.maxCount else { return nil }
             let equals = pair.firstIndex(of: UInt8(ascii: "="))
@@ -24,10 +24,10 @@ public struct QueryParameters: Sendable, Equatable {
     }
 
     /// The value of a parameter; nil when it is absent.
-    public subscript(name: String) -> String? { values[name] }
+    package subscript(name: String) -> String? { values[name] }
 
     /// The names, in bytewise order.
-    public var names: [String] {
+    package var names: [String] {
         values.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 

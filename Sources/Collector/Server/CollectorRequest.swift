@@ -1,25 +1,25 @@
 import HTTPTypes
 
 /// A request that a route of the collector answers.
-public struct CollectorRequest: Sendable {
+package struct CollectorRequest: Sendable {
     /// The path without its query, and without the slash at its end.
-    public let path: String
+    package let path: String
     /// What stands in the path where the route's path has a name in braces; empty when it has none.
-    public let pathArgument: String
+    package let pathArgument: String
     /// The parameters of the query.
-    public let query: QueryParameters
+    package let query: QueryParameters
     let headers: HTTPFields
     /// The media type of the body in lower case, without parameters; empty when none is said.
-    public let mediaType: String
+    package let mediaType: String
     /// The body as it was received, complete.
-    public internal(set) var body: [UInt8]
+    package internal(set) var body: [UInt8]
     /// The address of the client; behind a trusted proxy that which the proxy names.
-    public let clientAddress: String
+    package let clientAddress: String
     /// When the request's head came, in milliseconds since 1970.
-    public let receivedAtMilliseconds: Int64
+    package let receivedAtMilliseconds: Int64
 
     /// Makes a request without headers.
-    public init(
+    package init(
         path: String, pathArgument: String = "", query: QueryParameters = QueryParameters(),
         mediaType: String = "", body: [UInt8] = [], clientAddress: String = "",
         receivedAtMilliseconds: Int64 = 0
@@ -45,7 +45,7 @@ public struct CollectorRequest: Sendable {
     }
 
     /// The value of a header, by its name in lower case; nil when it is absent.
-    public func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { headers[$0] }
     }
 }

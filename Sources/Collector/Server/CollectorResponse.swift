@@ -1,18 +1,18 @@
 import Streams
 
 /// What the collector answers.
-public struct CollectorResponse: Sendable {
+package struct CollectorResponse: Sendable {
     /// The status, 200...599.
-    public var status: Int
+    package var status: Int
     /// The media type of the body; empty without one.
-    public var contentType: String
+    package var contentType: String
     /// The body.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// Further headers, by their names.
-    public var headers: [(name: String, value: String)]
+    package var headers: [(name: String, value: String)]
 
     /// Makes an answer.
-    public init(
+    package init(
         status: Int, contentType: String = "", body: [UInt8] = [],
         headers: [(name: String, value: String)] = []
     ) {
@@ -23,19 +23,19 @@ public struct CollectorResponse: Sendable {
     }
 
     /// An answer in JSON.
-    public static func json(_ status: Int, _ text: JSONText) -> CollectorResponse {
+    package static func json(_ status: Int, _ text: JSONText) -> CollectorResponse {
         CollectorResponse(
             status: status, contentType: "application/json", body: Array(text.text.utf8))
     }
 
     /// An answer in plain text.
-    public static func text(_ status: Int, _ text: String) -> CollectorResponse {
+    package static func text(_ status: Int, _ text: String) -> CollectorResponse {
         CollectorResponse(
             status: status, contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
     }
 
     /// A refusal: `{"error": reason, "detail": words}`.
-    public static func refusal(
+    package static func refusal(
         _ status: Int, _ reason: String, _ detail: String
     ) -> CollectorResponse {
         var json = JSONText()
@@ -49,7 +49,7 @@ public struct CollectorResponse: Sendable {
     }
 
     /// A refusal that is worth to be tried again.
-    public static func refusal(
+    package static func refusal(
         _ status: Int, _ reason: String, _ detail: String, retryAfterSeconds: Int
     ) -> CollectorResponse {
         var response = refusal(status, reason, detail)
@@ -58,13 +58,13 @@ public struct CollectorResponse: Sendable {
     }
 
     /// The answer to what a worker would reject: 400, but 413 for what is too large.
-    public static func refusal(_ rejection: Rejection) -> CollectorResponse {
+    package static func refusal(_ rejection: Rejection) -> CollectorResponse {
         refusal(
             rejection.reason == .tooLarge ? 413 : 400, rejection.reason.name, rejection.detail)
     }
 
     /// The answer when the log has not acknowledged: 503.
-    public static func refusal(_ refusal: AppendRefusal) -> CollectorResponse {
+    package static func refusal(_ refusal: AppendRefusal) -> CollectorResponse {
         .refusal(
             503, "not_acknowledged", refusal.words, retryAfterSeconds: refusal.retryAfterSeconds)
     }

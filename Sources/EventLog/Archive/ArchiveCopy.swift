@@ -1,6 +1,6 @@
 /// Copies a topic of a log to an archive: partition, offset, timestamp, key, headers and value of every
 /// record, from where the archive ends. Offsets of no record stay gaps.
-public final class ArchiveCopy {
+package final class ArchiveCopy {
     private let source: any LogReader
     private let writer: ArchiveWriter
     private let numbers: [Int32]
@@ -26,7 +26,7 @@ public final class ArchiveCopy {
     /// have to begin elsewhere than it does.
     ///
     /// - Parameter partitions: those to copy; nil for all of the topic.
-    public init(
+    package init(
         from source: any LogReader, to archive: EmbeddedLog, partitions: [Int32]? = nil,
         start: ArchiveStart = .earliest
     ) throws(LogError) {
@@ -45,7 +45,7 @@ public final class ArchiveCopy {
     }
 
     /// What the archive holds of the partitions that are copied.
-    public var ranges: [ArchiveRange] {
+    package var ranges: [ArchiveRange] {
         numbers.map { number in
             let partition = writer.partitions[Int(number)]
             return ArchiveRange(
@@ -55,11 +55,11 @@ public final class ArchiveCopy {
     }
 
     /// Number of records that were added.
-    public var addedCount: Int64 { added.values.reduce(0, +) }
+    package var addedCount: Int64 { added.values.reduce(0, +) }
 
     /// Copies what the source held at the start, and tells how many records were added after each
     /// transaction. Ends early when `isStopped` says so.
-    public func copyToEnd(
+    package func copyToEnd(
         isStopped: () -> Bool = { false }, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
         while !isStopped(), !isAtEnd { try step(onProgress) }
@@ -67,7 +67,7 @@ public final class ArchiveCopy {
     }
 
     /// Copies on with what is appended to the source until `isStopped` says so.
-    public func follow(
+    package func follow(
         isStopped: () -> Bool, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
         while !isStopped() {

@@ -1,5 +1,5 @@
 /// Where an archive begins, for partitions that it holds nothing of yet.
-public enum ArchiveStart: Equatable, Sendable {
+package enum ArchiveStart: Equatable, Sendable {
     /// At the earliest record there is, or where the archive ends.
     case earliest
     /// At this offset of every partition, or at the first record after it.

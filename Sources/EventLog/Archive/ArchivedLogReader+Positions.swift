@@ -2,7 +2,7 @@
 extension ArchivedLogReader {
     /// The bounds of the log, begun where the archive begins; of a partition that is read from the log
     /// already, those of the log.
-    public func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
+    package func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
         let known = try archive.bounds(of: partitions.filter(isKnown))
         return try live.bounds(of: partitions).map { bounds in
             var bounds = bounds
@@ -17,7 +17,7 @@ extension ArchivedLogReader {
     /// Reads a partition from an offset on, from the archive when it lies there.
     ///
     /// Throws `badArchive` when neither holds the offset, or there is a hole between both.
-    public func seek(partition: Int32, to offset: Int64) throws(LogError) {
+    package func seek(partition: Int32, to offset: Int64) throws(LogError) {
         guard let held = try held(partition), offset < held.bounds.endOffset else {
             return try seekLive(partition, from: offset, behind: try held(partition)?.bounds)
         }
@@ -61,19 +61,19 @@ extension ArchivedLogReader {
     }
 
     /// Reads nothing of a partition until it is resumed.
-    public func pause(partition: Int32) throws(LogError) {
+    package func pause(partition: Int32) throws(LogError) {
         guard archived[partition] == nil else { return try archive.pause(partition: partition) }
         try live.pause(partition: partition)
     }
 
     /// Reads on with a paused partition.
-    public func resume(partition: Int32) throws(LogError) {
+    package func resume(partition: Int32) throws(LogError) {
         guard archived[partition] == nil else { return try archive.resume(partition: partition) }
         try live.resume(partition: partition)
     }
 
     /// The first record of that time or later, in whichever of both it comes first.
-    public func offset(
+    package func offset(
         partition: Int32, atOrAfter timestampMilliseconds: Int64
     ) throws(LogError) -> Int64? {
         let later = try live.offset(partition: partition, atOrAfter: timestampMilliseconds)

@@ -2,9 +2,9 @@
 ///
 /// The log holds the partitions meanwhile, paused, and is read in turns with the archive, so that its
 /// group keeps this member and its rebalances are served. Offsets, the group and the end are the log's.
-public final class ArchivedLogReader: LogReader {
+package final class ArchivedLogReader: LogReader {
     /// Name of the topic.
-    public let topic: String
+    package let topic: String
     let live: any LogReader
     let archive: EmbeddedLogReader
     /// Partitions that are read from the archive, with the offset of its last record of them.
@@ -20,7 +20,7 @@ public final class ArchivedLogReader: LogReader {
     /// Puts an archive before a reader that was not subscribed yet.
     ///
     /// Throws `badArchive` when it holds no such topic, or that of another log.
-    public init(_ archive: EmbeddedLog, before live: any LogReader) throws(LogError) {
+    package init(_ archive: EmbeddedLog, before live: any LogReader) throws(LogError) {
         topic = live.topic
         self.live = live
         do throws(LogError) {
@@ -51,50 +51,50 @@ public final class ArchivedLogReader: LogReader {
     }
 
     /// The identity of the log, which the archive has too.
-    public func identity() throws(LogError) -> String { try live.identity() }
+    package func identity() throws(LogError) -> String { try live.identity() }
 
     /// The partitions of the log.
-    public func partitionCount() throws(LogError) -> Int32 { try live.partitionCount() }
+    package func partitionCount() throws(LogError) -> Int32 { try live.partitionCount() }
 
     /// Subscribes to the log.
-    public func subscribe(_ assignment: LogAssignment) throws(LogError) {
+    package func subscribe(_ assignment: LogAssignment) throws(LogError) {
         for partition in crossed.union(archived.keys).union(unsought) { try forget(partition) }
         try live.subscribe(assignment)
     }
 
     /// True when the archive is read and the log is caught up.
-    public var isCaughtUp: Bool { archived.isEmpty && live.isCaughtUp }
+    package var isCaughtUp: Bool { archived.isEmpty && live.isCaughtUp }
 
     /// How far a partition is read, in whichever of both.
-    public func position(partition: Int32) -> Int64? {
+    package func position(partition: Int32) -> Int64? {
         archived[partition] == nil
             ? live.position(partition: partition) : archive.position(partition: partition)
     }
 
     /// Whether the log gives reason to doubt it.
-    public func takeDoubt() -> Bool { live.takeDoubt() }
+    package func takeDoubt() -> Bool { live.takeDoubt() }
 
     /// Offsets that the log's group has committed.
-    public func committedOffsets() throws(LogError) -> [Int32: Int64] {
+    package func committedOffsets() throws(LogError) -> [Int32: Int64] {
         try live.committedOffsets()
     }
 
     /// Commits to the log's group.
-    public func commit(_ offsets: [Int32: Int64]) throws(LogError) { try live.commit(offsets) }
+    package func commit(_ offsets: [Int32: Int64]) throws(LogError) { try live.commit(offsets) }
 
     /// Waits for the log's group.
-    public func settleCommits(_ patience: Duration) throws(LogError) {
+    package func settleCommits(_ patience: Duration) throws(LogError) {
         try live.settleCommits(patience)
     }
 
     /// Ends both.
-    public func close() {
+    package func close() {
         live.close()
         archive.close()
     }
 
     /// Reads the archive and the log in turns.
-    public func read(
+    package func read(
         into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
     ) throws(LogError) -> LogReading {
         for partition in unsought.sorted() {

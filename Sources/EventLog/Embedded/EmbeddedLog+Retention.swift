@@ -5,7 +5,7 @@ extension EmbeddedLog {
     /// bytes; the end of the partition when not even the last record does.
     ///
     /// Throws `unknownTopic` or `unknownPartition`.
-    public func offset(
+    package func offset(
         topic: String, partition: Int32, keepingBytes limit: Int64
     ) throws(LogError) -> Int64 {
         try connection.reading("read", address) { db in
@@ -34,7 +34,7 @@ extension EmbeddedLog {
     }
 
     /// What the consumer groups of a topic have committed: by group, then by partition.
-    public func groupOffsets(ofTopic topic: String) throws(LogError) -> [String: [Int32: Int64]] {
+    package func groupOffsets(ofTopic topic: String) throws(LogError) -> [String: [Int32: Int64]] {
         try connection.reading("read", address) { db in
             try Row.fetchAll(
                 db,

@@ -15,7 +15,7 @@ extension EmbeddedLog {
     ///   - partitionCount: 1 to 10,000.
     ///   - settings: nothing is made of them.
     @discardableResult
-    public func createTopic(
+    package func createTopic(
         _ name: String, partitionCount: Int32, settings: [String: String]
     ) throws(LogError) -> Bool {
         if try topics().contains(where: { $0.name == name }) { return false }
@@ -73,14 +73,14 @@ extension EmbeddedLog {
     }
 
     /// Nil: an embedded log has no settings.
-    public func settings(ofTopic name: String) throws(LogError) -> [String: String]? { nil }
+    package func settings(ofTopic name: String) throws(LogError) -> [String: String]? { nil }
 
     /// Deletes a topic with its records and its consumer groups' offsets; says whether there was one.
     ///
     /// The topic is gone at once; its records then go piece by piece. If that is interrupted, the next
     /// deletion or trim goes on with it.
     @discardableResult
-    public func deleteTopic(_ name: String) throws(LogError) -> Bool {
+    package func deleteTopic(_ name: String) throws(LogError) -> Bool {
         let connection = try openForWriting()
         let existed = try connection.transaction("delete topic '\(name)' from") { db in
             try db.execute(

@@ -12,7 +12,7 @@ extension EmbeddedLog {
     ///
     /// Throws `unknownTopic` or `unknownPartition`, and what any write throws.
     @discardableResult
-    public func trim(
+    package func trim(
         topic: String,
         partition: Int32,
         before offset: Int64

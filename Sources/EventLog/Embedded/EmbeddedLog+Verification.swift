@@ -8,7 +8,7 @@ extension EmbeddedLog {
     /// - Parameter progress: is called with the number of records read so far.
     /// - Returns: how many there are.
     @discardableResult
-    public func verifyRecords(_ progress: (Int) -> Void = { _ in }) throws(LogError) -> Int {
+    package func verifyRecords(_ progress: (Int) -> Void = { _ in }) throws(LogError) -> Int {
         let batch = RecordBatch()
         var count = 0
         for topic in try topics() {

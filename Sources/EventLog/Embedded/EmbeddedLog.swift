@@ -8,9 +8,9 @@ import GRDB
 /// Beside the file lie `-wal` and `-shm`, which are SQLite's, and `.lock`, the write lock; all belong
 /// to the log. The file must lie on a local disk. Readers, writers and trims open connections of their
 /// own; each reader and writer is used by one thread at a time.
-public final class EmbeddedLog: LogBackend, Sendable {
+package final class EmbeddedLog: LogBackend, Sendable {
     /// What to do when there is no log yet.
-    public enum Mode: Sendable {
+    package enum Mode: Sendable {
         /// Create it, with the directories that it lies in.
         case create
         /// Throw `noLog` or `emptyLog`.
@@ -18,7 +18,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
     }
 
     /// `sqlite:` and the path as it was given.
-    public let address: String
+    package let address: String
     /// The path without symbolic links, so that everybody uses the same lock file.
     let path: String
     let connection: DatabaseQueue
@@ -30,7 +30,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
     ///
     /// Throws `noLog` or `emptyLog` when there is none and `mode` is `existing`, `notALog`, `newerVersion`, `damaged`,
     /// `disk`, or `busy` when it is to be created and another process does so for more than 30 seconds.
-    public init(path: String, mode: Mode) throws(LogError) {
+    package init(path: String, mode: Mode) throws(LogError) {
         address = "sqlite:\(path)"
         if mode == .create { try Self.createDirectory(of: path, address: address) }
         self.path = Self.resolved(path)
@@ -47,7 +47,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
     }
 
     /// The topics of the log, by name in bytewise order.
-    public func topics() throws(LogError) -> [TopicDescription] {
+    package func topics() throws(LogError) -> [TopicDescription] {
         try connection.reading("read", address) { db in
             let rows = try Row.fetchAll(
                 db,
@@ -68,7 +68,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
     }
 
     /// A reader of one topic, with a connection of its own. Throws `unknownTopic`.
-    public func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
+    package func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
         try openReader(topic: topic, group: group)
     }
 
@@ -82,7 +82,7 @@ public final class EmbeddedLog: LogBackend, Sendable {
 
     /// A writer to all topics, with a connection of its own. Throws `disk` when the log cannot be
     /// written here.
-    public func writer() throws(LogError) -> any LogWriter {
+    package func writer() throws(LogError) -> any LogWriter {
         EmbeddedLogWriter(connection: try openForWriting(), address: address)
     }
 

@@ -154,16 +154,16 @@ final class EvidenceBundle {
 }
 
 /// What evidence was asked for.
-public struct EvidenceQuestion: Sendable {
+package struct EvidenceQuestion: Sendable {
     /// The conditions as they were given.
-    public var conditions: [String]
+    package var conditions: [String]
     /// Only from this time on, in milliseconds since 1970.
-    public var sinceMilliseconds: Int64?
+    package var sinceMilliseconds: Int64?
     /// Only before this time.
-    public var untilMilliseconds: Int64?
+    package var untilMilliseconds: Int64?
 
     /// Asks.
-    public init(
+    package init(
         conditions: [String], sinceMilliseconds: Int64? = nil, untilMilliseconds: Int64? = nil
     ) {
         self.conditions = conditions

@@ -6,26 +6,26 @@ import Streams
 
 /// Checks evidence with nothing but what it holds: its hashes, the configurations and keys, and every
 /// record, which is verified and folded again.
-public struct EvidenceVerifier {
+package struct EvidenceVerifier {
     /// A check, and what came of it.
-    public struct Check: Equatable, Sendable {
+    package struct Check: Equatable, Sendable {
         /// What was checked.
-        public let name: String
+        package let name: String
         /// Whether it holds.
-        public let holds: Bool
+        package let holds: Bool
         /// What was found.
-        public let words: String
+        package let words: String
     }
 
     private let path: String
     private var files: [String: Data] = [:]
     let manifest: EvidenceManifest
     /// SHA-256 of the manifest, which says what all else has to be.
-    public let manifestDigest: String
+    package let manifestDigest: String
     private(set) var checks: [Check] = []
 
     /// Opens evidence. Throws `ExplanationError` for what is none.
-    public init(path: String) throws {
+    package init(path: String) throws {
         self.path = path
         let archive: Data
         do {
@@ -55,7 +55,7 @@ public struct EvidenceVerifier {
     }
 
     /// What the evidence says: dump, conditions and number.
-    public var claim: String {
+    package var claim: String {
         let times = [("since", manifest.sinceMs), ("until", manifest.untilMs)].compactMap {
             name, time in time.map { "\(name)=\(UTC.text(milliseconds: $0))" }
         }
@@ -67,7 +67,7 @@ public struct EvidenceVerifier {
     /// Checks everything.
     ///
     /// - Returns: each check in order; the evidence holds when all of them do.
-    public mutating func verify() throws -> [Check] {
+    package mutating func verify() throws -> [Check] {
         checks = []
         checkFiles()
         guard

@@ -10,7 +10,7 @@ extension Explainer {
     ///   - mask: hides the secrets of a record; nil when it has none.
     /// - Returns: whether the records add up.
     /// - Throws: what `explain` throws, and `ExplanationError.file`.
-    public func writeEvidence(
+    package func writeEvidence(
         of cell: any Cell, _ question: EvidenceQuestion, to path: String,
         mask: @escaping (ExplainedRecord) -> [UInt8]?
     ) throws -> Explanation {

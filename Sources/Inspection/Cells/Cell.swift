@@ -1,17 +1,17 @@
-public import AggregateStore
-public import Streams
+import AggregateStore
+import Streams
 
 /// What a measure of a stored row gives to a measure of a cell.
-public struct CellTerm: Sendable {
+package struct CellTerm: Sendable {
     /// Place of the measure in the row.
-    public let rowMeasure: Int
+    package let rowMeasure: Int
     /// Place of the measure in the cell.
-    public let cellMeasure: Int
+    package let cellMeasure: Int
 }
 
 /// The rows of a dump that a question selects, looked at one by one: whether a row counts, and what it
 /// gives. So that what single records add can be held against what a dump shows.
-public protocol Cell: AnyObject {
+package protocol Cell: AnyObject {
     /// Name of the dump.
     var name: String { get }
     /// The aggregates that its rows come from, by stream.
@@ -42,13 +42,13 @@ public protocol Cell: AnyObject {
 
 extension Cell {
     /// Most dumps are of sums.
-    public func counts(_: StoredRefusal, topic _: String) -> Bool { false }
+    package func counts(_: StoredRefusal, topic _: String) -> Bool { false }
 
     /// Most dumps are of one stream, or of what each stream has.
-    public func streams(of _: String) -> [String] { [] }
+    package func streams(of _: String) -> [String] { [] }
 
     /// Most cells know all from their question.
-    public func note(_: AggregateTable, columns _: [StoredValue]) {}
+    package func note(_: AggregateTable, columns _: [StoredValue]) {}
 
     /// Values of which a postback is known by, whatever became of it.
     static var postbackColumns: Set<String> {
@@ -56,5 +56,5 @@ extension Cell {
     }
 
     /// The streams of the sources.
-    public var streams: [String] { sources.map(\.stream) }
+    package var streams: [String] { sources.map(\.stream) }
 }

@@ -3,13 +3,13 @@ import ConversionModels
 import Streams
 
 /// The rows of one dump that a question selects.
-public final class DumpCell: Cell {
+package final class DumpCell: Cell {
     private let plan: DumpPlan
     private let query: DumpQuery
     private var hours = HourColumn()
 
     /// Asks for rows of a dump; how they are put together is not looked at.
-    public init(_ query: DumpQuery) throws(InspectionError) {
+    package init(_ query: DumpQuery) throws(InspectionError) {
         var query = query
         query.grouping = .total
         self.query = query
@@ -17,25 +17,25 @@ public final class DumpCell: Cell {
     }
 
     /// Name of the dump.
-    public var name: String { plan.description.name }
+    package var name: String { plan.description.name }
 
     /// The measures of the dump.
-    public var measures: [String] { plan.description.measures }
+    package var measures: [String] { plan.description.measures }
 
     /// Whether only some hours are asked for.
-    public var isLimitedInTime: Bool {
+    package var isLimitedInTime: Bool {
         query.sinceMilliseconds != nil || query.untilMilliseconds != nil
             || query.conditions.contains { ["hour", "day", "timestamp"].contains($0.column) }
     }
 
     /// The conditions on a postback's own columns.
-    public var postbackValues: [String: StoredValue] {
+    package var postbackValues: [String: StoredValue] {
         guard PostbacksFold.tables.contains(where: { $0.name == name }) else { return [:] }
         return plan.values(of: Self.postbackColumns)
     }
 
     /// The aggregates that the rows come from.
-    public var sources: [(stream: String, tables: [AggregateTable])] {
+    package var sources: [(stream: String, tables: [AggregateTable])] {
         plan.description.streams.map { stream in
             switch plan.description.source {
             case .aggregate(let table): (stream, [table])
@@ -47,7 +47,7 @@ public final class DumpCell: Cell {
     }
 
     /// What a stored row gives.
-    public func terms(of table: AggregateTable, columns: [StoredValue]) -> [CellTerm]? {
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [CellTerm]? {
         switch plan.description.source {
         case .aggregate(let own), .toldAndBrought(let own):
             if own.name == table.name {
@@ -66,7 +66,7 @@ public final class DumpCell: Cell {
 
     /// Whether a row of postbacks would be asked for if it were trusted and winning: events are decoded
     /// only of those, and their rows of `postbacks` stand for them.
-    public func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
+    package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
         let isDecoded = name == DecodedEventsKey.table.name && table.name == PostbacksKey.table.name
         guard isDecoded || (name == table.name && table.columns.contains { $0.name == "verdict" })
         else { return false }
@@ -82,7 +82,7 @@ public final class DumpCell: Cell {
     }
 
     /// Whether records of an hour may count.
-    public func mayCount(in hour: Hour) -> Bool {
+    package func mayCount(in hour: Hour) -> Bool {
         let start = hour.hoursSince1970 * Hour.milliseconds
         let text = hour.text
         let isRefusal = sources.allSatisfy(\.tables.isEmpty)
@@ -95,7 +95,7 @@ public final class DumpCell: Cell {
     }
 
     /// Whether a refused record counts.
-    public func counts(_ refusal: StoredRefusal, topic: String) -> Bool {
+    package func counts(_ refusal: StoredRefusal, topic: String) -> Bool {
         guard case .refusals(let kind) = plan.description.source,
             kind.includes(reason: refusal.reason)
         else { return false }

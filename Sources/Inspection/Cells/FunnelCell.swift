@@ -6,11 +6,11 @@ import Streams
 ///
 /// Rates and costs are worked out of sums: those are what records add to. An amount of money has a measure
 /// a currency, `revenue_min_micros USD`. Refunds are an app's, and stand in every row of it.
-public final class FunnelCell: Cell {
+package final class FunnelCell: Cell {
     /// Name of the dump.
-    public let name = Funnel.name
+    package let name = Funnel.name
     /// The counts of the funnel, then what became known of money.
-    public private(set) var measures = [
+    package private(set) var measures = [
         "bids", "overlay_requested", "overlay_eligible", "wins", "presented", "viewed",
         "skadn_impressions", "clicks", "automatic_clicks", "installs", "redownloads",
         "reengagements", "postbacks", "null_values", "app_refunds", "app_sales",
@@ -23,28 +23,28 @@ public final class FunnelCell: Cell {
     private var apps: Set<Int64> = []
 
     /// Asks for rows of the funnel, whose postbacks are put to the day of their arrival.
-    public init(_ query: FunnelQuery) throws(InspectionError) {
+    package init(_ query: FunnelQuery) throws(InspectionError) {
         self.query = query
         selection = try RowSelection(query.query, of: Funnel.columns)
         names = CampaignNames(query.catalog)
     }
 
     /// The columns that are worked out of several measures.
-    public static let workedOut = [
+    package static let workedOut = [
         "null_rate", "revenue_min_micros", "revenue_max_micros", "revenue_bound_min_micros",
         "revenue_bound_max_micros", "cost_micros", "win_rate", "ctr",
         "install_rate", "cpi", "roas_min", "roas_max", "app_refund_rate",
     ]
 
     /// The columns that records do not add to.
-    public static let withoutRecords = [
+    package static let withoutRecords = [
         "maturity", "final_after", "install_earliest", "install_latest",
         "estimated_revenue_micros", "estimated_value_share",
     ]
 
     /// What a column of the funnel is worked out of; itself when it is a sum. Nil for one that no records
     /// add to.
-    public func parts(of measure: String) -> [String]? {
+    package func parts(of measure: String) -> [String]? {
         func amounts(_ name: String) -> [String] {
             let known = measures.filter { $0 == name || $0.hasPrefix(name + " ") }
             return known.isEmpty ? [name] : known
@@ -67,7 +67,7 @@ public final class FunnelCell: Cell {
     }
 
     /// The streams that a measure comes from.
-    public func streams(of measure: String) -> [String] {
+    package func streams(of measure: String) -> [String] {
         switch measure.prefix(while: { $0 != " " }) {
         case "app_sales": [FunnelSource.storeNotifications.name]
         case "billed_price_micros": [FunnelSource.bids.name]
@@ -76,13 +76,13 @@ public final class FunnelCell: Cell {
     }
 
     /// Whether only some days or hours are asked for.
-    public var isLimitedInTime: Bool {
+    package var isLimitedInTime: Bool {
         query.query.sinceMilliseconds != nil || query.query.untilMilliseconds != nil
             || query.query.conditions.contains { $0.column == "day" }
     }
 
     /// The conditions on a postback's own columns; a campaign may be another one's name.
-    public var postbackValues: [String: StoredValue] {
+    package var postbackValues: [String: StoredValue] {
         var values: [String: StoredValue] = [:]
         for (place, column) in Funnel.columns.enumerated()
         where ["ad_network_id", "app_id"].contains(column.name) {
@@ -93,7 +93,7 @@ public final class FunnelCell: Cell {
 
     /// The aggregates that the funnel reads; those of notifications last, since theirs count for the apps
     /// of the others.
-    public var sources: [(stream: String, tables: [AggregateTable])] {
+    package var sources: [(stream: String, tables: [AggregateTable])] {
         [
             (BidsFold.streamName, [BidsKey.table]),
             (ImpressionsFold.streamName, [ImpressionsKey.table]),
@@ -104,20 +104,20 @@ public final class FunnelCell: Cell {
     }
 
     /// Whether records of an hour may count.
-    public func mayCount(in hour: Hour) -> Bool {
+    package func mayCount(in hour: Hour) -> Bool {
         let text = hour.text
         return selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
             && selection.includes(.text(String(text.prefix { $0 != "T" })), at: Funnel.dayPlace)
     }
 
     /// Takes note of the app of a row that counts.
-    public func note(_ table: AggregateTable, columns: [StoredValue]) {
+    package func note(_ table: AggregateTable, columns: [StoredValue]) {
         guard table.name != StoreNotificationsKey.table.name else { return }
         apps.insert(Columns(table, columns)["app_id"].integer)
     }
 
     /// What a stored row gives.
-    public func terms(of table: AggregateTable, columns: [StoredValue]) -> [CellTerm]? {
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [CellTerm]? {
         let columns = Columns(table, columns)
         switch table.name {
         case BidsKey.table.name:
@@ -139,7 +139,7 @@ public final class FunnelCell: Cell {
     }
 
     /// Whether a row of postbacks is of the campaign that is asked for, trusted and winning or not.
-    public func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
+    package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
         let columns = Columns(table, columns)
         guard table.name == PostbacksKey.table.name else { return false }
         return includes(columns, kind(ofPostbacks: columns))

@@ -1,13 +1,13 @@
-public import AggregateStore
+import AggregateStore
 
 /// The partitions of a stream that are read from one store, in one consistent state.
-public struct StreamCopy {
+package struct StreamCopy {
     /// Name of the stream.
-    public let stream: String
+    package let stream: String
     /// The state of the store.
-    public let snapshot: StoreSnapshot
+    package let snapshot: StoreSnapshot
     /// The partitions to read here, in order of their numbers.
-    public let partitions: [PartitionState]
+    package let partitions: [PartitionState]
 }
 
 extension StoreSet {
@@ -15,7 +15,7 @@ extension StoreSet {
     /// that is folded furthest. What `body` throws comes through as it is.
     ///
     /// - Throws: `noStore` when none of the streams has a store.
-    public func withCopies<Value>(
+    package func withCopies<Value>(
         of streams: [String], _ body: ([StreamCopy]) throws -> Value
     ) throws -> Value {
         let answer: Result<Value, any Error> = try view(of: streams) { view in

@@ -2,11 +2,11 @@ import AggregateStore
 import Streams
 
 /// What a report said at one instant, what it says at a later one, and why.
-public struct StoreChanges: Sendable {
+package struct StoreChanges: Sendable {
     /// One line a row and measure that changed, then the totals.
-    public let table: ReportTable
+    package let table: ReportTable
     /// The promotions in between: when, of which stream, from where to where.
-    public let notices: [String]
+    package let notices: [String]
 
     /// Asks a dump what changed between two instants.
     ///
@@ -21,7 +21,7 @@ public struct StoreChanges: Sendable {
     ///   - hours: folds what is there of the hours that they lie in.
     /// - Throws: `storeGone` when a store that was in force is no longer there; `badTimes`;
     ///   `noStore`, `unknownColumn` and its like.
-    public init(
+    package init(
         _ query: DumpQuery, directories: [String], fromMilliseconds start: Int64,
         toMilliseconds end: Int64, hours: any HourFolding
     ) throws(InspectionError) {
@@ -32,7 +32,7 @@ public struct StoreChanges: Sendable {
     }
 
     /// Asks the funnel. What is worked out of sums is left out, and so are the refunds of apps.
-    public init(
+    package init(
         funnel query: FunnelQuery, directories: [String], fromMilliseconds start: Int64,
         toMilliseconds end: Int64, hours: any HourFolding
     ) throws(InspectionError) {

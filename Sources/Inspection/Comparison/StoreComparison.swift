@@ -1,26 +1,26 @@
 /// What differs between two sets of stores, or between a set and what it would be.
-public struct StoreComparison: Sendable {
+package struct StoreComparison: Sendable {
     /// One line a row and measure, or a dump and measure; what is in both, and the difference.
-    public let table: ReportTable
+    package let table: ReportTable
     /// Whether anything differs.
-    public let differs: Bool
+    package let differs: Bool
     /// What a reader should know beside the table.
-    public let notices: [String]
+    package let notices: [String]
 }
 
 /// What is to be compared.
-public struct ComparisonQuery: Sendable {
+package struct ComparisonQuery: Sendable {
     /// The rows that are compared, and how they are put together.
-    public var query: DumpQuery
+    package var query: DumpQuery
     /// Only these measures; empty for all.
-    public var measures: [String] = []
+    package var measures: [String] = []
     /// Whether rows that are the same are shown too.
-    public var showsEqual = false
+    package var showsEqual = false
     /// So many rows at most.
-    public var limit: Int?
+    package var limit: Int?
 
     /// Compares what a query asks for.
-    public init(_ query: DumpQuery) {
+    package init(_ query: DumpQuery) {
         self.query = query
     }
 }

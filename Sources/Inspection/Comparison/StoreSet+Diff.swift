@@ -7,7 +7,7 @@ extension StoreSet {
     ///
     /// - Throws: `noStore` when they have no stream of the aggregate in common; `differentLogs` when
     ///   their offsets mean other records; `unknownDump` and its like for what cannot be asked.
-    public func diff(
+    package func diff(
         _ other: StoreSet, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
         let plan = try DumpPlan(counting: question.query)
@@ -20,7 +20,7 @@ extension StoreSet {
     }
 
     /// Compares the funnels of two sets.
-    public func diff(
+    package func diff(
         _ other: StoreSet, funnel query: FunnelQuery, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
         let selection = try RowSelection(query.query, of: Funnel.columns)
@@ -42,7 +42,7 @@ extension StoreSet {
     /// - Parameters:
     ///   - other: the set that is called B.
     ///   - query: what to ask of each dump; its name is set here.
-    public func diff(
+    package func diff(
         _ other: StoreSet, everyDumpBy query: DumpQuery
     ) throws(InspectionError) -> StoreComparison {
         try views(with: other, of: Self.streams) { views in

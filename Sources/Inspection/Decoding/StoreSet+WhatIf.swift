@@ -1,4 +1,4 @@
-public import ConversionModels
+import ConversionModels
 import Streams
 
 extension StoreSet {
@@ -11,7 +11,7 @@ extension StoreSet {
     ///
     /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
     ///   cannot be asked.
-    public func whatIf(
+    package func whatIf(
         _ models: [ConversionModel], _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
         var query = question.query

@@ -1,5 +1,5 @@
 /// How an export is written: a row after the other, as they are read.
-public enum ExportFormat: String, CaseIterable, Sendable {
+package enum ExportFormat: String, CaseIterable, Sendable {
     /// RFC 4180.
     case csv
     /// An object a line.

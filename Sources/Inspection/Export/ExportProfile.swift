@@ -1,6 +1,6 @@
 /// A measurement service whose column names an export takes. `docs/export-profiles.md` says which page
 /// of the service each name is from.
-public enum ExportProfile: String, CaseIterable, Sendable {
+package enum ExportProfile: String, CaseIterable, Sendable {
     /// AppsFlyer's `skad_postbacks` and raw-data reports.
     case appsflyer
     /// The names that Adjust gives the fields of raw-data exports.

@@ -4,32 +4,32 @@ import Pipelines
 import Streams
 
 /// What an export of postbacks left out.
-public struct ExportOmissions: Equatable, Sendable {
+package struct ExportOmissions: Equatable, Sendable {
     /// Postbacks of AdAttributionKit, which the profiles have no columns for.
-    public internal(set) var adAttributionKit: Int
+    package internal(set) var adAttributionKit: Int
     /// Postbacks that arrived at another time than was asked for.
-    public internal(set) var otherTimes: Int
+    package internal(set) var otherTimes: Int
 
     /// Counts what was left out.
-    public init(adAttributionKit: Int = 0, otherTimes: Int = 0) {
+    package init(adAttributionKit: Int = 0, otherTimes: Int = 0) {
         self.adAttributionKit = adAttributionKit
         self.otherTimes = otherTimes
     }
 }
 
 /// What is asked of an export.
-public struct ExportQuery: Sendable {
+package struct ExportQuery: Sendable {
     /// Whose column names it has.
-    public var profile: ExportProfile
+    package var profile: ExportProfile
     /// Only what this partner got; nil for what any partner got.
-    public var partner: String?
+    package var partner: String?
     /// Only postbacks that arrived at this time or later; milliseconds since 1970.
-    public var sinceMilliseconds: Int64?
+    package var sinceMilliseconds: Int64?
     /// Only postbacks that arrived before this time.
-    public var untilMilliseconds: Int64?
+    package var untilMilliseconds: Int64?
 
     /// Asks for an export.
-    public init(
+    package init(
         profile: ExportProfile, partner: String? = nil, sinceMilliseconds: Int64? = nil,
         untilMilliseconds: Int64? = nil
     ) {
@@ -53,7 +53,7 @@ extension StoreSet {
     /// - Parameter isRaw: whether CSV has every text as it is.
     /// - Returns: how many rows there are, and what was left out.
     /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks; what `sink` throws.
-    public func export(
+    package func export(
         _ query: ExportQuery, catalog: Catalog, as format: ExportFormat,
         isRaw: Bool = false, to sink: ([UInt8]) throws -> Void
     ) throws -> (rowCount: Int, omissions: ExportOmissions) {

@@ -3,16 +3,16 @@ import Streams
 
 /// From the bid to what the app earned: one row a day and campaign, joined from the stores of all
 /// streams. Every column's formula is in `docs/funnel.md`.
-public struct Funnel: Sendable {
+package struct Funnel: Sendable {
     /// The rows.
-    public let table: ReportTable
+    package let table: ReportTable
     /// The streams that have no store: what comes of them is null.
-    public let missingStreams: [String]
+    package let missingStreams: [String]
     /// Bundle ids of notifications that no app of the configuration has: they are left out.
-    public let unknownBundles: [String]
+    package let unknownBundles: [String]
 
     /// The name of the dump.
-    public static let name = "funnel"
+    package static let name = "funnel"
 
     /// The columns that rows can be put together by, in the order in which they are sorted.
     static let columns = [
@@ -55,7 +55,7 @@ extension StoreSet {
     ///
     /// - Throws: `noStore` when there is none of any stream; `unknownColumn` and `badCondition` for
     ///   what cannot be asked.
-    public func funnel(_ query: FunnelQuery) throws(InspectionError) -> Funnel {
+    package func funnel(_ query: FunnelQuery) throws(InspectionError) -> Funnel {
         let selection = try RowSelection(query.query, of: Funnel.columns)
         return try view(of: FunnelSource.streams) { try $0.funnel(query, selection) }
     }

@@ -1,9 +1,9 @@
 import Pipelines
 
 /// What is asked of the funnel.
-public struct FunnelQuery: Sendable {
+package struct FunnelQuery: Sendable {
     /// The day that postbacks are put to.
-    public enum DateRule: String, CaseIterable, Sendable {
+    package enum DateRule: String, CaseIterable, Sendable {
         /// The day on which they arrived.
         case arrival
         /// The latest day on which the app may have been launched first.
@@ -11,20 +11,20 @@ public struct FunnelQuery: Sendable {
     }
 
     /// Columns, conditions and time.
-    public var query: DumpQuery
+    package var query: DumpQuery
     /// The day of postbacks.
-    public var dateRule: DateRule
+    package var dateRule: DateRule
     /// Names of networks, apps and campaigns.
-    public var catalog: Catalog
+    package var catalog: Catalog
     /// Whether postbacks of the verdict `development` are trusted.
-    public var trustsDevelopment: Bool
+    package var trustsDevelopment: Bool
     /// App Store ids by bundle id, for notifications of the store.
-    public var appsByBundle: [String: Int64]
+    package var appsByBundle: [String: Int64]
     /// Whether rows have an estimate of the revenue beside its bounds.
-    public var estimates = false
+    package var estimates = false
 
     /// Asks for a funnel; the name of the query is not looked at.
-    public init(
+    package init(
         query: DumpQuery = DumpQuery(name: Funnel.name), dateRule: DateRule = .arrival,
         catalog: Catalog, trustsDevelopment: Bool = false, appsByBundle: [String: Int64] = [:]
     ) {

@@ -4,7 +4,7 @@ import Streams
 extension Dump {
     /// The dump with a column `reason_name` behind its columns when it shows OpenRTB's loss reason codes; else
     /// as it is.
-    public func withLossReasonNames() -> Dump {
+    package func withLossReasonNames() -> Dump {
         let place = columns.firstIndex { column in
             column.name == "reason" && column.kind == .integer
         }

@@ -12,7 +12,7 @@ extension Dump {
     /// - Parameters:
     ///   - catalog: the names.
     ///   - appsByBundle: App Store ids by bundle id.
-    public func named(by catalog: Catalog, appsByBundle: [String: Int64]) -> Dump {
+    package func named(by catalog: Catalog, appsByBundle: [String: Int64]) -> Dump {
         var naming = DumpNaming(self, catalog: catalog, appsByBundle: appsByBundle)
         guard !naming.columns.isEmpty else { return self }
         return Dump(

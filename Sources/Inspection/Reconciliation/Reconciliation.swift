@@ -2,11 +2,11 @@ import AggregateStore
 import Streams
 
 /// Networks' copies of postbacks against developers' copies of the same ones.
-public struct Reconciliation: Sendable {
+package struct Reconciliation: Sendable {
     /// A row for each group of postbacks, or for each postback.
-    public let table: ReportTable
+    package let table: ReportTable
     /// What a reader should know beside the table.
-    public let notices: [String]
+    package let notices: [String]
 
     /// The columns that rows can be put together by, in the order in which they are sorted.
     static let columns = [
@@ -22,18 +22,18 @@ public struct Reconciliation: Sendable {
 }
 
 /// What is asked of a reconciliation.
-public struct ReconciliationQuery: Sendable {
+package struct ReconciliationQuery: Sendable {
     /// Columns, conditions and time: that of the first copy of a postback. Its name is not looked at.
-    public var query: DumpQuery
+    package var query: DumpQuery
     /// Whether there is a row for each postback, with the places of its copies.
-    public var showsRecords = false
+    package var showsRecords = false
     /// Whether postbacks that match have such rows too.
-    public var showsMatched = false
+    package var showsMatched = false
     /// Whether postbacks of the verdict `development` are trusted.
-    public var trustsDevelopment = false
+    package var trustsDevelopment = false
 
     /// Asks for a reconciliation.
-    public init(query: DumpQuery = DumpQuery(name: "reconcile")) {
+    package init(query: DumpQuery = DumpQuery(name: "reconcile")) {
         self.query = query
     }
 }
@@ -43,7 +43,7 @@ extension StoreSet {
     ///
     /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
     ///   cannot be asked.
-    public func reconciliation(
+    package func reconciliation(
         _ question: ReconciliationQuery
     ) throws(InspectionError) -> Reconciliation {
         var query = question.query

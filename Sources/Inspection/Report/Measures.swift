@@ -1,12 +1,12 @@
 extension Dump {
     /// The measures that are not 0 in every row.
-    public var countedMeasures: [String] {
+    package var countedMeasures: [String] {
         measures.indices.filter { index in rows.contains { $0.measures[index] != 0 } }
             .map { measures[$0] }
     }
 
     /// The dump with these measures only, in the order of its own. Throws `unknownMeasure`.
-    public func limited(toMeasures names: [String]) throws(InspectionError) -> Dump {
+    package func limited(toMeasures names: [String]) throws(InspectionError) -> Dump {
         if let unknown = names.first(where: { !measures.contains($0) }) {
             throw .unknownMeasure(unknown, known: measures)
         }
@@ -24,7 +24,7 @@ extension Dump {
 extension Funnel {
     /// The table with these measures only behind the columns that rows are put together by. Throws
     /// `unknownMeasure`.
-    public func table(ofMeasures names: [String]) throws(InspectionError) -> ReportTable {
+    package func table(ofMeasures names: [String]) throws(InspectionError) -> ReportTable {
         let keys = Set(Self.columns.map(\.name))
         let measures = table.columns.map(\.name).filter { !keys.contains($0) }
         if let unknown = names.first(where: { !measures.contains($0) }) {

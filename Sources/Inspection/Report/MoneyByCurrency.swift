@@ -1,16 +1,16 @@
 import AggregateStore
 
 /// Amounts of money in millionths of their unit; those of different currencies are never added.
-public struct MoneyByCurrency: Equatable, Sendable {
+package struct MoneyByCurrency: Equatable, Sendable {
     /// The amounts, by currency in bytewise order.
-    public let amounts: [Amount]
+    package let amounts: [Amount]
 
     /// An amount in one currency.
-    public struct Amount: Equatable, Sendable {
+    package struct Amount: Equatable, Sendable {
         /// The currency, as the events named it.
-        public let currency: String
+        package let currency: String
         /// Millionths of its unit.
-        public let micros: Int128
+        package let micros: Int128
     }
 
     init(_ micros: [StoredValue: Int128]) {

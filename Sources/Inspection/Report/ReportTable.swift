@@ -1,26 +1,26 @@
 /// Rows of a report, ready to be written in any format.
-public struct ReportTable: Sendable {
+package struct ReportTable: Sendable {
     /// A column.
-    public struct Column: Equatable, Sendable {
+    package struct Column: Equatable, Sendable {
         /// Its name.
-        public let name: String
+        package let name: String
         /// Whether tables align it to the right.
-        public let isNumber: Bool
+        package let isNumber: Bool
 
         /// Names a column.
-        public init(_ name: String, isNumber: Bool = false) {
+        package init(_ name: String, isNumber: Bool = false) {
             self.name = name
             self.isNumber = isNumber
         }
     }
 
     /// The columns.
-    public let columns: [Column]
+    package let columns: [Column]
     /// The rows, with a value for each column.
-    public let rows: [[ReportValue]]
+    package let rows: [[ReportValue]]
 
     /// Makes a table; each row has a value for each column.
-    public init(columns: [Column], rows: [[ReportValue]]) {
+    package init(columns: [Column], rows: [[ReportValue]]) {
         self.columns = columns
         self.rows = rows
     }
@@ -28,7 +28,7 @@ public struct ReportTable: Sendable {
     /// Writes the rows, and hands the text, which is UTF-8, over in large pieces.
     ///
     /// - Parameter isRaw: whether CSV has every text as it is.
-    public func write<Failure: Error>(
+    package func write<Failure: Error>(
         as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
         switch format {

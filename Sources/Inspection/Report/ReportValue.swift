@@ -1,5 +1,5 @@
 /// A value of a report.
-public enum ReportValue: Equatable, Sendable {
+package enum ReportValue: Equatable, Sendable {
     /// Nothing: null in JSON, an empty field elsewhere.
     case null
     /// A text.

@@ -5,16 +5,16 @@ import Synchronization
 
 /// What stands in the way of sending to a partner: what `weir-partner-postbacks` looks at when it starts, and
 /// what it would find out with the first document only. Nothing is sent; names are looked up.
-public struct PartnerCheck: Sendable {
+package struct PartnerCheck: Sendable {
     /// What cannot work, with file, line and key.
-    public private(set) var wrong: [String] = []
+    package private(set) var wrong: [String] = []
     /// What is probably not meant so, or may pass.
-    public private(set) var doubtful: [String] = []
+    package private(set) var doubtful: [String] = []
 
     /// Looks at the partners of a configuration.
     ///
     /// - Parameter directory: the pipelines directory, where paths of secrets begin.
-    public static func all(_ partners: [Partner], directory: String) -> [PartnerCheck] {
+    package static func all(_ partners: [Partner], directory: String) -> [PartnerCheck] {
         all(partners, directory: directory, resolver: SystemResolver())
     }
 

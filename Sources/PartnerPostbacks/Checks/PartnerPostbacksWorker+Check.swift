@@ -8,7 +8,7 @@ extension PartnerPostbacksWorker {
     ///
     /// - Parameter address: of the log that it would read. A cluster's settings are read too, and nothing is
     ///   asked of the cluster.
-    public static func checkConfiguration(
+    package static func checkConfiguration(
         _ pipelines: PipelineDirectory, log address: LogAddress?
     ) throws {
         try pipelines.partnerPostbacks().stream.checkSettings(of: address, pipelines: pipelines)

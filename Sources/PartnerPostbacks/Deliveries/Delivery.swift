@@ -1,5 +1,5 @@
 /// What became of a document for a partner.
-public enum DeliveryState: String, CaseIterable, Sendable {
+package enum DeliveryState: String, CaseIterable, Sendable {
     /// To be sent, now or at its next attempt.
     case pending
     /// The partner answered with 200 to 299.
@@ -13,7 +13,7 @@ public enum DeliveryState: String, CaseIterable, Sendable {
 }
 
 /// Why a delivery is dead or held; words follow.
-public enum DeliveryReason: String, CaseIterable, Sendable {
+package enum DeliveryReason: String, CaseIterable, Sendable {
     /// All attempts of the schedule failed.
     case exhausted
     /// The partner answered with a status that another attempt would not change.
@@ -37,44 +37,44 @@ public enum DeliveryReason: String, CaseIterable, Sendable {
 }
 
 /// A document on its way to a partner.
-public struct Delivery: Equatable, Sendable {
+package struct Delivery: Equatable, Sendable {
     /// The document's id; of a record that is none, its place.
-    public var id: String
+    package var id: String
     /// The document's revision.
-    public var revision: Int64
+    package var revision: Int64
     /// Name of the partner; empty for a record that is no document.
-    public var partner: String
+    package var partner: String
     /// Where the document is in the topic.
-    public var partition: Int32
+    package var partition: Int32
     /// Its offset there.
-    public var offset: Int64
+    package var offset: Int64
     /// What became of it.
-    public var state: DeliveryState
+    package var state: DeliveryState
     /// Why it is dead or held; empty otherwise.
-    public var reason: String
+    package var reason: String
     /// Attempts since it was taken over, or last retried by hand.
-    public var attempts: Int
+    package var attempts: Int
     /// When it was taken over from the topic, milliseconds since 1970.
-    public var createdMilliseconds: Int64
+    package var createdMilliseconds: Int64
     /// When it is to be tried next, milliseconds since 1970; nil unless pending.
-    public var nextAttemptMilliseconds: Int64?
+    package var nextAttemptMilliseconds: Int64?
     /// When its state last changed, milliseconds since 1970.
-    public var changedMilliseconds: Int64
+    package var changedMilliseconds: Int64
 
     /// What partners tell repetitions by.
-    public var idempotencyKey: String { "\(id):\(revision)" }
+    package var idempotencyKey: String { "\(id):\(revision)" }
 }
 
 /// An attempt, as the store remembers it.
-public struct StoredAttempt: Equatable, Sendable {
+package struct StoredAttempt: Equatable, Sendable {
     /// From 1, over all retries.
-    public var number: Int
+    package var number: Int
     /// When it began, milliseconds since 1970.
-    public var startedMilliseconds: Int64
+    package var startedMilliseconds: Int64
     /// How long it took.
-    public var durationMilliseconds: Int64
+    package var durationMilliseconds: Int64
     /// The status that was answered; nil without an answer.
-    public var status: Int?
+    package var status: Int?
     /// What went wrong, in words; nil for an answer.
-    public var fault: String?
+    package var fault: String?
 }

@@ -2,13 +2,13 @@ import AggregateStore
 import GRDB
 
 /// Deliveries of a partner that wait for a time that the schedule does not allow.
-public struct MisplacedDeliveries: Equatable, Sendable {
+package struct MisplacedDeliveries: Equatable, Sendable {
     /// Name of the partner.
-    public var partner: String
+    package var partner: String
     /// How many there are.
-    public var count: Int
+    package var count: Int
     /// The last of the times that they wait for, milliseconds since 1970.
-    public var untilMilliseconds: Int64
+    package var untilMilliseconds: Int64
 }
 
 /// Times that were set by a clock that was ahead. They are worked out from the time at which they were set, so
@@ -33,7 +33,7 @@ extension DeliveryStore {
     }
 
     /// What waits for longer than the schedule allows, by partner. A worker sends it as soon as it turns.
-    public func misplaced(
+    package func misplaced(
         nowMilliseconds now: Int64
     ) throws(StoreError) -> [MisplacedDeliveries] {
         try read { db in

@@ -4,7 +4,7 @@ import GRDB
 
 extension DeliveryStore {
     /// Deliveries, those first whose state changed last.
-    public func deliveries(
+    package func deliveries(
         partner: String? = nil, state: DeliveryState? = nil, limit: Int
     ) throws(StoreError) -> [Delivery] {
         try read { db in
@@ -21,7 +21,7 @@ extension DeliveryStore {
     }
 
     /// How many deliveries there are, by partner and state.
-    public func counts() throws(StoreError) -> [(partner: String, state: DeliveryState, count: Int)]
+    package func counts() throws(StoreError) -> [(partner: String, state: DeliveryState, count: Int)]
     {
         try read { db in
             try Row.fetchAll(
@@ -35,7 +35,7 @@ extension DeliveryStore {
     }
 
     /// What is pending, of all partners together.
-    public func waiting() throws(StoreError) -> WaitingDeliveries {
+    package func waiting() throws(StoreError) -> WaitingDeliveries {
         let pending = try pending().values
         return WaitingDeliveries(
             count: pending.reduce(0) { $0 + $1.count },
@@ -43,7 +43,7 @@ extension DeliveryStore {
     }
 
     /// Partners that were disabled by their answer and are not enabled again, by name.
-    public func disabledPartners() throws(StoreError) -> [DisabledPartner] {
+    package func disabledPartners() throws(StoreError) -> [DisabledPartner] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT name, status FROM disabled_partners ORDER BY name")
                 .map { DisabledPartner(name: $0[0], status: $0[1]) }
@@ -51,7 +51,7 @@ extension DeliveryStore {
     }
 
     /// All revisions of a document, with their attempts and bytes.
-    public func history(
+    package func history(
         of id: String
     ) throws(StoreError) -> [(delivery: Delivery, attempts: [StoredAttempt], document: [UInt8])] {
         try read { db in
@@ -69,7 +69,7 @@ extension DeliveryStore {
     }
 
     /// Partners of which anything is known, by name.
-    public func knownPartners() throws(StoreError) -> [String] {
+    package func knownPartners() throws(StoreError) -> [String] {
         try read {
             try String.fetchAll(
                 $0,

@@ -3,7 +3,7 @@ import GRDB
 
 extension DeliveryStore {
     /// Partners to which nothing is sent for a time, by name.
-    public func restingPartners() throws(StoreError) -> [String: PartnerRest] {
+    package func restingPartners() throws(StoreError) -> [String: PartnerRest] {
         try read { db in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT name, cause, pause_ms, until_ms FROM resting_partners")

@@ -2,7 +2,7 @@ import AggregateStore
 import GRDB
 
 /// Which deliveries an operator means.
-public enum DeliverySelection: Equatable, Sendable {
+package enum DeliverySelection: Equatable, Sendable {
     /// All revisions of a document.
     case id(String)
     /// Pending, dead and held ones of a partner.
@@ -12,19 +12,19 @@ public enum DeliverySelection: Equatable, Sendable {
 }
 
 /// What became of an operator's wish.
-public struct RetriedDeliveries: Equatable, Sendable {
+package struct RetriedDeliveries: Equatable, Sendable {
     /// So many are to be sent now.
-    public var retried = 0
+    package var retried = 0
     /// So many cannot be: a higher revision is there, the record is no document, or nothing can be sent to
     /// its partner.
-    public var left = 0
+    package var left = 0
     /// Partners that were disabled by their answer and are enabled again.
-    public var enabled: [String] = []
+    package var enabled: [String] = []
     /// Partners that rested and are asked again.
-    public var awakened: [String] = []
+    package var awakened: [String] = []
 
     /// Nothing yet.
-    public init(
+    package init(
         retried: Int = 0, left: Int = 0, enabled: [String] = [], awakened: [String] = []
     ) {
         self.retried = retried
@@ -34,7 +34,7 @@ public struct RetriedDeliveries: Equatable, Sendable {
     }
 
     /// These and those of another store.
-    public func adding(_ other: RetriedDeliveries) -> RetriedDeliveries {
+    package func adding(_ other: RetriedDeliveries) -> RetriedDeliveries {
         RetriedDeliveries(
             retried: retried + other.retried, left: left + other.left,
             enabled: enabled + other.enabled.filter { !enabled.contains($0) },
@@ -48,7 +48,7 @@ extension DeliveryStore {
     /// another one is left: the higher one counts. A worker that runs notices it at its next turn.
     ///
     /// - Parameter leftPartners: what is for them is left as it is, since nothing can be sent to them.
-    public func retry(
+    package func retry(
         _ selection: DeliverySelection, leaving leftPartners: [String] = [],
         nowMilliseconds now: Int64
     ) throws(StoreError) -> RetriedDeliveries {

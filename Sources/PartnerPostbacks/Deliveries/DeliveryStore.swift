@@ -8,17 +8,17 @@ import GRDB
 ///
 /// One worker delivers from it, and the operator's command changes it beside that; so it has a rollback
 /// journal, whose commits any number of processes may make. Commits are durable when they return.
-public final class DeliveryStore {
+package final class DeliveryStore {
     /// Path of the file.
-    public let path: String
+    package let path: String
     private let queue: DatabaseQueue
     private let lock: StoreLock?
 
     /// What the stream is called whose documents are delivered.
-    public static let streamName = "partner-postbacks"
+    package static let streamName = "partner-postbacks"
 
     /// The file of a data directory.
-    public static func path(in directory: String) -> String { "\(directory)/deliveries.sqlite" }
+    package static func path(in directory: String) -> String { "\(directory)/deliveries.sqlite" }
 
     /// Opens the store for the worker, which makes it when there is none.
     init(path: String, topic: String, logIdentity: String) throws(StoreError) {
@@ -43,7 +43,7 @@ public final class DeliveryStore {
     }
 
     /// Opens a store that exists, for the operator.
-    public init(existing path: String) throws(StoreError) {
+    package init(existing path: String) throws(StoreError) {
         self.path = path
         lock = nil
         try StoreReader.requireFile(path)
@@ -99,13 +99,13 @@ public final class DeliveryStore {
     }
 
     /// The topic that is delivered, and what told its log from others when the store began.
-    public func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
+    package func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
         let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
         return (row?["topic"] ?? "", row?["log_identity"] ?? "")
     }
 
     /// The first record of each partition that is not taken over yet.
-    public func nextOffsets() throws(StoreError) -> [Int32: Int64] {
+    package func nextOffsets() throws(StoreError) -> [Int32: Int64] {
         try read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })

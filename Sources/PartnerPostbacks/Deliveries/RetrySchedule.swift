@@ -1,24 +1,24 @@
 import Crypto
 
 /// When a delivery is tried again: the schedule that Standard Webhooks recommends.
-public enum RetrySchedule {
+package enum RetrySchedule {
     /// Pauses between an attempt and the next, in milliseconds: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h,
     /// 20 h, 24 h. The first attempt is made at once.
-    public static let pausesMilliseconds: [Int64] = [
+    package static let pausesMilliseconds: [Int64] = [
         5000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000,
         86_400_000,
     ]
     /// So often a delivery is tried.
-    public static let attemptCount = pausesMilliseconds.count + 1
+    package static let attemptCount = pausesMilliseconds.count + 1
     /// How often and for how long, for people: "10 attempts over 3 days and 3 hours, up to a tenth longer".
     /// Whole hours, rounded down: what is promised is kept.
-    public static var words: String {
+    package static var words: String {
         let hours = pausesMilliseconds.reduce(0, +) / 3_600_000
         return
             "\(attemptCount) attempts over \(hours / 24) days and \(hours % 24) hours, up to a tenth longer"
     }
     /// A partner may ask for a longer pause than the schedule's (`Retry-After`), up to this.
-    public static let maxRetryAfterMilliseconds: Int64 = 86_400_000
+    package static let maxRetryAfterMilliseconds: Int64 = 86_400_000
 
     /// No pause is longer, in milliseconds.
     static let longestPauseMilliseconds = max(
@@ -27,7 +27,7 @@ public enum RetrySchedule {
     /// The pause after a failed attempt, counted from 1; nil after the last. Up to a tenth longer than the
     /// schedule says, so that what failed together does not come back together: how much follows from the
     /// delivery and the attempt, and from nothing else.
-    public static func pauseMilliseconds(
+    package static func pauseMilliseconds(
         afterAttempt attempt: Int, key: String, retryAfterMilliseconds: Int64? = nil
     ) -> Int64? {
         guard pausesMilliseconds.indices.contains(attempt - 1) else { return nil }

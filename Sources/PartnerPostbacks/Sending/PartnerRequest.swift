@@ -1,13 +1,13 @@
 /// A request to a partner, as it is sent.
-public struct PartnerRequest: Equatable, Sendable {
+package struct PartnerRequest: Equatable, Sendable {
     /// A header. The value of a secret one is never printed.
-    public struct Header: Equatable, Sendable {
+    package struct Header: Equatable, Sendable {
         /// Name, as the file writes it.
-        public let name: String
+        package let name: String
         /// Value, without control characters.
-        public let value: String
+        package let value: String
         /// Whether the value is a secret, or made with one.
-        public let isSecret: Bool
+        package let isSecret: Bool
 
         init(_ name: String, _ value: String, isSecret: Bool = false) {
             self.name = name
@@ -17,13 +17,13 @@ public struct PartnerRequest: Equatable, Sendable {
     }
 
     /// GET, POST or PUT.
-    public let method: String
+    package let method: String
     /// The whole address.
-    public let url: String
+    package let url: String
     /// Headers in order; those that frame the request are not among them.
-    public internal(set) var headers: [Header]
+    package internal(set) var headers: [Header]
     /// The body; nil for none.
-    public let body: [UInt8]?
+    package let body: [UInt8]?
 
     /// The request with the headers that are of its moment: the signature goes by the time.
     func signed(

@@ -3,20 +3,20 @@ import JSONReader
 import Streams
 
 /// A document of `partner-postbacks`, read for templates.
-public struct PostbackDocument: Sendable {
+package struct PostbackDocument: Sendable {
     /// 32 hex digits.
-    public let id: String
+    package let id: String
     /// From 1.
-    public let revision: Int64
+    package let revision: Int64
     /// Name of the partner.
-    public let partner: String
+    package let partner: String
     /// The document as it is in the log.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// Everything that is neither null nor an object, by its path; lists and revenue too.
     private var values: [String: MacroValue] = [:]
 
     /// Reads a document. Throws what is wrong with it, in words.
-    public init(_ bytes: [UInt8], parser: JSONParser) throws(UnreadableDocument) {
+    package init(_ bytes: [UInt8], parser: JSONParser) throws(UnreadableDocument) {
         self.bytes = bytes
         var values: [String: MacroValue] = [:]
         var fault: UnreadableDocument?
@@ -47,7 +47,7 @@ public struct PostbackDocument: Sendable {
     }
 
     /// What partners tell repetitions by.
-    public var idempotencyKey: String { "\(id):\(revision)" }
+    package var idempotencyKey: String { "\(id):\(revision)" }
 
     /// What a macro stands for; nil when the document has no value for it.
     func value(_ macro: Macro) -> MacroValue? { values[macro.rawValue] }
@@ -126,9 +126,9 @@ public struct PostbackDocument: Sendable {
 }
 
 /// Why a record of `partner-postbacks` is none that can be delivered.
-public struct UnreadableDocument: Error, Equatable, Sendable, CustomStringConvertible {
+package struct UnreadableDocument: Error, Equatable, Sendable, CustomStringConvertible {
     /// In words.
-    public let description: String
+    package let description: String
 
     init(_ words: String) {
         description = words

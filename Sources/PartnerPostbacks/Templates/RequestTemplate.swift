@@ -1,7 +1,7 @@
 import Pipelines
 
 /// All that a partner's file says of a request, read once: what is wrong with it is said at the start.
-public struct RequestTemplate: Sendable {
+package struct RequestTemplate: Sendable {
     /// Where it goes.
     let address: PartnerAddress
     private let method: Partner.Delivery.Method
@@ -11,7 +11,7 @@ public struct RequestTemplate: Sendable {
 
     /// Reads the templates of a partner, secrets masked: they need not be there. Throws at the line of what
     /// cannot be used.
-    public init(_ delivery: Partner.Delivery) throws(ConfigurationError) {
+    package init(_ delivery: Partner.Delivery) throws(ConfigurationError) {
         try self.init(delivery, reading: .masked)
     }
 

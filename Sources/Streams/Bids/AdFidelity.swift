@@ -1,5 +1,5 @@
 /// How an ad that is signed is presented.
-public enum AdFidelity: Int, Sendable {
+package enum AdFidelity: Int, Sendable {
     /// It is not said, or no number that Apple gives a meaning.
     case unknown
     /// 0: a view-through ad.
@@ -16,7 +16,7 @@ public enum AdFidelity: Int, Sendable {
     }
 
     /// The word for it, in dumps.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .unknown: ""
         case .view: "view"

@@ -1,5 +1,5 @@
 /// What came of checking the signature that a network puts on an ad.
-public enum AdSignatureVerdict: Int, CaseIterable, Sendable {
+package enum AdSignatureVerdict: Int, CaseIterable, Sendable {
     /// One of the network's keys made it over the ad's fields.
     case valid
     /// All that is signed is there, and none of the network's keys made the signature.
@@ -11,7 +11,7 @@ public enum AdSignatureVerdict: Int, CaseIterable, Sendable {
     case unverifiable
 
     /// The word for it, in dumps.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .valid: "valid"
         case .invalid: "invalid"

@@ -63,7 +63,7 @@ enum BidsEvent {
 }
 
 /// The rules of a bid's skadn object, in the order in which they are checked.
-public enum SkadnFault: Sendable {
+package enum SkadnFault: Sendable {
     /// The version is none that the impression offers.
     case version
     /// The network is none that the app lists.

@@ -1,5 +1,5 @@
 /// The types of the topic `bids`.
-public enum BidsEventType: EventType {
+package enum BidsEventType: EventType {
     /// `openrtb.auction`: a BidRequest with its BidResponse.
     case auction
     /// `openrtb.win`: a bid won.
@@ -14,10 +14,10 @@ public enum BidsEventType: EventType {
     case inAppBidderWon
 
     /// The type of a record without `ce_type`.
-    public static let byDefault = BidsEventType.auction
+    package static let byDefault = BidsEventType.auction
 
     /// The type as `ce_type` says it.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .auction: "openrtb.auction"
         case .win: "openrtb.win"

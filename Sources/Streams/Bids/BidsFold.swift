@@ -3,73 +3,73 @@ import EventLog
 import JSONReader
 
 /// Folds the topic `bids`.
-public final class BidsFold: WindowedFold {
+package final class BidsFold: WindowedFold {
     /// A batch with the judged signatures of each record; those are empty when no network has a key.
-    public struct Prepared {
+    package struct Prepared {
         let batch: RecordBatch
         let signatures: [[BidSignature]]
     }
 
     /// Name of the stream.
-    public static let streamName = "bids"
+    package static let streamName = "bids"
     /// The stream's aggregates.
-    public static let tables = [
+    package static let tables = [
         BidsKey.table, BidFaultsKey.table, BidSignaturesKey.table, LossReasonsKey.table,
     ]
 
     /// What the batch did, and the ids that are remembered.
-    public let state: WindowedState
+    package let state: WindowedState
     private var decoder = BidsDecoder()
     private var verifier: BidSignatureVerifier?
     /// The judged signatures of the batch's records.
     private var signatures: [[BidSignature]] = []
 
     /// What the batch adds to `bids`.
-    public private(set) var bids = DeltaTable<BidsKey>()
+    package private(set) var bids = DeltaTable<BidsKey>()
     /// What the batch adds to `bid-faults`.
-    public private(set) var bidFaults = DeltaTable<BidFaultsKey>()
+    package private(set) var bidFaults = DeltaTable<BidFaultsKey>()
     /// What the batch adds to `bid-signatures`.
-    public private(set) var bidSignatures = DeltaTable<BidSignaturesKey>()
+    package private(set) var bidSignatures = DeltaTable<BidSignaturesKey>()
     /// What the batch adds to `loss-reasons`.
-    public private(set) var lossReasons = DeltaTable<LossReasonsKey>()
+    package private(set) var lossReasons = DeltaTable<LossReasonsKey>()
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    public init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
+    package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
 
     /// Has the ads of the networks in `keys` (their ids in lower case) verified from the next batch on,
     /// with a thread for each of the parsers, which are the fold's own from now on.
-    public func verifyAds(of keys: [String: [VerificationKey]], parsers: [JSONParser]) {
+    package func verifyAds(of keys: [String: [VerificationKey]], parsers: [JSONParser]) {
         verifier = BidSignatureVerifier(
             keys: Dictionary(uniqueKeysWithValues: keys.map { (Array($0.key.utf8), $0.value) }),
             parsers: parsers, maxRecordBytes: state.configuration.maxRecordBytes)
     }
 
     /// Has the batch's ad signatures verified.
-    public func prepare(_ batch: RecordBatch) -> Prepared {
+    package func prepare(_ batch: RecordBatch) -> Prepared {
         Prepared(batch: batch, signatures: verifier?.judge(batch) ?? [])
     }
 
     /// How many signatures of ads were verified.
-    public func verifications(in prepared: Prepared) -> Int {
+    package func verifications(in prepared: Prepared) -> Int {
         prepared.signatures.reduce(0) { $0 + $1.count }
     }
 
     /// Begins to fold a batch.
-    public func begin(_ prepared: Prepared) {
+    package func begin(_ prepared: Prepared) {
         state.batch = prepared.batch
         signatures = prepared.signatures
     }
 
     /// True when a sum of the batch alone no longer fits 64 bits.
-    public var hasOverflowed: Bool {
+    package var hasOverflowed: Bool {
         bids.hasOverflowed || bidFaults.hasOverflowed || bidSignatures.hasOverflowed
             || lossReasons.hasOverflowed
     }
 
     /// Counts a record unless its id was seen before.
-    public func count(
+    package func count(
         _ value: JSONValue, of kind: BidsEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
@@ -82,7 +82,7 @@ public final class BidsFold: WindowedFold {
     }
 
     /// Shows what the batch adds.
-    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
         visitor.visit(bids, symbols: effects.symbols)
         visitor.visit(bidFaults, symbols: effects.symbols)
         visitor.visit(bidSignatures, symbols: effects.symbols)
@@ -90,7 +90,7 @@ public final class BidsFold: WindowedFold {
     }
 
     /// Clears what the batch adds to the tables.
-    public func clearTables(keepingRows: Bool) {
+    package func clearTables(keepingRows: Bool) {
         bids.removeAll(keepingRows: keepingRows)
         bidFaults.removeAll(keepingRows: keepingRows)
         bidSignatures.removeAll(keepingRows: keepingRows)

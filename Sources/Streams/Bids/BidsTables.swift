@@ -1,17 +1,17 @@
 /// Row of `bids`.
-public struct BidsKey: RowKey {
+package struct BidsKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// The bidder's seat, or the in-app bidder's adapter.
-    public var seat: Symbol
+    package var seat: Symbol
     /// Whose ad it was.
-    public var campaign: CampaignKey
+    package var campaign: CampaignKey
     /// Version of the bid's skadn object; empty without one.
-    public var skanVersion: Symbol
+    package var skanVersion: Symbol
     /// ISO 4217 code of the price's currency.
-    public var currency: Symbol
+    package var currency: Symbol
 
     /// The measures of `bids`, in the table's order. Prices are CPM in millionths of the currency's unit.
     enum Measure: Int, CaseIterable {
@@ -41,7 +41,7 @@ public struct BidsKey: RowKey {
     }
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "bids",
         columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
             + [.init("skan_version", .text), .init("currency", .text)],
@@ -49,7 +49,7 @@ public struct BidsKey: RowKey {
 
     /// Adds all that makes the key to a hash.
     @inline(__always)
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(seat, currency)
         hasher.combine(UInt64(skanVersion.number))
@@ -57,7 +57,7 @@ public struct BidsKey: RowKey {
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(seat))
         campaign.forEachColumn(body)
@@ -67,31 +67,31 @@ public struct BidsKey: RowKey {
 }
 
 /// Row of `bid-faults`: bids whose skadn object breaks a rule, by the first rule broken.
-public struct BidFaultsKey: RowKey {
+package struct BidFaultsKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// Whose ad it was.
-    public var campaign: CampaignKey
+    package var campaign: CampaignKey
     /// The rule that was broken.
-    public var fault: SkadnFault
+    package var fault: SkadnFault
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "bid-faults",
         columns: [.init("hour", .hour)] + AggregateTable.campaignColumns
             + [.init("fault", .text)],
         measures: ["bids"])
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         campaign.combine(into: &hasher)
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         campaign.forEachColumn(body)
         body(.text(fault.name))
@@ -99,31 +99,31 @@ public struct BidFaultsKey: RowKey {
 }
 
 /// Row of `bid-signatures`: signatures on the ads of bids, for the networks whose keys are in the catalog.
-public struct BidSignaturesKey: RowKey {
+package struct BidSignaturesKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// The bidder's seat.
-    public var seat: Symbol
+    package var seat: Symbol
     /// Whose ad it was.
-    public var campaign: CampaignKey
+    package var campaign: CampaignKey
     /// Version of the bid's skadn object.
-    public var skanVersion: Symbol
+    package var skanVersion: Symbol
     /// How the ad is presented; `unknown` below 2.2.
-    public var fidelity: AdFidelity
+    package var fidelity: AdFidelity
     /// What came of the check.
-    public var verdict: AdSignatureVerdict
+    package var verdict: AdSignatureVerdict
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "bid-signatures",
         columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
             + [.init("skan_version", .text), .init("fidelity", .text), .init("verdict", .text)],
         measures: ["signatures"])
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(seat, skanVersion)
         hasher.combine(Int64(fidelity.rawValue << 8 | verdict.rawValue))
@@ -131,7 +131,7 @@ public struct BidSignaturesKey: RowKey {
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(seat))
         campaign.forEachColumn(body)
@@ -142,27 +142,27 @@ public struct BidSignaturesKey: RowKey {
 }
 
 /// Row of `loss-reasons`: losses by OpenRTB's reason code.
-public struct LossReasonsKey: RowKey {
+package struct LossReasonsKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// The bidder's seat.
-    public var seat: Symbol
+    package var seat: Symbol
     /// Whose ad it was.
-    public var campaign: CampaignKey
+    package var campaign: CampaignKey
     /// OpenRTB's loss reason code.
-    public var reason: Int64
+    package var reason: Int64
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "loss-reasons",
         columns: [.init("hour", .hour), .init("seat", .text)] + AggregateTable.campaignColumns
             + [.init("reason", .integer)],
         measures: ["losses"])
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(UInt64(seat.number))
         hasher.combine(reason)
@@ -170,7 +170,7 @@ public struct LossReasonsKey: RowKey {
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(seat))
         campaign.forEachColumn(body)

@@ -1,10 +1,10 @@
 /// OpenRTB's loss reason codes (List: Loss Reason Codes, 5.25 of OpenRTB 2.6), by name for people.
-public enum LossReason {
+package enum LossReason {
     /// From here on codes are each exchange's own.
     private static let firstOfExchange: Int64 = 1000
 
     /// The name of a code; empty for one that the list does not have.
-    public static func name(_ code: Int64) -> String {
+    package static func name(_ code: Int64) -> String {
         names[code] ?? (code >= firstOfExchange ? "exchange's own" : "")
     }
 

@@ -1,11 +1,11 @@
 /// The types of the topic `conversion-updates`.
-public enum ConversionUpdatesEventType: EventType {
+package enum ConversionUpdatesEventType: EventType {
     /// `conversion.update`: an install asked for its conversion value, or said what it has.
     case update
 
     /// The type of a record without `ce_type`.
-    public static let byDefault = ConversionUpdatesEventType.update
+    package static let byDefault = ConversionUpdatesEventType.update
 
     /// The type as `ce_type` says it.
-    public var name: StaticString { "conversion.update" }
+    package var name: StaticString { "conversion.update" }
 }

@@ -1,29 +1,29 @@
 import JSONReader
 
 /// Folds the topic `conversion-updates`.
-public final class ConversionUpdatesFold: WindowedFold {
+package final class ConversionUpdatesFold: WindowedFold {
     /// Name of the stream.
-    public static let streamName = "conversion-updates"
+    package static let streamName = "conversion-updates"
     /// The stream's aggregate.
-    public static let tables = [ConversionUpdatesKey.table]
+    package static let tables = [ConversionUpdatesKey.table]
 
     /// What the batch did, and the ids that are remembered.
-    public let state: WindowedState
+    package let state: WindowedState
     private var idBuilder = RecordIDBuilder()
 
     /// What the batch adds to `conversion-updates`.
-    public private(set) var conversionUpdates = DeltaTable<ConversionUpdatesKey>()
+    package private(set) var conversionUpdates = DeltaTable<ConversionUpdatesKey>()
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    public init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
+    package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
 
     /// True when a sum of the batch alone no longer fits 64 bits.
-    public var hasOverflowed: Bool { conversionUpdates.hasOverflowed }
+    package var hasOverflowed: Bool { conversionUpdates.hasOverflowed }
 
     /// Counts a record unless its id was seen before.
-    public func count(
+    package func count(
         _ value: JSONValue, of kind: ConversionUpdatesEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
         let decoded = try ConversionUpdateDecoder.decode(value, symbols: &state.effects.symbols)
@@ -33,12 +33,12 @@ public final class ConversionUpdatesFold: WindowedFold {
     }
 
     /// Shows what the batch adds.
-    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
         visitor.visit(conversionUpdates, symbols: effects.symbols)
     }
 
     /// Clears what the batch adds to the table.
-    public func clearTables(keepingRows: Bool) {
+    package func clearTables(keepingRows: Bool) {
         conversionUpdates.removeAll(keepingRows: keepingRows)
     }
 }

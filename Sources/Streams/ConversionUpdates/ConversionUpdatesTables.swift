@@ -1,22 +1,22 @@
 /// Row of `conversion-updates`: what installs of an app were told, and what they say they have, by
 /// window, model and value.
-public struct ConversionUpdatesKey: RowKey {
+package struct ConversionUpdatesKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// App Store id of the app.
-    public var appID: Int64
+    package var appID: Int64
     /// `skadnetwork` or `adattributionkit`.
-    public var framework: Symbol
+    package var framework: Symbol
     /// The window, 0 to 2.
-    public var sequenceIndex: Int64
+    package var sequenceIndex: Int64
     /// Id of the model's version; empty when none was in effect.
-    public var model: Symbol
+    package var model: Symbol
     /// `fine`, `coarse`, or empty for what is counted of requests.
-    public var kind: Symbol
+    package var kind: Symbol
     /// 0 to 63, or low, medium, high; empty for what is counted of requests.
-    public var value: Symbol
+    package var value: Symbol
 
     /// The measures, in the table's order.
     enum Measure: Int, CaseIterable {
@@ -43,7 +43,7 @@ public struct ConversionUpdatesKey: RowKey {
     }
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "conversion-updates",
         columns: [
             .init("hour", .hour), .init("app_id", .integer), .init("framework", .text),
@@ -52,7 +52,7 @@ public struct ConversionUpdatesKey: RowKey {
         ], measures: Measure.allCases.map(\.name))
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(appID)
         hasher.combine(sequenceIndex)
@@ -61,7 +61,7 @@ public struct ConversionUpdatesKey: RowKey {
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.integer(appID))
         body(.symbol(framework))

@@ -1,5 +1,5 @@
 /// The types of the topic `impressions`.
-public enum ImpressionsEventType: EventType {
+package enum ImpressionsEventType: EventType {
     /// `skoverlay.presented`: an overlay was shown.
     case overlayPresented
     /// `skoverlay.dismissed`: an overlay went away.
@@ -24,10 +24,10 @@ public enum ImpressionsEventType: EventType {
     case inAppFailed
 
     /// The type of a record without `ce_type`.
-    public static let byDefault = ImpressionsEventType.overlayPresented
+    package static let byDefault = ImpressionsEventType.overlayPresented
 
     /// The type as `ce_type` says it.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .overlayPresented: "skoverlay.presented"
         case .overlayDismissed: "skoverlay.dismissed"

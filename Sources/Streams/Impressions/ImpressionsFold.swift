@@ -1,32 +1,32 @@
 import JSONReader
 
 /// Folds the topic `impressions`.
-public final class ImpressionsFold: WindowedFold {
+package final class ImpressionsFold: WindowedFold {
     /// Name of the stream.
-    public static let streamName = "impressions"
+    package static let streamName = "impressions"
     /// The stream's aggregate.
-    public static let tables = [ImpressionsKey.table]
+    package static let tables = [ImpressionsKey.table]
 
     /// What the batch did, and the ids that are remembered.
-    public let state: WindowedState
+    package let state: WindowedState
     private var idBuilder = RecordIDBuilder()
     private var decoder = ImpressionsDecoder()
     /// The positions that the record being folded has named.
     private var positions: Set<Int64> = []
 
     /// What the batch adds to `impressions`.
-    public private(set) var impressions = DeltaTable<ImpressionsKey>()
+    package private(set) var impressions = DeltaTable<ImpressionsKey>()
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    public init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
+    package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
 
     /// True when a sum of the batch alone no longer fits 64 bits.
-    public var hasOverflowed: Bool { impressions.hasOverflowed }
+    package var hasOverflowed: Bool { impressions.hasOverflowed }
 
     /// Counts a record unless its id was seen before: of listings, those that were not.
-    public func count(
+    package func count(
         _ value: JSONValue, of kind: ImpressionsEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
@@ -44,12 +44,12 @@ public final class ImpressionsFold: WindowedFold {
     }
 
     /// Shows what the batch adds.
-    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
         visitor.visit(impressions, symbols: effects.symbols)
     }
 
     /// Clears what the batch adds to the table.
-    public func clearTables(keepingRows: Bool) {
+    package func clearTables(keepingRows: Bool) {
         impressions.removeAll(keepingRows: keepingRows)
     }
 }

@@ -1,11 +1,11 @@
 /// Row of `impressions`: what became of ads, by format, placement and campaign.
-public struct ImpressionsKey: RowKey {
+package struct ImpressionsKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// Which ad, and where.
-    public var place: AdPlace
+    package var place: AdPlace
 
     /// The measures of `impressions`, in the table's order.
     enum Measure: Int, CaseIterable {
@@ -35,19 +35,19 @@ public struct ImpressionsKey: RowKey {
     }
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "impressions", columns: [.init("hour", .hour)] + AdPlace.columns,
         measures: Measure.allCases.map(\.name))
 
     /// Adds all that makes the key to a hash.
     @inline(__always)
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         place.combine(into: &hasher)
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         place.forEachColumn(body)
     }

@@ -1,11 +1,11 @@
 /// A topic that producers of their own send to.
-public enum ProducerTopic: String, CaseIterable, Sendable {
+package enum ProducerTopic: String, CaseIterable, Sendable {
     case bids
     case impressions
     case overlayClicks = "overlay-clicks"
 
     /// The type of an event that does not say its own.
-    public var defaultType: String {
+    package var defaultType: String {
         switch self {
         case .bids: "\(BidsEventType.byDefault.name)"
         case .impressions: "\(ImpressionsEventType.byDefault.name)"
@@ -14,7 +14,7 @@ public enum ProducerTopic: String, CaseIterable, Sendable {
     }
 
     /// The types of its events, as `ce_type` says them.
-    public var types: [String] {
+    package var types: [String] {
         switch self {
         case .bids: BidsEventType.allCases.map { "\($0.name)" }
         case .impressions: ImpressionsEventType.allCases.map { "\($0.name)" }

@@ -1,11 +1,11 @@
 import JSONReader
 
 /// An event as it is to be appended.
-public struct KeyedEvent: Equatable, Sendable {
+package struct KeyedEvent: Equatable, Sendable {
     /// The key.
-    public let key: [UInt8]
+    package let key: [UInt8]
     /// The value; nil for what was received, byte for byte.
-    public let value: [UInt8]?
+    package let value: [UInt8]?
 }
 
 extension RecordKeyReader {
@@ -13,7 +13,7 @@ extension RecordKeyReader {
     /// which become one for each request, in the order in which they are named first.
     ///
     /// Throws what the topic's worker would reject it for, were it appended.
-    public func events(
+    package func events(
         _ bytes: [UInt8], topic: ProducerTopic, type name: String
     ) throws(Rejection) -> [KeyedEvent] {
         let type = ProducerEventType(topic, named: name)

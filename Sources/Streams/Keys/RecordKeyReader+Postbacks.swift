@@ -3,7 +3,7 @@ import JSONReader
 
 extension RecordKeyReader {
     /// The key of a postback of SKAdNetwork: its transaction id in lower case.
-    public func skAdNetworkKey(_ bytes: [UInt8]) throws(Rejection) -> [UInt8] {
+    package func skAdNetworkKey(_ bytes: [UInt8]) throws(Rejection) -> [UInt8] {
         try read(bytes) { value throws(Rejection) in
             try requiredKey(value.member("transaction-id"), "transaction-id").asciiLowercased
         }
@@ -11,7 +11,7 @@ extension RecordKeyReader {
 
     /// The key of a postback of AdAttributionKit: its postback identifier in lower case, which stands
     /// within the JWS. Whether that is Apple's is not asked here.
-    public func adAttributionKitKey(_ bytes: [UInt8]) throws(Rejection) -> [UInt8] {
+    package func adAttributionKitKey(_ bytes: [UInt8]) throws(Rejection) -> [UInt8] {
         try read(bytes) { value throws(Rejection) in
             let text = faults.requiredID(value, "jws-string")
             if let rejection = faults.rejection { throw rejection }

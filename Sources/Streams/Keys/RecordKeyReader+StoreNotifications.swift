@@ -2,18 +2,18 @@ import Attestation
 import JSONReader
 
 /// A notification of the App Store as it is to be appended.
-public struct KeyedNotification: Equatable, Sendable {
+package struct KeyedNotification: Equatable, Sendable {
     /// Its type, as `ce_type` says it.
-    public let type: String
+    package let type: String
     /// The id of the line that it is about, else its own; nil where it names neither: then the value
     /// itself decides the partition.
-    public let key: [UInt8]?
+    package let key: [UInt8]?
 }
 
 extension RecordKeyReader {
     /// The version and the key of a notification. Nothing of it is verified: what is no JWS, or names
     /// nothing, is the worker's to refuse as untrusted.
-    public func notification(_ bytes: [UInt8]) throws(Rejection) -> KeyedNotification {
+    package func notification(_ bytes: [UInt8]) throws(Rejection) -> KeyedNotification {
         try read(bytes) { value throws(Rejection) in
             if let payload = value.member("signedPayload") {
                 guard let text = payload.string else {

@@ -5,9 +5,9 @@ import JSONReader
 /// notification for what the key is made of, since all else of those is the worker's to judge.
 ///
 /// `@unchecked Sendable`: a reader is used by one thread at a time, that which holds it.
-public final class RecordKeyReader: @unchecked Sendable {
+package final class RecordKeyReader: @unchecked Sendable {
     /// Values may have so many bytes.
-    public static let maxBytes = 1 << 20
+    package static let maxBytes = 1 << 20
 
     let parser: JSONParser
     let innerParser: JSONParser
@@ -16,7 +16,7 @@ public final class RecordKeyReader: @unchecked Sendable {
     var check = EventCheck()
 
     /// A reader; nil when there is no memory for it.
-    public init?() {
+    package init?() {
         guard let parser = JSONParser(), let innerParser = JSONParser(),
             let notifications = StoreNotificationDecoder(
                 trust: StoreNotificationTrust(
@@ -30,7 +30,7 @@ public final class RecordKeyReader: @unchecked Sendable {
 
     /// Calls `body` with the value of bytes that are an object. Throws what a worker would reject them
     /// for, or what `body` throws.
-    public func read<Answer>(
+    package func read<Answer>(
         _ bytes: [UInt8], _ body: (JSONValue) throws(Rejection) -> Answer
     ) throws(Rejection) -> Answer {
         let answer = bytes.withUnsafeBytes { bytes -> Result<Answer, Rejection> in

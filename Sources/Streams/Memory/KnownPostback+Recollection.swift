@@ -21,7 +21,7 @@ extension KnownPostback {
     }
 
     /// Reads what `answers` wrote; nil for what is no such thing.
-    public init?(answers: [UInt8]) {
+    package init?(answers: [UInt8]) {
         var reader = AnswerReader(answers)
         guard let rank = reader.number(), let offset = reader.number(),
             let fine = reader.optionalNumber(), let coarse = reader.text(),

@@ -1,18 +1,18 @@
 /// What is noted of a memory's answers about one notification.
-public struct NotificationAnswers: Equatable, Sendable {
+package struct NotificationAnswers: Equatable, Sendable {
     /// Where its id was accepted before; nil for a new one.
-    public var originalOffset: Int64?
+    package var originalOffset: Int64?
     /// The refunds that were known of its transactions, by their place among those asked for.
-    public var histories: [Int: RefundHistory]
+    package var histories: [Int: RefundHistory]
 
     /// Takes answers; by default those of a memory of nothing.
-    public init(originalOffset: Int64? = nil, histories: [Int: RefundHistory] = [:]) {
+    package init(originalOffset: Int64? = nil, histories: [Int: RefundHistory] = [:]) {
         self.originalOffset = originalOffset
         self.histories = histories
     }
 
     /// Reads what `bytes` wrote; nil for what is no such thing.
-    public init?(_ answers: [UInt8]) {
+    package init?(_ answers: [UInt8]) {
         var reader = AnswerReader(answers)
         guard let original = reader.optionalNumber() else { return nil }
         self.init(originalOffset: original)

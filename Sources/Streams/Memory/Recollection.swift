@@ -1,15 +1,15 @@
 /// What memory answered when a record was folded, where that was not that nothing is known: with it the
 /// record can be folded again without what came before it.
-public struct Recollection: Equatable, Sendable {
+package struct Recollection: Equatable, Sendable {
     /// The record's partition.
-    public var partition: Int32
+    package var partition: Int32
     /// The record's offset.
-    public var offset: Int64
+    package var offset: Int64
     /// The answers, as the stream's fold writes them.
-    public var answers: [UInt8]
+    package var answers: [UInt8]
 
     /// Takes answers.
-    public init(partition: Int32, offset: Int64, answers: [UInt8]) {
+    package init(partition: Int32, offset: Int64, answers: [UInt8]) {
         self.partition = partition
         self.offset = offset
         self.answers = answers

@@ -1,15 +1,15 @@
 /// What is noted of a dedupe window's answers about one record: which of the ids that it was asked for
 /// were seen before, by their places.
-public struct WindowAnswers: Equatable, Sendable {
+package struct WindowAnswers: Equatable, Sendable {
     /// Places of the ids that were seen before, in order.
-    public private(set) var seenPlaces: [Int] = []
+    package private(set) var seenPlaces: [Int] = []
     private var next = 0
 
     /// Makes answers of nothing.
-    public init() {}
+    package init() {}
 
     /// Reads what `bytes` wrote; nil for what is no such thing.
-    public init?(_ answers: [UInt8]) {
+    package init?(_ answers: [UInt8]) {
         var reader = AnswerReader(answers)
         while !reader.isAtEnd {
             guard let place = reader.number() else { return nil }

@@ -1,5 +1,5 @@
 /// The types of the topic `overlay-clicks`.
-public enum OverlayClicksEventType: EventType {
+package enum OverlayClicksEventType: EventType {
     /// `skoverlay.click`: a click on an overlay, by a person or by the SDK.
     case overlayClick
     /// `outbrain.click`: a recommendation was opened, or its address asked for.
@@ -8,10 +8,10 @@ public enum OverlayClicksEventType: EventType {
     case inAppClick
 
     /// The type of a record without `ce_type`.
-    public static let byDefault = OverlayClicksEventType.overlayClick
+    package static let byDefault = OverlayClicksEventType.overlayClick
 
     /// The type as `ce_type` says it.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .overlayClick: "skoverlay.click"
         case .outbrainClick: "outbrain.click"

@@ -1,29 +1,29 @@
 import JSONReader
 
 /// Folds the topic `overlay-clicks`.
-public final class OverlayClicksFold: WindowedFold {
+package final class OverlayClicksFold: WindowedFold {
     /// Name of the stream.
-    public static let streamName = "overlay-clicks"
+    package static let streamName = "overlay-clicks"
     /// The stream's aggregate.
-    public static let tables = [OverlayClicksKey.table]
+    package static let tables = [OverlayClicksKey.table]
 
     /// What the batch did, and the ids that are remembered.
-    public let state: WindowedState
+    package let state: WindowedState
     private var decoder = OverlayClicksDecoder()
 
     /// What the batch adds to `overlay-clicks`.
-    public private(set) var overlayClicks = DeltaTable<OverlayClicksKey>()
+    package private(set) var overlayClicks = DeltaTable<OverlayClicksKey>()
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    public init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
+    package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
 
     /// True when a sum of the batch alone no longer fits 64 bits.
-    public var hasOverflowed: Bool { overlayClicks.hasOverflowed }
+    package var hasOverflowed: Bool { overlayClicks.hasOverflowed }
 
     /// Counts a record unless its id was seen before.
-    public func count(
+    package func count(
         _ value: JSONValue, of kind: OverlayClicksEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
         let (click, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
@@ -33,12 +33,12 @@ public final class OverlayClicksFold: WindowedFold {
     }
 
     /// Shows what the batch adds.
-    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
         visitor.visit(overlayClicks, symbols: effects.symbols)
     }
 
     /// Clears what the batch adds to the table.
-    public func clearTables(keepingRows: Bool) {
+    package func clearTables(keepingRows: Bool) {
         overlayClicks.removeAll(keepingRows: keepingRows)
     }
 }

@@ -1,11 +1,11 @@
 /// Row of `overlay-clicks`: clicks, and what looked like one, by format, placement and campaign.
-public struct OverlayClicksKey: RowKey {
+package struct OverlayClicksKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// Which ad, and where.
-    public var place: AdPlace
+    package var place: AdPlace
 
     /// The measures of `overlay-clicks`, in the table's order.
     enum Measure: Int, CaseIterable {
@@ -30,19 +30,19 @@ public struct OverlayClicksKey: RowKey {
     }
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "overlay-clicks", columns: [.init("hour", .hour)] + AdPlace.columns,
         measures: Measure.allCases.map(\.name))
 
     /// Adds all that makes the key to a hash.
     @inline(__always)
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         place.combine(into: &hasher)
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         place.forEachColumn(body)
     }

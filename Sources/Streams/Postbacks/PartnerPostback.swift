@@ -1,32 +1,32 @@
 import Crypto
 
 /// A postback for a partner, as it goes to the outbox.
-public struct PartnerPostback: Sendable {
+package struct PartnerPostback: Sendable {
     /// Name of the partner.
-    public var partner: String
+    package var partner: String
     /// 32 hex digits, the same for every copy of the postback.
-    public var id: String
+    package var id: String
     /// 1, then one more for each better copy.
-    public var revision: Int64
+    package var revision: Int64
     /// The partition that the postback lies in.
-    public var partition: Int32
+    package var partition: Int32
     /// Offset of the postback.
-    public var originOffset: Int64
+    package var originOffset: Int64
     /// Whose ad it was; names are joined to it when it is published.
-    public var adNetworkID: String
+    package var adNetworkID: String
     /// The source identifier or campaign id.
-    public var campaign: String
+    package var campaign: String
     /// Whether it is a source identifier.
-    public var hasSourceIdentifier: Bool
+    package var hasSourceIdentifier: Bool
     /// The advertised app.
-    public var appID: Int64
+    package var appID: Int64
     /// The publisher's app; 0 when unknown.
-    public var sourceAppID: Int64
+    package var sourceAppID: Int64
     /// The JSON document, but for its `campaign`.
-    public var document: String
+    package var document: String
 
     /// Takes the parts.
-    public init(
+    package init(
         partner: String, id: String, revision: Int64, partition: Int32, originOffset: Int64,
         adNetworkID: String, campaign: String, hasSourceIdentifier: Bool, appID: Int64,
         sourceAppID: Int64, document: String
@@ -45,7 +45,7 @@ public struct PartnerPostback: Sendable {
     }
 
     /// When the postback was received, RFC 3339, as the document says it.
-    public var receivedAt: String {
+    package var receivedAt: String {
         let match = document.firstMatch(of: /"received_at":"([^"]*)"/)
         return match.map { String($0.1) } ?? ""
     }

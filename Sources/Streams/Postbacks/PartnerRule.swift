@@ -1,20 +1,20 @@
 import Attestation
 
 /// Which postbacks a partner gets.
-public struct PartnerRule: Equatable, Sendable {
+package struct PartnerRule: Equatable, Sendable {
     /// Name of the partner.
-    public var name: String
+    package var name: String
     /// The verdicts that it trusts.
-    public var trust: Set<Verdict>
+    package var trust: Set<Verdict>
     /// Lower-cased ids of the networks that it gets; nil for all.
-    public var networks: Set<String>?
+    package var networks: Set<String>?
     /// The advertised apps that it gets; nil for all.
-    public var apps: Set<Int64>?
+    package var apps: Set<Int64>?
     /// The conversion windows that it gets, by sequence index; nil for all.
-    public var windows: Set<Int>?
+    package var windows: Set<Int>?
 
     /// Makes a rule.
-    public init(
+    package init(
         name: String, trust: Set<Verdict>, networks: Set<String>?, apps: Set<Int64>?,
         windows: Set<Int>? = nil
     ) {

@@ -5,9 +5,9 @@ import JSONReader
 /// What is to be said of a single postback: its verdict, and field by field what its signature covers.
 ///
 /// It is prepared by the fold itself, so that it can never be judged differently than the same record.
-public struct PostbackInspection: Sendable {
+package struct PostbackInspection: Sendable {
     /// Apple's two frameworks for attribution.
-    public enum Framework: Sendable {
+    package enum Framework: Sendable {
         /// SKAdNetwork.
         case skAdNetwork
         /// AdAttributionKit.
@@ -22,14 +22,14 @@ public struct PostbackInspection: Sendable {
     }
 
     /// Who signed it.
-    public let verdict: Verdict
+    package let verdict: Verdict
     /// The form that verified, and that is folded; `asGiven` when none did.
-    public let form: RelayForm
+    package let form: RelayForm
     /// What the signature covers, in order; a value is nil when the field is needed and absent. Empty
     /// for an unknown version.
-    public let signedFields: [SignedField]
+    package let signedFields: [SignedField]
     /// The other fields of the document, in order; the signature itself is left out.
-    public let unsignedFields: [SignedField]
+    package let unsignedFields: [SignedField]
 
     /// Judges a postback as the worker does.
     ///
@@ -40,7 +40,7 @@ public struct PostbackInspection: Sendable {
     ///   - keys: the keys to trust.
     ///   - maxRecordBytes: a longer document is rejected.
     /// - Throws: why the worker would reject it. Nil when there is no memory for a parser.
-    public static func inspect(
+    package static func inspect(
         _ document: UnsafeRawBufferPointer, framework: Framework, isRelayed: Bool,
         keys: TrustedKeys, maxRecordBytes: Int = 1_048_576
     ) throws(Rejection) -> PostbackInspection? {

@@ -1,18 +1,18 @@
 import ConversionModels
 
 /// What a postback carries that Apple does not sign: copies that differ here are in conflict.
-public struct UnsignedValues: Equatable, Sendable {
+package struct UnsignedValues: Equatable, Sendable {
     /// 0 to 63; nil when absent.
-    public var fineValue: Int?
+    package var fineValue: Int?
     /// low, medium or high; nil when absent.
-    public var coarseValue: CoarseValue?
+    package var coarseValue: CoarseValue?
     /// Empty when absent.
-    public var country: String
+    package var country: String
     /// AdAttributionKit's `view` or `click`; empty when absent, and for SKAdNetwork, which signs it.
-    public var interaction: String
+    package var interaction: String
 
     /// Takes the values.
-    public init(
+    package init(
         fineValue: Int?, coarseValue: CoarseValue?, country: String, interaction: String
     ) {
         self.fineValue = fineValue
@@ -22,7 +22,7 @@ public struct UnsignedValues: Equatable, Sendable {
     }
 
     /// Texts are equal when their bytes are.
-    public static func == (left: UnsignedValues, right: UnsignedValues) -> Bool {
+    package static func == (left: UnsignedValues, right: UnsignedValues) -> Bool {
         left.fineValue == right.fineValue && left.coarseValue == right.coarseValue
             && left.country.utf8.elementsEqual(right.country.utf8)
             && left.interaction.utf8.elementsEqual(right.interaction.utf8)
@@ -30,18 +30,18 @@ public struct UnsignedValues: Equatable, Sendable {
 }
 
 /// The best copy of a postback that was accepted so far.
-public struct KnownPostback: Equatable, Sendable {
+package struct KnownPostback: Equatable, Sendable {
     /// Its verdict's rank.
-    public var rank: Int
+    package var rank: Int
     /// Where it lies.
-    public var offset: Int64
+    package var offset: Int64
     /// What it carries unsigned.
-    public var values: UnsignedValues
+    package var values: UnsignedValues
     /// The partners that the postback was published to, with the last revision.
-    public var published: [String: Int64]
+    package var published: [String: Int64]
 
     /// Describes a copy.
-    public init(rank: Int, offset: Int64, values: UnsignedValues, published: [String: Int64]) {
+    package init(rank: Int, offset: Int64, values: UnsignedValues, published: [String: Int64]) {
         self.rank = rank
         self.offset = offset
         self.values = values
@@ -50,7 +50,7 @@ public struct KnownPostback: Equatable, Sendable {
 }
 
 /// Every postback ever accepted, as the store knows it.
-public protocol PostbackMemory: AnyObject {
+package protocol PostbackMemory: AnyObject {
     /// The best copy of a postback that was stored; nil when there is none.
     func known(_ id: RecordID, partition: Int32) throws -> KnownPostback?
 }

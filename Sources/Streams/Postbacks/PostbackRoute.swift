@@ -1,7 +1,7 @@
 import EventLog
 
 /// How a postback came: what the header `ce_via` says.
-public enum PostbackRoute: CaseIterable, Sendable {
+package enum PostbackRoute: CaseIterable, Sendable {
     /// From the device, to the ad network.
     case device
     /// From the device, to the advertised app's developer.
@@ -10,7 +10,7 @@ public enum PostbackRoute: CaseIterable, Sendable {
     case relay
 
     /// The route as the header says it.
-    public var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .device: "device"
         case .developerCopy: "developer-copy"

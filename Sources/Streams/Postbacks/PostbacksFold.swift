@@ -4,20 +4,20 @@ import EventLog
 import JSONReader
 
 /// Folds the topic `postbacks`.
-public final class PostbacksFold: StreamFold {
+package final class PostbacksFold: StreamFold {
     /// What the fold depends on, besides the trusted keys.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// A longer value is refused.
-        public var maxRecordBytes: Int
+        package var maxRecordBytes: Int
         /// Whether postbacks of development devices count as trusted.
-        public var trustsDevelopment: Bool
+        package var trustsDevelopment: Bool
         /// The conversion models by app.
-        public var models: [Int64: ConversionModel]
+        package var models: [Int64: ConversionModel]
         /// The partners, in order of their names.
-        public var partners: [PartnerRule]
+        package var partners: [PartnerRule]
 
         /// Takes the settings.
-        public init(
+        package init(
             maxRecordBytes: Int, trustsDevelopment: Bool, models: [ConversionModel],
             partners: [PartnerRule]
         ) {
@@ -31,9 +31,9 @@ public final class PostbacksFold: StreamFold {
     }
 
     /// Name of the stream.
-    public static let streamName = "postbacks"
+    package static let streamName = "postbacks"
     /// The stream's aggregates.
-    public static let tables = [
+    package static let tables = [
         PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
     ]
 
@@ -44,7 +44,7 @@ public final class PostbacksFold: StreamFold {
     private let attestor: Attestor
     private let decoder: PostbackDecoder
     /// What the store knows of postbacks.
-    public let memory: any PostbackMemory
+    package let memory: any PostbackMemory
     private var prepared: PreparedPostbacks?
     private var results: [AttestationResult] = []
     private var watermarks: [Int32: Int64] = [:]
@@ -53,22 +53,22 @@ public final class PostbacksFold: StreamFold {
     private var idBuilder = RecordIDBuilder()
 
     /// What the batch did.
-    public internal(set) var effects: FoldEffects
+    package internal(set) var effects: FoldEffects
     /// What the batch adds to `postbacks`.
-    public private(set) var postbacks = DeltaTable<PostbacksKey>()
+    package private(set) var postbacks = DeltaTable<PostbacksKey>()
     /// What the batch adds to `conversion-values`.
-    public private(set) var conversionValues = DeltaTable<ConversionValuesKey>()
+    package private(set) var conversionValues = DeltaTable<ConversionValuesKey>()
     /// What the batch adds to `decoded-events`.
-    public internal(set) var decodedEvents = DeltaTable<DecodedEventsKey>()
+    package internal(set) var decodedEvents = DeltaTable<DecodedEventsKey>()
     /// The copies that the batch accepted: the best of each postback.
-    public private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
+    package private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
     /// Every copy that the batch decoded, in order; the symbols are those of the effects.
-    public private(set) var copies: [PostbackCopy] = []
+    package private(set) var copies: [PostbackCopy] = []
     /// What the batch has for partners, in order.
-    public internal(set) var outbox: [PartnerPostback] = []
+    package internal(set) var outbox: [PartnerPostback] = []
 
     /// Makes a fold. The two parsers are its own from now on; `memory` is what the store knows.
-    public init(
+    package init(
         topic: String, configuration: Configuration, attestor: Attestor, parser: JSONParser,
         jwsParser: JSONParser, memory: any PostbackMemory
     ) {
@@ -83,22 +83,22 @@ public final class PostbacksFold: StreamFold {
     }
 
     /// True when a sum of the batch alone no longer fits 64 bits.
-    public var hasOverflowed: Bool {
+    package var hasOverflowed: Bool {
         postbacks.hasOverflowed || conversionValues.hasOverflowed || decodedEvents.hasOverflowed
     }
 
     /// Gives a partition its watermark, as it was stored.
-    public func restore(partition: Int32, watermarkMilliseconds: Int64) {
+    package func restore(partition: Int32, watermarkMilliseconds: Int64) {
         watermarks[partition] = watermarkMilliseconds
     }
 
     /// Drops what is known of a partition that is no longer folded here.
-    public func forget(partition: Int32) {
+    package func forget(partition: Int32) {
         watermarks[partition] = nil
     }
 
     /// Decodes a batch, and has its signatures verified on other threads meanwhile.
-    public func prepare(_ batch: RecordBatch) -> PreparedPostbacks {
+    package func prepare(_ batch: RecordBatch) -> PreparedPostbacks {
         decoder.begin()
         var items: [PreparedPostbacks.Item] = []
         var requests: [AttestationRequest] = []
@@ -125,18 +125,18 @@ public final class PostbacksFold: StreamFold {
     }
 
     /// How many postbacks were given a verdict.
-    public func verifications(in prepared: PreparedPostbacks) -> Int {
+    package func verifications(in prepared: PreparedPostbacks) -> Int {
         prepared.verifications
     }
 
     /// Begins to fold a batch; waits for its verdicts.
-    public func begin(_ prepared: PreparedPostbacks) {
+    package func begin(_ prepared: PreparedPostbacks) {
         self.prepared = prepared
         results = prepared.results()
     }
 
     /// Folds one record of the batch.
-    public func fold(_ index: Int) throws {
+    package func fold(_ index: Int) throws {
         guard let prepared else { return }
         let record = prepared.batch[index]
         let item = prepared.items[index]
@@ -177,7 +177,7 @@ public final class PostbacksFold: StreamFold {
     }
 
     /// Takes back the last record: its sums overflow.
-    public func rejectOverflow(_ index: Int) {
+    package func rejectOverflow(_ index: Int) {
         guard let prepared else { return }
         clear()
         let place = advance(prepared.batch[index], index)
@@ -186,7 +186,7 @@ public final class PostbacksFold: StreamFold {
     }
 
     /// Clears what the batch did.
-    public func clear() {
+    package func clear() {
         let keepsSymbols = effects.removeAll()
         postbacks.removeAll(keepingRows: keepsSymbols)
         conversionValues.removeAll(keepingRows: keepsSymbols)
@@ -197,12 +197,12 @@ public final class PostbacksFold: StreamFold {
     }
 
     /// Asks for the answers of the first time from now on.
-    public func recall(from memory: RecalledMemory) {
+    package func recall(from memory: RecalledMemory) {
         recalled = memory
     }
 
     /// Shows what the batch adds.
-    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
         visitor.visit(postbacks, symbols: effects.symbols)
         visitor.visit(conversionValues, symbols: effects.symbols)
         visitor.visit(decodedEvents, symbols: effects.symbols)

@@ -1,29 +1,29 @@
 /// Row of `postbacks`.
-public struct PostbacksKey: RowKey {
+package struct PostbacksKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// `skadnetwork` or `adattributionkit`.
-    public var framework: Symbol
+    package var framework: Symbol
     /// Version of SKAdNetwork; empty for AdAttributionKit.
-    public var version: Symbol
+    package var version: Symbol
     /// Whose ad it was.
-    public var campaign: CampaignKey
+    package var campaign: CampaignKey
     /// Domain of a web ad.
-    public var sourceDomain: Symbol
+    package var sourceDomain: Symbol
     /// 0 to 2; 0 below 4.0.
-    public var sequenceIndex: Int64
+    package var sequenceIndex: Int64
     /// `view`, `click` or empty.
-    public var interaction: Symbol
+    package var interaction: Symbol
     /// `download`, `redownload` or `re-engagement`.
-    public var conversionType: Symbol
+    package var conversionType: Symbol
     /// True for the network that won, and below 3.0.
-    public var didWin: Bool
+    package var didWin: Bool
     /// The verdict's name.
-    public var verdict: Symbol
+    package var verdict: Symbol
     /// Country code; empty when absent.
-    public var country: Symbol
+    package var country: Symbol
 
     static let columns: [AggregateTable.Column] =
         [.init("hour", .hour), .init("framework", .text), .init("version", .text)]
@@ -35,11 +35,11 @@ public struct PostbacksKey: RowKey {
         ]
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "postbacks", columns: columns, measures: ["postbacks", "null_values"])
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(framework, version)
         campaign.combine(into: &hasher)
@@ -49,7 +49,7 @@ public struct PostbacksKey: RowKey {
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(framework))
         body(.symbol(version))
@@ -65,31 +65,31 @@ public struct PostbacksKey: RowKey {
 }
 
 /// Row of `conversion-values`: a row of `postbacks` with the value that they brought.
-public struct ConversionValuesKey: RowKey {
+package struct ConversionValuesKey: RowKey {
     /// The row of `postbacks`.
-    public var postback: PostbacksKey
+    package var postback: PostbacksKey
     /// `fine` or `coarse`.
-    public var kind: Symbol
+    package var kind: Symbol
     /// 0 to 63, or low, medium, high.
-    public var value: Symbol
+    package var value: Symbol
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "conversion-values",
         columns: PostbacksKey.columns + [.init("kind", .text), .init("value", .text)],
         measures: ["postbacks"])
 
     /// The partition whose records the row counts.
-    public var partition: Int32 { postback.partition }
+    package var partition: Int32 { postback.partition }
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         postback.combine(into: &hasher)
         hasher.combine(kind, value)
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         postback.forEachColumn(body)
         body(.symbol(kind))
         body(.symbol(value))
@@ -97,23 +97,23 @@ public struct ConversionValuesKey: RowKey {
 }
 
 /// Row of `decoded-events`: what the values of trusted, winning postbacks mean.
-public struct DecodedEventsKey: RowKey {
+package struct DecodedEventsKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// Whose ad it was.
-    public var campaign: CampaignKey
+    package var campaign: CampaignKey
     /// 0 to 2; 0 below 4.0.
-    public var sequenceIndex: Int64
+    package var sequenceIndex: Int64
     /// Id of the model version.
-    public var model: Symbol
+    package var model: Symbol
     /// Name of the event.
-    public var event: Symbol
+    package var event: Symbol
     /// The version's currency.
-    public var currency: Symbol
+    package var currency: Symbol
     /// True when the campaign is a source identifier, false when it is a campaign id.
-    public var hasSourceIdentifier: Bool
+    package var hasSourceIdentifier: Bool
 
     /// The measures, in the table's order.
     enum Measure: Int {
@@ -121,7 +121,7 @@ public struct DecodedEventsKey: RowKey {
     }
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "decoded-events",
         columns: [.init("hour", .hour)] + AggregateTable.campaignColumns
             + [
@@ -134,7 +134,7 @@ public struct DecodedEventsKey: RowKey {
         ])
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         campaign.combine(into: &hasher)
         hasher.combine(sequenceIndex)
@@ -143,7 +143,7 @@ public struct DecodedEventsKey: RowKey {
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         campaign.forEachColumn(body)
         body(.integer(sequenceIndex))

@@ -2,7 +2,7 @@ import Attestation
 import EventLog
 
 /// A batch of postbacks, decoded, whose signatures are being verified.
-public final class PreparedPostbacks {
+package final class PreparedPostbacks {
     /// A record with what was read of it.
     struct Item {
         var countedType: StaticString

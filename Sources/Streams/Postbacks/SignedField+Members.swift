@@ -3,7 +3,7 @@ import JSONReader
 
 extension SignedField {
     /// The members of an object as they stand in it, but for names in `seen`; notes theirs there.
-    public static func members(
+    package static func members(
         of object: JSONValue, notIn seen: inout Set<String>
     ) -> [SignedField] {
         var fields: [SignedField] = []

@@ -2,7 +2,7 @@ import ConversionModels
 
 extension [ConversionModel] {
     /// The conversion models of a recorded configuration; none in that of a stream without models.
-    public init(
+    package init(
         recordedIn configurationText: String
     ) throws(RecordedConfigurationFault) {
         self = try RecordedConfiguration.read(configurationText) {
@@ -17,7 +17,7 @@ extension [ConversionModel] {
 
 extension ConversionModel {
     /// Reads what `canonicalText` wrote.
-    public init(canonicalText: String) throws(RecordedConfigurationFault) {
+    package init(canonicalText: String) throws(RecordedConfigurationFault) {
         self = try RecordedConfiguration.read(canonicalText) {
             model throws(RecordedConfigurationFault) in try ConversionModel(recorded: model)
         }

@@ -3,13 +3,13 @@ import JSONReader
 /// The configuration of an epoch as a store has recorded it, being read back; or a part of it.
 ///
 /// Valid within the call of `read` that handed it out.
-public struct RecordedConfiguration {
+package struct RecordedConfiguration {
     private let value: JSONValue
     /// Where it stands in the text, for errors: `models[0].app`.
     private let place: String
 
     /// Calls `body` with the whole of a recorded text.
-    public static func read<Result>(
+    package static func read<Result>(
         _ text: String,
         _ body: (RecordedConfiguration) throws(RecordedConfigurationFault) -> Result
     ) throws(RecordedConfigurationFault) -> Result {
@@ -30,7 +30,7 @@ public struct RecordedConfiguration {
     }
 
     /// The member of an object that has to be there.
-    public func member(
+    package func member(
         _ name: StaticString
     ) throws(RecordedConfigurationFault) -> RecordedConfiguration {
         guard let member = optional(name) else { throw .unreadable(place: path(to: "\(name)")) }
@@ -38,12 +38,12 @@ public struct RecordedConfiguration {
     }
 
     /// The member of an object; nil when it is not there.
-    public func optional(_ name: StaticString) -> RecordedConfiguration? {
+    package func optional(_ name: StaticString) -> RecordedConfiguration? {
         value.member(name).map { RecordedConfiguration(value: $0, place: path(to: "\(name)")) }
     }
 
     /// The elements of an array, each read by `body`.
-    public func elements<Element>(
+    package func elements<Element>(
         _ body: (RecordedConfiguration) throws(RecordedConfigurationFault) -> Element
     ) throws(RecordedConfigurationFault) -> [Element] {
         guard value.isArray else { throw .unreadable(place: place) }
@@ -56,7 +56,7 @@ public struct RecordedConfiguration {
     }
 
     /// The members of an object, in order.
-    public func members() throws(RecordedConfigurationFault) -> [(
+    package func members() throws(RecordedConfigurationFault) -> [(
         name: String, value: RecordedConfiguration
     )] {
         guard value.isObject else { throw .unreadable(place: place) }
@@ -69,25 +69,25 @@ public struct RecordedConfiguration {
     }
 
     /// A text.
-    public func text() throws(RecordedConfigurationFault) -> String {
+    package func text() throws(RecordedConfigurationFault) -> String {
         guard let bytes = value.string else { throw fault }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// A number within 64 bits.
-    public func integer() throws(RecordedConfigurationFault) -> Int64 {
+    package func integer() throws(RecordedConfigurationFault) -> Int64 {
         guard case .integer(let integer)? = value.number else { throw fault }
         return integer
     }
 
     /// True or false.
-    public func boolean() throws(RecordedConfigurationFault) -> Bool {
+    package func boolean() throws(RecordedConfigurationFault) -> Bool {
         guard let boolean = value.boolean else { throw fault }
         return boolean
     }
 
     /// The error for a value that this version does not know.
-    public var fault: RecordedConfigurationFault { .unreadable(place: place) }
+    package var fault: RecordedConfigurationFault { .unreadable(place: place) }
 
     private func path(to name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
 }

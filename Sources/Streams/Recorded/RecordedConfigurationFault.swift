@@ -1,5 +1,5 @@
 /// Why the configuration that a store has recorded cannot be put in force again.
-public enum RecordedConfigurationFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum RecordedConfigurationFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// A part is not as this version writes it.
     case unreadable(place: String)
     /// It means something else to this version than to the one that recorded it.
@@ -12,7 +12,7 @@ public enum RecordedConfigurationFault: Error, Equatable, Sendable, CustomString
     case noMemory
 
     /// What is wrong, and what to do.
-    public var description: String {
+    package var description: String {
         switch self {
         case .unreadable(let place):
             "the recorded configuration is not understood at \(place): an older or newer version of Weir wrote it; use that one, or fold under the present configuration (--configuration present)"

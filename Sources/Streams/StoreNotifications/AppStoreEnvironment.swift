@@ -1,5 +1,5 @@
 /// Where a purchase was made, as a notification says.
-public enum AppStoreEnvironment: String, CaseIterable, Sendable {
+package enum AppStoreEnvironment: String, CaseIterable, Sendable {
     /// The App Store.
     case production = "Production"
     /// Apple's test environment.
@@ -20,7 +20,7 @@ public enum AppStoreEnvironment: String, CaseIterable, Sendable {
     }
 
     /// Whether it is on a developer's machine, which signs with a key of its own.
-    public var isLocal: Bool { self == .xcode || self == .localTesting }
+    package var isLocal: Bool { self == .xcode || self == .localTesting }
 
     /// The environment of a name; nil for an unknown one.
     init?(_ text: UnsafeRawBufferPointer) {

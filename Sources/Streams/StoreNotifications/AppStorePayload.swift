@@ -2,9 +2,9 @@ import JSONReader
 
 /// The payload of a JWS of the App Store, and what it says of itself: of which app in which environment it
 /// speaks, and when it was signed. Nothing of that is verified here; valid as long as the document.
-public struct AppStorePayload {
+package struct AppStorePayload {
     /// What a payload is of, which decides where it says so.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// A notification of version 2.
         case notification
         /// A JWS within one.
@@ -12,14 +12,14 @@ public struct AppStorePayload {
     }
 
     /// The payload, an object.
-    public let value: JSONValue
+    package let value: JSONValue
     private let kind: Kind
     /// The member that says of which app a notification speaks; what is signed within one speaks for
     /// itself. Nil when there is no such member.
     let holder: JSONValue?
 
     /// Takes a payload of a kind.
-    public init(_ value: JSONValue, of kind: Kind) {
+    package init(_ value: JSONValue, of kind: Kind) {
         self.value = value
         self.kind = kind
         holder =
@@ -32,19 +32,19 @@ public struct AppStorePayload {
     }
 
     /// The bundle id, in UTF-8; nil when there is none, or no text.
-    public var bundleID: UnsafeRawBufferPointer? { holder?.member("bundleId")?.string }
+    package var bundleID: UnsafeRawBufferPointer? { holder?.member("bundleId")?.string }
 
     /// The app's id in the App Store, be it a number or a text of digits; nil when there is none.
-    public var appAppleID: Int64? { FieldFaults.identifier(holder?.member("appAppleId")) }
+    package var appAppleID: Int64? { FieldFaults.identifier(holder?.member("appAppleId")) }
 
     /// The environment; nil when there is none that is known.
-    public var environment: AppStoreEnvironment? {
+    package var environment: AppStoreEnvironment? {
         guard case .inner(let kind) = kind else { return environmentOfNotification }
         return value.member(kind.environment)?.string.flatMap { AppStoreEnvironment($0) }
     }
 
     /// When it was signed, in milliseconds since 1970; nil when it does not say so with an integer.
-    public var signedAtMilliseconds: Int64? {
+    package var signedAtMilliseconds: Int64? {
         let member =
             switch kind {
             case .notification: value.member("signedDate")
@@ -56,14 +56,14 @@ public struct AppStorePayload {
 
     /// The JWS of a kind that a notification carries, whatever stands in its place; nil when there is
     /// none.
-    public func jws(_ kind: InnerJWS) -> JSONValue? {
+    package func jws(_ kind: InnerJWS) -> JSONValue? {
         // Where there is data, an app's own is not looked at.
         if kind == .appTransaction, value.member("data") != nil { return nil }
         return value.member(kind.holder)?.member(kind.member)
     }
 
     /// Whether what is signed within a notification is of the notification's bundle.
-    public func isOfBundle(of notification: AppStorePayload) -> Bool {
+    package func isOfBundle(of notification: AppStorePayload) -> Bool {
         guard let bundleID = value.member("bundleId") else {
             if case .inner(let kind) = kind { return !kind.namesBundle }
             return false

@@ -1,5 +1,5 @@
 /// A JWS within the payload of a notification of version 2.
-public enum InnerJWS: CaseIterable, Sendable {
+package enum InnerJWS: CaseIterable, Sendable {
     /// What was bought.
     case transaction
     /// How a subscription goes on.
@@ -8,10 +8,10 @@ public enum InnerJWS: CaseIterable, Sendable {
     case appTransaction
 
     /// The member of the notification's payload that it stands in.
-    public var holder: StaticString { self == .appTransaction ? "appData" : "data" }
+    package var holder: StaticString { self == .appTransaction ? "appData" : "data" }
 
     /// The member that holds it.
-    public var member: StaticString {
+    package var member: StaticString {
         switch self {
         case .transaction: "signedTransactionInfo"
         case .renewal: "signedRenewalInfo"

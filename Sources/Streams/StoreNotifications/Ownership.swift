@@ -2,13 +2,13 @@ import JSONReader
 
 /// Whom a purchase belongs to. The store sends purchases of family members and of assigned seats beside
 /// those that somebody paid for, so that each has rows of its own.
-public enum Ownership {
+package enum Ownership {
     private static let words: [(word: StaticString, column: StaticString)] = [
         ("PURCHASED", purchased), ("FAMILY_SHARED", "family"), ("ASSIGNED", "assigned"),
     ]
 
     /// What a customer paid for, and what a transaction is that does not say it.
-    public static let purchased: StaticString = "purchased"
+    package static let purchased: StaticString = "purchased"
 
     /// The column of one of Apple's words.
     static func column(_ word: UnsafeRawBufferPointer?) -> StaticString {

@@ -3,7 +3,7 @@ import Dispatch
 import EventLog
 
 /// A batch of notifications that is being verified and decoded.
-public final class PreparedNotifications {
+package final class PreparedNotifications {
     /// A record's share of a millisecond, most of it signatures: long beside the cost of taking a chunk,
     /// short beside a batch.
     private static let recordsPerChunk = 16

@@ -1,28 +1,28 @@
 /// The cancellations of one transaction that were counted, in the order in which they were folded, and
 /// the reversals that are still without their refund.
-public struct RefundHistory: Equatable, Sendable {
+package struct RefundHistory: Equatable, Sendable {
     /// A cancellation that was counted.
-    public struct Cancellation: Equatable, Sendable {
+    package struct Cancellation: Equatable, Sendable {
         /// When Apple cancelled, in milliseconds since 1970; nil when it did not say.
-        public var dateMilliseconds: Int64?
+        package var dateMilliseconds: Int64?
         /// What a reversal would take back, in millionths of the unit; nil when nothing can be: it was
         /// taken back, or the transaction was upgraded.
-        public var openMicros: Int64?
+        package var openMicros: Int64?
 
         /// Describes a cancellation.
-        public init(dateMilliseconds: Int64?, openMicros: Int64?) {
+        package init(dateMilliseconds: Int64?, openMicros: Int64?) {
             self.dateMilliseconds = dateMilliseconds
             self.openMicros = openMicros
         }
     }
 
     /// The cancellations, oldest first.
-    public var cancellations: [Cancellation]
+    package var cancellations: [Cancellation]
     /// Reversals that came before their refund.
-    public var earlyReversals: Int64
+    package var earlyReversals: Int64
 
     /// A history as it was stored; by default one of nothing.
-    public init(cancellations: [Cancellation] = [], earlyReversals: Int64 = 0) {
+    package init(cancellations: [Cancellation] = [], earlyReversals: Int64 = 0) {
         self.cancellations = cancellations
         self.earlyReversals = earlyReversals
     }
@@ -62,7 +62,7 @@ public struct RefundHistory: Equatable, Sendable {
 }
 
 /// What the store knows of notifications that were accepted: every id, every refund.
-public protocol StoreNotificationMemory: AnyObject {
+package protocol StoreNotificationMemory: AnyObject {
     /// Offset of the record by which an id was accepted and stored; nil when none was.
     func offset(of id: RecordID, partition: Int32) throws -> Int64?
     /// The stored history of a transaction's refunds; an empty one when there is none.

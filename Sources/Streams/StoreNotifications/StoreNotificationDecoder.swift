@@ -9,7 +9,7 @@ import JSONReader
 ///
 /// `@unchecked Sendable`: a decoder is used by one thread at a time, that which `NotificationDecoders`
 /// has lent it to.
-public final class StoreNotificationDecoder: @unchecked Sendable {
+package final class StoreNotificationDecoder: @unchecked Sendable {
     let trust: StoreNotificationTrust
     private let maxRecordBytes: Int
     private let valueParser: JSONParser
@@ -24,7 +24,7 @@ public final class StoreNotificationDecoder: @unchecked Sendable {
     var idBuilder = RecordIDBuilder()
 
     /// A decoder that trusts so and refuses longer values; nil when there is no memory for it.
-    public init?(trust: StoreNotificationTrust, maxRecordBytes: Int) {
+    package init?(trust: StoreNotificationTrust, maxRecordBytes: Int) {
         guard let value = JSONParser(), let payload = JSONParser(), let transaction = JSONParser(),
             let renewal = JSONParser()
         else { return nil }

@@ -1,18 +1,18 @@
 import Attestation
 
 /// Whose notifications are counted: bundles, environments, roots.
-public struct StoreNotificationTrust: Sendable {
+package struct StoreNotificationTrust: Sendable {
     /// An app of the App Store.
-    public struct App: Sendable {
+    package struct App: Sendable {
         /// The bundle id.
-        public var bundleID: String
+        package var bundleID: String
         /// The App Store id that production has to name; nil when it is not asked for.
-        public var appAppleID: Int64?
+        package var appAppleID: Int64?
         /// The secrets that bodies of version 1 may carry; none may be empty.
-        public var sharedSecrets: [[UInt8]]
+        package var sharedSecrets: [[UInt8]]
 
         /// Takes what configuration says.
-        public init(bundleID: String, appAppleID: Int64?, sharedSecrets: [[UInt8]]) {
+        package init(bundleID: String, appAppleID: Int64?, sharedSecrets: [[UInt8]]) {
             self.bundleID = bundleID
             self.appAppleID = appAppleID
             self.sharedSecrets = sharedSecrets
@@ -36,7 +36,7 @@ public struct StoreNotificationTrust: Sendable {
     }
 
     /// The environments whose notifications count.
-    public let environments: Set<AppStoreEnvironment>
+    package let environments: Set<AppStoreEnvironment>
     /// Whether some of these send what nobody can verify.
     let allowsUnverified: Bool
     let verifier: AppStoreVerifier
@@ -45,7 +45,7 @@ public struct StoreNotificationTrust: Sendable {
 
     /// Trusts these apps in these environments; JWSs as the verifier says. Of two apps with one bundle
     /// id the first counts.
-    public init(
+    package init(
         apps: [App], environments: Set<AppStoreEnvironment>, verifier: AppStoreVerifier
     ) {
         self.apps = Dictionary(

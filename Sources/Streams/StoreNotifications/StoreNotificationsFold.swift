@@ -2,17 +2,17 @@ import Dispatch
 import EventLog
 
 /// Folds the topic `store-notifications`.
-public final class StoreNotificationsFold: StreamFold {
+package final class StoreNotificationsFold: StreamFold {
     /// Name of the stream.
-    public static let streamName = "store-notifications"
+    package static let streamName = "store-notifications"
     /// The stream's aggregates.
-    public static let tables = [StoreNotificationsKey.table]
+    package static let tables = [StoreNotificationsKey.table]
 
     private let decoders: NotificationDecoders
     private let threadCount: Int
     private let queue = DispatchQueue(label: "weir.notifications", attributes: .concurrent)
     /// What the store knows of notifications.
-    public let memory: any StoreNotificationMemory
+    package let memory: any StoreNotificationMemory
     private var prepared: PreparedNotifications?
     private var watermarks: [Int32: Int64] = [:]
     /// Answers in the place of what was accepted before.
@@ -23,22 +23,22 @@ public final class StoreNotificationsFold: StreamFold {
     private var askedTransactions: [TransactionID] = []
 
     /// What the batch did.
-    public internal(set) var effects: FoldEffects
+    package internal(set) var effects: FoldEffects
     /// What the batch adds to `store-notifications`.
-    public private(set) var notifications = DeltaTable<StoreNotificationsKey>()
+    package private(set) var notifications = DeltaTable<StoreNotificationsKey>()
     /// What reversals take from the sums of `store-notifications`; apart from what the batch adds, since
     /// the two of them only together say how far a sum may have gone in either direction.
-    public private(set) var takenBack = DeltaTable<StoreNotificationsKey>()
+    package private(set) var takenBack = DeltaTable<StoreNotificationsKey>()
     /// The ids that the batch accepted, with their offsets.
-    public private(set) var admitted: [Int32: [RecordID: Int64]] = [:]
+    package private(set) var admitted: [Int32: [RecordID: Int64]] = [:]
     /// The refunds of transactions that the batch changed, by transaction id.
-    public private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
+    package private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
     /// True once an amount alone does not fit 64 bits.
     private var hasAmountOverflowed = false
 
     /// Makes a fold that verifies on as many threads as there are decoders, which are its own from now
     /// on and of which there has to be one; `memory` is what the store knows.
-    public init(
+    package init(
         topic: String, decoders: [StoreNotificationDecoder], memory: any StoreNotificationMemory
     ) {
         self.decoders = NotificationDecoders(decoders)
@@ -48,39 +48,39 @@ public final class StoreNotificationsFold: StreamFold {
     }
 
     /// True when a sum of the batch alone no longer fits 64 bits.
-    public var hasOverflowed: Bool {
+    package var hasOverflowed: Bool {
         notifications.hasOverflowed || takenBack.hasOverflowed || hasAmountOverflowed
     }
 
     /// Gives a partition its watermark, as it was stored.
-    public func restore(partition: Int32, watermarkMilliseconds: Int64) {
+    package func restore(partition: Int32, watermarkMilliseconds: Int64) {
         watermarks[partition] = watermarkMilliseconds
     }
 
     /// Drops what is known of a partition that is no longer folded here.
-    public func forget(partition: Int32) {
+    package func forget(partition: Int32) {
         watermarks[partition] = nil
     }
 
     /// Has a batch verified and decoded on other threads.
-    public func prepare(_ batch: RecordBatch) -> PreparedNotifications {
+    package func prepare(_ batch: RecordBatch) -> PreparedNotifications {
         PreparedNotifications(
             batch, decoders: decoders, threadCount: threadCount, queue: queue)
     }
 
     /// How many notifications and receipts were verified.
-    public func verifications(in prepared: PreparedNotifications) -> Int {
+    package func verifications(in prepared: PreparedNotifications) -> Int {
         prepared.verifications
     }
 
     /// Begins to fold a batch; waits for its verification.
-    public func begin(_ prepared: PreparedNotifications) {
+    package func begin(_ prepared: PreparedNotifications) {
         prepared.wait()
         self.prepared = prepared
     }
 
     /// Folds one record of the batch.
-    public func fold(_ index: Int) throws {
+    package func fold(_ index: Int) throws {
         guard let prepared else { return }
         let (item, bytes) = prepared.item(index)
         let place = advance(prepared.batch[index], index)
@@ -106,7 +106,7 @@ public final class StoreNotificationsFold: StreamFold {
     }
 
     /// Takes back the last record: its sums overflow.
-    public func rejectOverflow(_ index: Int) {
+    package func rejectOverflow(_ index: Int) {
         guard let prepared else { return }
         clear()
         let place = advance(prepared.batch[index], index)
@@ -117,18 +117,18 @@ public final class StoreNotificationsFold: StreamFold {
     }
 
     /// Asks for the answers of the first time from now on.
-    public func recall(from memory: RecalledMemory) {
+    package func recall(from memory: RecalledMemory) {
         recalled = memory
     }
 
     /// Shows what the batch adds.
-    public func visitAdditions(_ visitor: inout some AdditionVisitor) {
+    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
         visitor.visit(notifications, symbols: effects.symbols)
         visitor.visit(takenBack, symbols: effects.symbols)
     }
 
     /// Clears what the batch did.
-    public func clear() {
+    package func clear() {
         let keepsSymbols = effects.removeAll()
         notifications.removeAll(keepingRows: keepsSymbols)
         takenBack.removeAll(keepingRows: keepsSymbols)

@@ -1,24 +1,24 @@
 /// Row of `store-notifications`.
-public struct StoreNotificationsKey: RowKey {
+package struct StoreNotificationsKey: RowKey {
     /// The partition whose records the row counts.
-    public var partition: Int32
+    package var partition: Int32
     /// The hour of the record's timestamp.
-    public var hour: Hour
+    package var hour: Hour
     /// `Production`, `Sandbox`, or a test environment that the pipeline allows; empty when unknown.
-    public var environment: Symbol
+    package var environment: Symbol
     /// The app's bundle id.
-    public var bundleID: Symbol
+    package var bundleID: Symbol
     /// What was bought; empty when unknown.
-    public var productID: Symbol
+    package var productID: Symbol
     /// Three letters of the country; empty in version 1.
-    public var storefront: Symbol
+    package var storefront: Symbol
     /// The price's currency; empty in version 1.
-    public var currency: Symbol
+    package var currency: Symbol
     /// Empty, `introductory`, or the kind of the offer with its id: `promotional:<id>`, `code:<name>`,
     /// `win_back:<id>`, `retention:<id>`.
-    public var offer: Symbol
+    package var offer: Symbol
     /// `purchased`, `family`, `assigned` or `other`; empty where there is no transaction.
-    public var ownership: Symbol
+    package var ownership: Symbol
 
     /// The measures, in the table's order.
     enum Measure: Int {
@@ -37,7 +37,7 @@ public struct StoreNotificationsKey: RowKey {
     }
 
     /// The aggregate.
-    public static let table = AggregateTable(
+    package static let table = AggregateTable(
         name: "store-notifications",
         columns: [
             .init("hour", .hour), .init("environment", .text), .init("bundle_id", .text),
@@ -60,7 +60,7 @@ public struct StoreNotificationsKey: RowKey {
         ])
 
     /// Adds all that makes the key to a hash.
-    public func combine(into hasher: inout RowHasher) {
+    package func combine(into hasher: inout RowHasher) {
         hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
         hasher.combine(environment, bundleID)
         hasher.combine(productID, offer)
@@ -69,7 +69,7 @@ public struct StoreNotificationsKey: RowKey {
     }
 
     /// The columns, in the table's order.
-    public func forEachColumn(_ body: (ColumnValue) -> Void) {
+    package func forEachColumn(_ body: (ColumnValue) -> Void) {
         body(.hour(hour))
         body(.symbol(environment))
         body(.symbol(bundleID))

@@ -1,7 +1,7 @@
 /// The App Store's id of a transaction, or of a line of purchases: that of its first transaction.
 ///
 /// Ids are numbers so far; a JSON number and a string of its digits are the same id.
-public enum TransactionID: Hashable, Sendable {
+package enum TransactionID: Hashable, Sendable {
     /// A number, however it was written.
     case number(Int64)
     /// A text that is not only digits, in UTF-8.
@@ -20,7 +20,7 @@ public enum TransactionID: Hashable, Sendable {
 /// Numbers come before texts.
 extension TransactionID: Comparable {
     /// Whether an id comes before another one, in the order in which they are stored.
-    public static func < (one: TransactionID, other: TransactionID) -> Bool {
+    package static func < (one: TransactionID, other: TransactionID) -> Bool {
         switch (one, other) {
         case (.number(let one), .number(let other)): one < other
         case (.number, .text): true

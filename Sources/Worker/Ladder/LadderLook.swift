@@ -2,11 +2,11 @@ import AggregateStore
 import EventLog
 
 /// Reads folded records again, to see whether a log still holds them.
-public struct LadderLook {
+package struct LadderLook {
     /// Of each partition the first record whose place another one has.
-    public private(set) var others: [Rung] = []
+    package private(set) var others: [Rung] = []
     /// Partitions that did not answer in time: of them nothing is known.
-    public private(set) var unread: Set<Int32> = []
+    package private(set) var unread: Set<Int32> = []
 
     private static let waitMilliseconds = 100
 
@@ -14,7 +14,7 @@ public struct LadderLook {
     /// offset any more, as after compaction, there is nothing to compare.
     ///
     /// - Parameter reader: of the topic, that was not subscribed yet.
-    public init(
+    package init(
         _ rungs: [Rung], with reader: any LogReader, patience: Duration = .seconds(10)
     ) throws(LogError) {
         guard !rungs.isEmpty else { return }

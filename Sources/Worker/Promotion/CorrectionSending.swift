@@ -6,7 +6,7 @@ import Streams
 
 /// Publishes the corrections of the set of stores that is in force, each once unless it is interrupted: then
 /// those that may be in the log already are published again, under the same id.
-public struct CorrectionSending {
+package struct CorrectionSending {
     private static let rowsAtOnce = 100
 
     private let directory: String
@@ -15,7 +15,7 @@ public struct CorrectionSending {
     private let partnerTopic: EmittedTopic
 
     /// Names the set's directory and the log.
-    public init(directory: String, source: ReplaySource) throws {
+    package init(directory: String, source: ReplaySource) throws {
         self.directory = directory
         self.source = source
         catalog = source.pipelines.hasAnything ? try source.pipelines.catalog() : Catalog()
@@ -26,7 +26,7 @@ public struct CorrectionSending {
     ///
     /// - Parameter onPiece: called behind each piece that was appended, before it is marked as sent; what it
     ///   throws ends the sending there.
-    public func run(stop: StopSignal, onPiece: () throws -> Void = {}) throws -> Int {
+    package func run(stop: StopSignal, onPiece: () throws -> Void = {}) throws -> Int {
         guard let corrections = try CorrectionStore(directory: directory) else { return 0 }
         let lock = try StoreLock(storePath: corrections.path)
         defer { withExtendedLifetime(lock) {} }

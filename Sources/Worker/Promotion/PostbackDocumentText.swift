@@ -2,7 +2,7 @@ import JSONReader
 import Streams
 
 /// The document of a partner postback, read again.
-public struct PostbackDocumentText {
+package struct PostbackDocumentText {
     private let members: [(name: String, json: String)]
     /// Every value that is neither an object nor null, as JSON, by its path.
     private let leaves: [String: String]
@@ -11,7 +11,7 @@ public struct PostbackDocumentText {
     private static let identifying: Set = ["id", "revision", "supersedes", "withdrawn", "campaign"]
 
     /// Reads a document.
-    public init(_ text: String) throws(WorkerError) {
+    package init(_ text: String) throws(WorkerError) {
         guard let parser = JSONParser() else {
             throw .unexpected("no memory for a JSON parser")
         }
@@ -41,10 +41,10 @@ public struct PostbackDocumentText {
     }
 
     /// A value by its path, as JSON; nil when it is null or not there.
-    public subscript(path: String) -> String? { leaves[path] }
+    package subscript(path: String) -> String? { leaves[path] }
 
     /// Where two documents differ, in bytewise order of the paths; values as JSON.
-    public static func differences(
+    package static func differences(
         from old: PostbackDocumentText, to new: PostbackDocumentText
     ) -> [(path: String, from: String?, to: String?)] {
         Set(old.leaves.keys).union(new.leaves.keys)

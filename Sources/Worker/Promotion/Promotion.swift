@@ -7,7 +7,7 @@ import Streams
 /// Workers are asked to give their stores up, which they do between two batches. The set is folded until it
 /// is as far as they were, what differs for partners is written down, and one file is replaced: before that
 /// the old set is in force, after it the new one, whatever happens.
-public final class Promotion {
+package final class Promotion {
     private static let pauseMicroseconds: UInt32 = 20_000
     /// Who is waited for is told after so long.
     private static let quietWait = Duration.seconds(3)
@@ -19,7 +19,7 @@ public final class Promotion {
     private let targets: [String: String]
 
     /// Finds out what is to take whose place. Throws `PromotionError` when the directory is no set.
-    public init(_ order: PromotionOrder) throws {
+    package init(_ order: PromotionOrder) throws {
         self.order = order
         sets = try StoreSets(directory: order.data)
         switch order.target {
@@ -74,20 +74,20 @@ public final class Promotion {
     }
 
     /// The streams whose store changes, in bytewise order; none when the set is in force already.
-    public var streams: [String] {
+    package var streams: [String] {
         targets.filter { sets.set(of: $0.key) != sets.set(at: $0.value) }.keys.sorted()
     }
 
     /// The directory that holds the corrections of the set; nil when it has no postbacks.
-    public var correctionsDirectory: String? { targets[PostbacksFold.streamName] }
+    package var correctionsDirectory: String? { targets[PostbacksFold.streamName] }
 
     /// Checks what can be checked while everybody goes on, and says what would take whose place.
-    public func check() throws -> [PromotedStream] {
+    package func check() throws -> [PromotedStream] {
         try promotions.map { try $0.value.check() }
     }
 
     /// The corrections, as far as both sets are folded now.
-    public func forEachCorrection(_ body: (Correction) throws -> Void) throws {
+    package func forEachCorrection(_ body: (Correction) throws -> Void) throws {
         guard let postbacks = promotions.first(where: { $0.key == PostbacksFold.streamName }) else {
             return
         }
@@ -100,7 +100,7 @@ public final class Promotion {
     ///   - stop: asks for an end while that leaves the old set in force.
     ///   - tell: is told whom is waited for.
     ///   - onStep: called behind each step; what it throws ends the promotion there.
-    public func run(
+    package func run(
         stop: StopSignal, tell: (String) -> Void = { _ in },
         onStep: (PromotionStep) throws -> Void = { _ in }
     ) throws -> [PromotedStream] {

@@ -1,5 +1,5 @@
 /// Why a set of stores is not put in force: what, where, and what to do.
-public enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The directory is no set of stores.
     case notASet(String, detail: String)
     /// Nothing was promoted yet, so that there is nothing to go back to.
@@ -22,7 +22,7 @@ public enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible 
     case behind(store: String, partition: Int32, next: Int64, wanted: Int64)
 
     /// One line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .notASet(let directory, let detail):
             "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"

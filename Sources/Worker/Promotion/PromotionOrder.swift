@@ -1,9 +1,9 @@
 import Pipelines
 
 /// Which set of stores is to be in force from now on.
-public struct PromotionOrder: Sendable {
+package struct PromotionOrder: Sendable {
     /// Which set.
-    public enum Target: Equatable, Sendable {
+    package enum Target: Equatable, Sendable {
         /// The one in this directory.
         case directory(String)
         /// The one before the present one.
@@ -11,22 +11,22 @@ public struct PromotionOrder: Sendable {
     }
 
     /// The data directory.
-    public var data: String
+    package var data: String
     /// Which set.
-    public var target: Target
+    package var target: Target
     /// Where the records come from that the set has not folded yet.
-    public var source: ReplaySource
+    package var source: ReplaySource
     /// Whether it may hold less than the present one.
-    public var acceptsLostHistory: Bool
+    package var acceptsLostHistory: Bool
     /// On how many threads signatures are verified.
-    public var threadCount: Int
+    package var threadCount: Int
     /// Whether corrections are sent then: with `back`, behind a roll-back, those of that one.
-    public var sendsCorrections: Bool
+    package var sendsCorrections: Bool
     /// How long workers may take to give their stores up, in seconds.
-    public var patienceSeconds: Int
+    package var patienceSeconds: Int
 
     /// Takes the parts.
-    public init(
+    package init(
         data: String, target: Target, source: ReplaySource, acceptsLostHistory: Bool = false,
         sendsCorrections: Bool = false, threadCount: Int, patienceSeconds: Int = 120
     ) {
@@ -42,7 +42,7 @@ public struct PromotionOrder: Sendable {
 
 /// What a promotion does one after the other: stopped behind any of it, the old set is in force or the new
 /// one.
-public enum PromotionStep: CaseIterable, Sendable {
+package enum PromotionStep: CaseIterable, Sendable {
     /// Workers were asked to give their stores up.
     case requested
     /// They have.
@@ -58,20 +58,20 @@ public enum PromotionStep: CaseIterable, Sendable {
 }
 
 /// A store that takes the place of another.
-public struct PromotedStream: Equatable, Sendable {
+package struct PromotedStream: Equatable, Sendable {
     /// Name of the stream.
-    public var stream: String
+    package var stream: String
     /// The directory of the store that is, or was, in force.
-    public var from: String
+    package var from: String
     /// The directory of the one that takes its place.
-    public var to: String
+    package var to: String
     /// Records that the new store has, or had, to fold to be as far as the old one.
-    public var behind: Int64
+    package var behind: Int64
     /// Why the worker will refuse to go on with it under the present configuration; nil when it will not.
-    public var refusal: String?
+    package var refusal: String?
 
     /// Describes a change.
-    public init(
+    package init(
         stream: String, from: String, to: String, behind: Int64, refusal: String? = nil
     ) {
         self.stream = stream

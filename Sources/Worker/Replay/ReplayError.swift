@@ -1,5 +1,5 @@
 /// Why nothing can be replayed or promoted: what, where, and what to do.
-public enum ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A live store was folded from another log, or from another topic.
     case otherLog(store: String, topic: String)
     /// The directory holds something that no replay has put there.
@@ -22,7 +22,7 @@ public enum ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     case stuck(store: String)
 
     /// One line.
-    public var description: String {
+    package var description: String {
         switch self {
         case .otherLog(let store, let topic):
             "\(store) was folded from another log than the one to be replayed, or from another topic than '\(topic)': give --log and --data that belong together, or --configuration present with a --data that holds no store of it"

@@ -3,22 +3,22 @@ import Foundation
 
 /// What a directory of replayed stores is of: `replay.json` in it. Running the same replay again goes on
 /// where it stopped.
-public struct ReplayManifest: Codable, Equatable, Sendable {
+package struct ReplayManifest: Codable, Equatable, Sendable {
     /// Name of the file.
-    public static let fileName = "replay.json"
+    package static let fileName = "replay.json"
 
     /// The topics, in bytewise order.
-    public var topics: [String]
+    package var topics: [String]
     /// Where it begins and ends.
-    public var range: ReplayRange
+    package var range: ReplayRange
     /// Under which configuration it is folded.
-    public var mode: ReplayMode
+    package var mode: ReplayMode
     /// The log, as an address.
-    public var log: String
+    package var log: String
     /// The archive before the log; nil for none.
-    public var archive: String?
+    package var archive: String?
     /// The data directories of the live stores.
-    public var data: [String]
+    package var data: [String]
 
     private enum CodingKeys: String, CodingKey {
         case topics, range, log, archive, data
@@ -26,7 +26,7 @@ public struct ReplayManifest: Codable, Equatable, Sendable {
     }
 
     /// Describes what is ordered; paths are made absolute.
-    public init(_ order: ReplayOrder, topics: [String]) {
+    package init(_ order: ReplayOrder, topics: [String]) {
         self.topics = topics.sorted()
         range = order.range
         mode = order.mode
@@ -40,7 +40,7 @@ public struct ReplayManifest: Codable, Equatable, Sendable {
     }
 
     /// Reads what a directory is of; nil when no replay has begun there.
-    public static func read(in directory: String) throws(ReplayError) -> ReplayManifest? {
+    package static func read(in directory: String) throws(ReplayError) -> ReplayManifest? {
         let path = "\(directory)/\(fileName)"
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         do {
@@ -53,7 +53,7 @@ public struct ReplayManifest: Codable, Equatable, Sendable {
 
     /// Makes a directory ready for this replay: a new one, an empty one, or one that the same replay was
     /// begun in.
-    public func begin(in directory: String) throws {
+    package func begin(in directory: String) throws {
         for data in data {
             let sets = try StoreSets(directory: data)
             let own = Self.absolute(directory)

@@ -1,5 +1,5 @@
 /// Under which configuration a replay folds.
-public enum ReplayMode: String, CaseIterable, Codable, Sendable {
+package enum ReplayMode: String, CaseIterable, Codable, Sendable {
     /// The ones that the live stores have recorded, each from the offset on from which it was in force.
     case recorded
     /// The present one, for everything.

@@ -1,25 +1,25 @@
 /// What is to be folded again: where from, into which directory, and how.
-public struct ReplayOrder: Sendable {
+package struct ReplayOrder: Sendable {
     /// Where the records come from.
-    public var source: ReplaySource
+    package var source: ReplaySource
     /// The data directories of the live stores.
-    public var dataDirectories: [String]
+    package var dataDirectories: [String]
     /// The directory that the new stores go to.
-    public var directory: String
+    package var directory: String
     /// Where it begins and ends.
-    public var range: ReplayRange
+    package var range: ReplayRange
     /// Under which configuration.
-    public var mode: ReplayMode
+    package var mode: ReplayMode
     /// Most records that are committed together; nil for what the stream's file says. Nothing else depends
     /// on it.
-    public var batchRecords: Int?
+    package var batchRecords: Int?
     /// On how many threads signatures are verified. Nothing else depends on it.
-    public var threadCount: Int
+    package var threadCount: Int
     /// Whether a person at the terminal is told how far it is.
-    public var showsProgress: Bool
+    package var showsProgress: Bool
 
     /// Takes the parts.
-    public init(
+    package init(
         source: ReplaySource, dataDirectories: [String], directory: String,
         range: ReplayRange = ReplayRange(), mode: ReplayMode = .recorded,
         batchRecords: Int? = nil, threadCount: Int, showsProgress: Bool = false

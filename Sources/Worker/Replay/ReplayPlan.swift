@@ -1,23 +1,23 @@
 /// What a replay of a stream would read, and what of it is still there.
-public struct ReplayPlan: Sendable {
+package struct ReplayPlan: Sendable {
     /// A partition.
-    public struct Partition: Sendable {
+    package struct Partition: Sendable {
         /// Its number.
-        public var partition: Int32
+        package var partition: Int32
         /// The offset at which the replay would go on: that of the first record, or where an earlier run
         /// has stopped.
-        public var fromOffset: Int64
+        package var fromOffset: Int64
         /// The offset behind the last record.
-        public var toOffset: Int64
+        package var toOffset: Int64
         /// What the log holds.
-        public var log: Range<Int64>
+        package var log: Range<Int64>
         /// What the archive holds; nil when that is nothing, or there is none.
-        public var archive: Range<Int64>?
+        package var archive: Range<Int64>?
         /// What was asked for, or is in the live store, and lies neither in the log nor in the archive.
-        public var gone: Range<Int64>?
+        package var gone: Range<Int64>?
 
         /// Describes a partition.
-        public init(
+        package init(
             partition: Int32, fromOffset: Int64, toOffset: Int64, log: Range<Int64>,
             archive: Range<Int64>?, gone: Range<Int64>?
         ) {
@@ -30,24 +30,24 @@ public struct ReplayPlan: Sendable {
         }
 
         /// Records to be folded; where the log has gaps there are fewer.
-        public var records: Int64 { toOffset - fromOffset }
+        package var records: Int64 { toOffset - fromOffset }
     }
 
     /// Name of the stream.
-    public var stream: String
+    package var stream: String
     /// Name of the topic.
-    public var topic: String
+    package var topic: String
     /// Under which configuration it would be folded.
-    public var mode: ReplayMode
+    package var mode: ReplayMode
     /// Whether there was no store to take recorded configurations from.
-    public var lacksStore: Bool
+    package var lacksStore: Bool
     /// In order of their numbers.
-    public var partitions: [Partition]
+    package var partitions: [Partition]
     /// How fast a sample was folded; nil when there was nothing to be folded.
-    public var recordsPerSecond: Double?
+    package var recordsPerSecond: Double?
 
     /// Describes a stream.
-    public init(
+    package init(
         stream: String, topic: String, mode: ReplayMode, lacksStore: Bool,
         partitions: [Partition], recordsPerSecond: Double?
     ) {
@@ -60,10 +60,10 @@ public struct ReplayPlan: Sendable {
     }
 
     /// Records to be folded.
-    public var records: Int64 { partitions.reduce(0) { $0 + $1.records } }
+    package var records: Int64 { partitions.reduce(0) { $0 + $1.records } }
 
     /// About how long it would take, in seconds; nil when that is not known.
-    public var seconds: Double? {
+    package var seconds: Double? {
         if records == 0 { return 0 }
         return recordsPerSecond.map { Double(records) / $0 }
     }
@@ -71,14 +71,14 @@ public struct ReplayPlan: Sendable {
 
 /// The beginning of a partition that was asked for, and is in neither the log nor an archive any more: nothing
 /// that is folded now counts it.
-public struct LostHistory: Equatable, Sendable {
+package struct LostHistory: Equatable, Sendable {
     /// Name of the topic.
-    public var topic: String
+    package var topic: String
     /// The partition's number.
-    public var partition: Int32
+    package var partition: Int32
     /// The offsets that were asked for and are gone. Where a time says what is asked for, some of them may lie
     /// before it.
-    public var offsets: Range<Int64>
+    package var offsets: Range<Int64>
     /// The timestamp of the first record that is left, in milliseconds since 1970; nil for none.
-    public var firstMilliseconds: Int64?
+    package var firstMilliseconds: Int64?
 }

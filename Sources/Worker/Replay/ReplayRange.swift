@@ -1,17 +1,17 @@
 /// Where a replay begins and where it ends, of every partition.
-public struct ReplayRange: Codable, Equatable, Sendable {
+package struct ReplayRange: Codable, Equatable, Sendable {
     /// The first offset; nil for the oldest record, unless there is a time.
-    public var fromOffset: Int64?
+    package var fromOffset: Int64?
     /// The time of the first record, in milliseconds since 1970.
-    public var fromMilliseconds: Int64?
+    package var fromMilliseconds: Int64?
     /// The offset behind the last record; nil for the end of the log, unless there is a time.
-    public var toOffset: Int64?
+    package var toOffset: Int64?
     /// A time, in milliseconds since 1970: the first record of that time or later is the first that is
     /// left out.
-    public var toMilliseconds: Int64?
+    package var toMilliseconds: Int64?
 
     /// All that there is, unless said otherwise.
-    public init(
+    package init(
         fromOffset: Int64? = nil, fromMilliseconds: Int64? = nil, toOffset: Int64? = nil,
         toMilliseconds: Int64? = nil
     ) {
@@ -22,7 +22,7 @@ public struct ReplayRange: Codable, Equatable, Sendable {
     }
 
     /// Whether it ends with the log, so that it may be followed.
-    public var isOpen: Bool { toOffset == nil && toMilliseconds == nil }
+    package var isOpen: Bool { toOffset == nil && toMilliseconds == nil }
 
     private enum CodingKeys: String, CodingKey {
         case fromOffset = "from_offset"

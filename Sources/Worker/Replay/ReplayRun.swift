@@ -5,18 +5,18 @@ import Pipelines
 import Synchronization
 
 /// Replays several streams into one directory.
-public final class ReplayRun {
+package final class ReplayRun {
     private static let pauseMicroseconds: UInt32 = 50_000
 
     private let order: ReplayOrder
     private let programs: [any WorkerProgram.Type]
     private let manifest: ReplayManifest
     /// The streams that no live store has recorded a configuration for.
-    public let streamsWithoutStore: [String]
+    package let streamsWithoutStore: [String]
 
     /// Finds the streams of some topics; without any those of the replay that the directory was begun with,
     /// else all that have a store or whose topic is in the log.
-    public init(_ order: ReplayOrder, topics: [String]) throws {
+    package init(_ order: ReplayOrder, topics: [String]) throws {
         self.order = order
         let pipelines = order.source.pipelines
         let known = try StreamPrograms.all.filter { $0.isConfigured(in: pipelines) }.map {
@@ -54,12 +54,12 @@ public final class ReplayRun {
     }
 
     /// Says what would be read; writes nothing.
-    public func plan() throws -> [ReplayPlan] {
+    package func plan() throws -> [ReplayPlan] {
         try programs.map { try $0.planReplay(order) }
     }
 
     /// Says what was asked for and can be folded by nobody any more, by topic and partition.
-    public func lostHistory() throws -> [LostHistory] {
+    package func lostHistory() throws -> [LostHistory] {
         try programs.flatMap { try $0.lostHistory(ofReplay: order) }
     }
 
@@ -75,7 +75,7 @@ public final class ReplayRun {
     /// - Parameter follows: goes on with what is appended, until it is stopped or the directory is put in
     ///   force.
     /// - Returns: how far it came, and whether that is as far as it was to go.
-    public func replay(
+    package func replay(
         follows: Bool, stop: StopSignal
     ) throws -> (streams: [ReplayedStream], isDone: Bool) {
         // What is followed may begin with records that are still to come.

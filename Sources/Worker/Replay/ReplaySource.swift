@@ -5,23 +5,23 @@ import Logging
 import Pipelines
 
 /// Where records come from that are folded again: a log, and an archive before it.
-public struct ReplaySource: Sendable {
+package struct ReplaySource: Sendable {
     /// The log.
-    public var log: LogAddress
+    package var log: LogAddress
     /// The archive's file; nil for none.
-    public var archivePath: String?
+    package var archivePath: String?
     /// The configuration, which says how to reach Kafka too.
-    public var pipelines: PipelineDirectory
+    package var pipelines: PipelineDirectory
 
     /// Names the places.
-    public init(log: LogAddress, archivePath: String?, pipelines: PipelineDirectory) {
+    package init(log: LogAddress, archivePath: String?, pipelines: PipelineDirectory) {
         self.log = log
         self.archivePath = archivePath
         self.pipelines = pipelines
     }
 
     /// Opens the log as readers do that only look.
-    public func openLog(_ settings: StreamSettings? = nil) throws -> any LogBackend {
+    package func openLog(_ settings: StreamSettings? = nil) throws -> any LogBackend {
         let logger = Self.logger
         return try log.open(.existing, logger: logger) { brokers in
             let kafka = pipelines.hasAnything ? try pipelines.kafka() : KafkaFile()

@@ -2,47 +2,47 @@ import AggregateStore
 import Pipelines
 
 /// The workers that fold streams.
-public enum StreamPrograms {
+package enum StreamPrograms {
     /// All of them, in the order in which a day goes.
-    public static let all: [any WorkerProgram.Type] = [
+    package static let all: [any WorkerProgram.Type] = [
         BidsWorker.self, ImpressionsWorker.self, OverlayClicksWorker.self,
         ConversionUpdatesWorker.self, PostbacksWorker.self, StoreNotificationsWorker.self,
     ]
 
     /// The worker of a stream; nil for none.
-    public static func program(ofStream stream: String) -> (any WorkerProgram.Type)? {
+    package static func program(ofStream stream: String) -> (any WorkerProgram.Type)? {
         all.first { $0.streamName == stream }
     }
 }
 
 /// How far a stream was folded again.
-public struct ReplayedStream: Sendable {
+package struct ReplayedStream: Sendable {
     /// Name of the stream.
-    public var stream: String
+    package var stream: String
     /// Name of the topic.
-    public var topic: String
+    package var topic: String
     /// Whether it went to its end; else it was stopped, or gave way to a promotion.
-    public var isComplete: Bool
+    package var isComplete: Bool
     /// Its partitions as they are now.
-    public var partitions: [PartitionState]
+    package var partitions: [PartitionState]
 }
 
 extension WorkerProgram {
     /// Name of the stream.
-    public static var streamName: String { Fold.streamName }
+    package static var streamName: String { Fold.streamName }
 
     /// Whether there is a file that configures it.
-    public static func isConfigured(in pipelines: PipelineDirectory) -> Bool {
+    package static func isConfigured(in pipelines: PipelineDirectory) -> Bool {
         PipelineStream(rawValue: streamName).map { pipelines.has($0) } ?? false
     }
 
     /// Name of the topic.
-    public static func topic(in pipelines: PipelineDirectory) throws -> String {
+    package static func topic(in pipelines: PipelineDirectory) throws -> String {
         try streamSettings(of: pipelines).topic
     }
 
     /// Says what a replay would read. Writes nothing but a sample, which it removes.
-    public static func planReplay(_ order: ReplayOrder) throws -> ReplayPlan {
+    package static func planReplay(_ order: ReplayOrder) throws -> ReplayPlan {
         try StreamReplay<Self>(order, stop: StopSignal()).plan()
     }
 
@@ -65,7 +65,7 @@ extension WorkerProgram {
     ///   - isFollowed: it will be followed: where live stores say under which configuration a record is
     ///     folded, it does not go beyond them.
     ///   - isWanted: whether somebody else wants the store.
-    public static func replay(
+    package static func replay(
         _ order: ReplayOrder, stop: StopSignal, isFollowed: Bool = false,
         isWanted: @escaping () -> Bool = { false }
     ) throws -> ReplayedStream {
@@ -79,7 +79,7 @@ extension WorkerProgram {
 
     /// Folds the stream again and goes on with what is appended, until it is stopped or somebody else
     /// wants the store.
-    public static func followReplay(
+    package static func followReplay(
         _ order: ReplayOrder, stop: StopSignal, isWanted: @escaping () -> Bool
     ) throws -> ReplayedStream {
         let replay = try StreamReplay<Self>(order, stop: stop)

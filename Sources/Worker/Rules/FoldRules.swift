@@ -4,7 +4,7 @@ import Streams
 
 /// All that a fold depends on besides the log: as the configuration says it now, or as a store has
 /// recorded it.
-public protocol FoldRules: Sendable {
+package protocol FoldRules: Sendable {
     /// The rules as a store records them: the same text for the same rules.
     var configuration: FoldConfiguration { get }
 
@@ -17,7 +17,7 @@ public protocol FoldRules: Sendable {
 
 extension FoldRules {
     /// Reads the rules that a store has recorded, and makes sure that they mean the same now.
-    public init(recorded: FoldConfiguration, pipelines: PipelineDirectory) throws {
+    package init(recorded: FoldConfiguration, pipelines: PipelineDirectory) throws {
         try self.init(recorded: recorded.text, pipelines: pipelines)
         guard configuration.hash == recorded.hash else {
             throw RecordedConfigurationFault.otherMeaning

@@ -5,7 +5,7 @@ import Streams
 
 extension PostbackRules {
     /// Reads what `configuration` wrote; nothing of it is secret.
-    public init(recorded text: String, pipelines: PipelineDirectory) throws {
+    package init(recorded text: String, pipelines: PipelineDirectory) throws {
         let models = try [ConversionModel](recordedIn: text)
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in

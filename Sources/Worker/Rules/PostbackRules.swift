@@ -5,24 +5,24 @@ import Pipelines
 import Streams
 
 /// What the fold of postbacks depends on.
-public struct PostbackRules: FoldRules {
+package struct PostbackRules: FoldRules {
     /// A longer value is refused.
-    public var maxRecordBytes: Int
+    package var maxRecordBytes: Int
     /// Whether postbacks of development devices count as trusted.
-    public var trustsDevelopment: Bool
+    package var trustsDevelopment: Bool
     /// Keys as Apple's production key, SubjectPublicKeyInfo in base64.
-    public var productionKeys: [String]
+    package var productionKeys: [String]
     /// Keys as Apple's development keys, SubjectPublicKeyInfo in base64.
-    public var developmentKeys: [String]
+    package var developmentKeys: [String]
     /// Keys of AdAttributionKit.
-    public var adAttributionKitKeys: [AdAttributionKitKey]
+    package var adAttributionKitKeys: [AdAttributionKitKey]
     /// The conversion models, in order of their apps.
-    public var models: [ConversionModel]
+    package var models: [ConversionModel]
     /// The partners, in order of their names.
-    public var partners: [PartnerRule]
+    package var partners: [PartnerRule]
 
     /// Takes what configuration says.
-    public init(
+    package init(
         pipeline: PostbacksPipeline, models: [ConversionModel], partners: [PartnerRule]
     ) {
         maxRecordBytes = pipeline.stream.maxRecordBytes
@@ -35,7 +35,7 @@ public struct PostbackRules: FoldRules {
     }
 
     /// The rules as a store records them.
-    public var configuration: FoldConfiguration {
+    package var configuration: FoldConfiguration {
         var json = JSONText()
         json.object { json in
             json.name("stream")

@@ -4,13 +4,13 @@ import Streams
 
 extension StoreNotificationRules {
     /// What stands for a secret in records whose secrets are masked.
-    public static let maskedSecret = "***"
+    package static let maskedSecret = "***"
 
     /// Reads the rules that a store has recorded, for records whose secrets are masked: what stands for a
     /// secret is taken for each of them.
     ///
     /// - Parameter roots: the certificates of which the rules have fingerprints, beside Apple's.
-    public init(masked recorded: FoldConfiguration, roots: [AppStoreRoot]) throws {
+    package init(masked recorded: FoldConfiguration, roots: [AppStoreRoot]) throws {
         self = try RecordedConfiguration.read(recorded.text) {
             configuration throws(RecordedConfigurationFault) in
             try StoreNotificationRules(

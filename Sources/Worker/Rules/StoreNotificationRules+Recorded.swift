@@ -4,7 +4,7 @@ import Streams
 
 extension StoreNotificationRules {
     /// Reads what `configuration` wrote. Roots and secrets are looked up in the present configuration.
-    public init(recorded text: String, pipelines: PipelineDirectory) throws {
+    package init(recorded text: String, pipelines: PipelineDirectory) throws {
         let present =
             pipelines.has(.storeNotifications)
             ? try StoreNotificationRules(pipelines.storeNotifications()) : nil

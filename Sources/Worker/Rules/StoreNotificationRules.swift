@@ -5,28 +5,28 @@ import Streams
 
 /// What the fold of store notifications depends on. What is recorded of it has fingerprints of roots and
 /// digests of secrets only.
-public struct StoreNotificationRules: FoldRules {
+package struct StoreNotificationRules: FoldRules {
     /// An app whose notifications count.
-    public struct App: Sendable {
+    package struct App: Sendable {
         /// The bundle id.
-        public var bundleID: String
+        package var bundleID: String
         /// The App Store id that production has to name; nil when it is not asked for.
-        public var appAppleID: Int64?
+        package var appAppleID: Int64?
         /// The secrets that bodies of version 1 may carry, by what a store may keep of them.
-        public var secrets: [String: String]
+        package var secrets: [String: String]
     }
 
     /// A longer value is refused.
-    public var maxRecordBytes: Int
+    package var maxRecordBytes: Int
     /// Whose notifications count.
-    public var environments: Set<AppStoreEnvironment>
+    package var environments: Set<AppStoreEnvironment>
     /// The roots that are trusted, Apple's among them.
-    public var roots: [AppStoreRoot]
+    package var roots: [AppStoreRoot]
     /// The apps, in bytewise order of their bundle ids.
-    public var apps: [App]
+    package var apps: [App]
 
     /// Takes what configuration says.
-    public init(_ pipeline: StoreNotificationsPipeline) throws {
+    package init(_ pipeline: StoreNotificationsPipeline) throws {
         maxRecordBytes = pipeline.stream.maxRecordBytes
         environments = Set(pipeline.environments.map { AppStoreEnvironment($0) })
         roots = try [AppStoreRoot](configured: pipeline.roots)
@@ -51,7 +51,7 @@ public struct StoreNotificationRules: FoldRules {
     }
 
     /// Whom to trust.
-    public var trust: StoreNotificationTrust {
+    package var trust: StoreNotificationTrust {
         StoreNotificationTrust(
             apps: apps.map { app in
                 StoreNotificationTrust.App(
@@ -62,7 +62,7 @@ public struct StoreNotificationRules: FoldRules {
     }
 
     /// The rules as a store records them.
-    public var configuration: FoldConfiguration {
+    package var configuration: FoldConfiguration {
         var json = JSONText()
         json.object { json in
             json.name("stream")
@@ -101,7 +101,7 @@ public struct StoreNotificationRules: FoldRules {
 
 extension [AppStoreRoot] {
     /// Apple's root and those of configuration. Throws at the line of a file that holds none.
-    public init(
+    package init(
         configured: [StoreNotificationsPipeline.RootFile]
     ) throws(ConfigurationError) {
         self = [.appleRootCAG3]
@@ -117,7 +117,7 @@ extension [AppStoreRoot] {
 
 extension AppStoreEnvironment {
     /// The environment that configuration names.
-    public init(_ configured: StoreNotificationsPipeline.Environment) {
+    package init(_ configured: StoreNotificationsPipeline.Environment) {
         self =
             switch configured {
             case .production: .production

@@ -3,19 +3,19 @@ import Pipelines
 import Streams
 
 /// What the fold of a stream depends on whose ids are remembered for a window of event time.
-public struct WindowedRules: FoldRules {
+package struct WindowedRules: FoldRules {
     /// Name of the stream.
-    public var stream: String
+    package var stream: String
     /// How long an id is remembered, in milliseconds of event time.
-    public var dedupeWindowMilliseconds: Int64
+    package var dedupeWindowMilliseconds: Int64
     /// A longer value is refused.
-    public var maxRecordBytes: Int
+    package var maxRecordBytes: Int
     /// The keys that networks sign their ads with, in base64, by the networks' ids in lower case; bids
     /// alone have any.
-    public var adSigningKeys: [String: [String]]
+    package var adSigningKeys: [String: [String]]
 
     /// Takes what configuration says.
-    public init(
+    package init(
         stream: String, dedupeWindowMilliseconds: Int64, maxRecordBytes: Int,
         adSigningKeys: [String: [String]] = [:]
     ) {
@@ -26,7 +26,7 @@ public struct WindowedRules: FoldRules {
     }
 
     /// Reads what `configuration` wrote; nothing of it is secret.
-    public init(recorded text: String, pipelines: PipelineDirectory) throws {
+    package init(recorded text: String, pipelines: PipelineDirectory) throws {
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in
             var keys: [String: [String]] = [:]
@@ -46,7 +46,7 @@ public struct WindowedRules: FoldRules {
     }
 
     /// The rules as a store records them.
-    public var configuration: FoldConfiguration {
+    package var configuration: FoldConfiguration {
         var text = JSONText()
         text.object { text in
             text.name("stream")

@@ -27,7 +27,7 @@ extension WorkerProgram {
     ///
     /// - Parameter address: of the log that it would read. A cluster's settings are read too, and nothing is
     ///   asked of the cluster.
-    public static func checkConfiguration(
+    package static func checkConfiguration(
         _ pipelines: PipelineDirectory, log address: LogAddress?
     ) throws {
         let stream = try readConfiguration(pipelines).stream
