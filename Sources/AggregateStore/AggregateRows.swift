@@ -20,22 +20,22 @@ final class AggregateRows {
     }
 
     /// Makes the row of a key, without sums yet; false when it is there already.
-    func insert<Key: RowKey>(
-        _ key: Key, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8]
+    func insert(
+        _ row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8]
     ) throws -> Bool {
         keys.begin()
-        Self.bind(key, symbols, hourText, to: keys)
+        Self.bind(row, of: deltas, symbols, hourText, to: keys)
         try keys.step()
         return db.changesCount == 1
     }
 
     /// The number of a row that is there.
-    func number<Key: RowKey>(
-        of key: Key, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8]
+    func number(
+        ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8]
     ) throws -> Int64 {
         let select = StatementRow(try db.cachedStatement(sql: table.rowNumberSQL))
         select.begin()
-        Self.bind(key, symbols, hourText, to: select)
+        Self.bind(row, of: deltas, symbols, hourText, to: select)
         return try select.stepForInteger()
     }
 
@@ -69,12 +69,12 @@ final class AggregateRows {
         return statement
     }
 
-    private static func bind<Key: RowKey>(
-        _ key: Key, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8],
+    private static func bind(
+        _ row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8],
         to statement: StatementRow
     ) {
-        statement.bind(Int64(key.partition))
-        key.forEachColumn { value in
+        statement.bind(Int64(deltas.partition(ofRow: row)))
+        deltas.forEachColumn(ofRow: row) { value in
             switch value {
             case .hour(let hour): statement.bind(hourText(hour))
             case .symbol(let symbol): symbols.withBytes(of: symbol) { statement.bind(text: $0) }

@@ -38,7 +38,9 @@ package final class AggregateStore {
         do {
             queue = try Self.open(path)
             try Self.migrate(
-                queue, path: path, schema: fold.schema, stream: fold.streamName, topic: topic,
+                queue, path: path,
+                schema: StoreSchema.text(memory: fold.memorySchema, tables: fold.tables),
+                stream: fold.streamName, topic: topic,
                 logIdentity: logIdentity, partitionCount: partitionCount)
         } catch {
             throw StoreError(error, operation: "open", path: path)

@@ -2,8 +2,7 @@ import GRDB
 import Streams
 
 extension PostbacksFold: StoredFold {
-    /// The tables of `postbacks.sqlite`.
-    package static var schema: String { StoreSchema.postbacks }
+    package static var memorySchema: String { StoreSchema.postbacks }
 
     /// Reads the watermark; ids are looked up as they come.
     package func restoreMemory(
@@ -27,11 +26,8 @@ extension PostbacksFold: StoredFold {
         storedIDs?.count ?? 0
     }
 
-    /// Writes the aggregates, the ids that the batch accepted, and the outbox.
-    package func write(to transaction: StoreTransaction) throws {
-        try transaction.add(postbacks, symbols: effects.symbols)
-        try transaction.add(conversionValues, symbols: effects.symbols)
-        try transaction.add(decodedEvents, symbols: effects.symbols)
+    /// Writes the ids that the batch accepted, every copy that it decoded, and the outbox.
+    package func writeMemory(to transaction: StoreTransaction) throws {
         try writeIDs(to: transaction)
         try writeCopies(to: transaction)
         try writeOutbox(to: transaction)

@@ -1,6 +1,6 @@
 import Streams
 
-/// The numbers of the rows that were written lately, by generation of a `DeltaTable`: writing to a row by its number saves
+/// The numbers of the rows that were written lately, by generation of a `Deltas`: writing to a row by its number saves
 /// looking for its key.
 ///
 /// Only numbers of committed rows, and of those of the transaction under way, are here: a rollback
@@ -9,7 +9,7 @@ final class RowNumbers {
     private var tables: [ObjectIdentifier: RowNumberTable] = [:]
 
     /// The numbers of the rows that a batch's table knows, as far as they are known themselves.
-    func table<Key: RowKey>(for deltas: DeltaTable<Key>) -> RowNumberTable {
+    func table(for deltas: Deltas) -> RowNumberTable {
         if let table = tables[ObjectIdentifier(deltas.generation)] { return table }
         // A generation that nobody else holds has ended.
         tables = tables.filter { !$0.value.isLastToHoldGeneration }
@@ -26,7 +26,7 @@ final class RowNumbers {
     }
 }
 
-/// The row numbers of one aggregate, by the rows of one generation of its `DeltaTable`.
+/// The row numbers of one aggregate, by the rows of one generation of its `Deltas`.
 final class RowNumberTable {
     private var generation: RowGeneration
     /// SQLite numbers rows from 1; 0 is a row whose number is not known.
@@ -36,7 +36,7 @@ final class RowNumberTable {
         self.generation = generation
     }
 
-    /// Whether no `DeltaTable` has this generation any more.
+    /// Whether no `Deltas` has this generation any more.
     var isLastToHoldGeneration: Bool { isKnownUniquelyReferenced(&generation) }
 
     /// The number of a row, when it is known.

@@ -2,8 +2,7 @@ import GRDB
 import Streams
 
 extension StoreNotificationsFold: StoredFold {
-    /// The tables of `store-notifications.sqlite`.
-    package static var schema: String { StoreSchema.storeNotifications }
+    package static var memorySchema: String { StoreSchema.notifications }
 
     /// Reads the watermark; ids and refunds are looked up as they come.
     package func restoreMemory(
@@ -27,15 +26,8 @@ extension StoreNotificationsFold: StoredFold {
         storedIDs?.count ?? 0
     }
 
-    /// Writes the aggregates, the ids that the batch accepted, and the refunds that it changed.
-    ///
-    /// A sum may not have left 64 bits between two records of the batch either. What it was between
-    /// them lies between it and all that is taken back, and it and all that is added: where both of
-    /// these fit, everything did, and else the batch is folded record by record.
-    package func write(to transaction: StoreTransaction) throws {
-        try transaction.requireRoom(for: takenBack, symbols: effects.symbols)
-        try transaction.add(notifications, symbols: effects.symbols)
-        try transaction.add(takenBack, symbols: effects.symbols)
+    /// Writes the ids that the batch accepted, and the refunds that it changed.
+    package func writeMemory(to transaction: StoreTransaction) throws {
         try writeIDs(to: transaction)
         try writeRefunds(to: transaction)
     }

@@ -1,5 +1,7 @@
-/// The tables that the stores of all streams have. The comments stay in the file: `.schema` in the
-/// sqlite3 shell shows them.
+import Streams
+
+/// The tables of stores. Aggregates follow from their descriptions; the comments stay in the file: `.schema` in
+/// the sqlite3 shell shows them.
 enum StoreSchema {
     /// `PRAGMA application_id` of every store: "Weir".
     static let applicationID: Int32 = 0x5765_6972
@@ -8,7 +10,12 @@ enum StoreSchema {
     /// Older ones were never released.
     static let oldestVersion = 5
 
-    static let common = """
+    /// The schema of a store: what every store has, the memory of its fold, and its aggregates.
+    static func text(memory: String, tables: [AggregateTable]) -> String {
+        ([common, memory] + ([OutcomeKey.table] + tables).map(\.schema)).joined(separator: "\n")
+    }
+
+    private static let common = """
         CREATE TABLE store (
           -- One row: what this file is.
           stream TEXT NOT NULL, -- name of the stream
@@ -40,27 +47,6 @@ enum StoreSchema {
           dedupe_window_ms INTEGER, -- how long an id is remembered; null: forever
           PRIMARY KEY (partition, from_offset)
         ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE outcomes_keys (
-          -- What became of every record read.
-          row INTEGER PRIMARY KEY,
-          partition INTEGER NOT NULL,
-          hour TEXT NOT NULL, -- of the record's timestamp, UTC
-          topic TEXT NOT NULL,
-          type TEXT NOT NULL, -- 'unknown' for a type that the topic does not have
-          UNIQUE (partition, hour, topic, type)
-        ) STRICT;
-
-        CREATE TABLE outcomes_sums (
-          row INTEGER PRIMARY KEY, -- of outcomes_keys
-          accepted INTEGER NOT NULL,
-          duplicates INTEGER NOT NULL,
-          conflicts INTEGER NOT NULL,
-          untrusted INTEGER NOT NULL,
-          rejected INTEGER NOT NULL
-        ) STRICT;
-
-        CREATE VIEW outcomes AS SELECT * FROM outcomes_keys JOIN outcomes_sums USING (row);
 
         CREATE TABLE refused (
           -- Records that were kept instead of counted, with their bytes.
@@ -98,7 +84,6 @@ enum StoreSchema {
           last_record TEXT NOT NULL,
           PRIMARY KEY (partition, hour)
         ) STRICT, WITHOUT ROWID;
-
         """
 
     /// The memory of streams whose ids are remembered for a window.
@@ -112,6 +97,164 @@ enum StoreSchema {
           entries BLOB NOT NULL,
           PRIMARY KEY (partition, first_offset)
         ) STRICT;
-
         """
+
+    /// Every postback ever accepted, their copies, and what partners get.
+    static let postbacks = """
+        CREATE TABLE postback_ids (
+          -- Every postback ever accepted, with the best copy's verdict and unsigned values.
+          partition INTEGER NOT NULL,
+          id BLOB NOT NULL, -- first 16 bytes of SHA-256 of framework, network, transaction, index
+          rank INTEGER NOT NULL, -- 2 valid, 1 development, 0 invalid or unverifiable
+          offset INTEGER NOT NULL, -- of the best copy
+          conversion_value INTEGER,
+          coarse_value TEXT,
+          country TEXT,
+          interaction TEXT, -- AdAttributionKit only
+          published TEXT, -- partners that it was published to, with revisions: 'acme=1,other=2'
+          PRIMARY KEY (partition, id)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE postback_copies (
+          -- Every copy of a postback that was decoded, whatever became of it, in order.
+          partition INTEGER NOT NULL,
+          offset INTEGER NOT NULL,
+          id BLOB NOT NULL, -- as in postback_ids
+          route TEXT NOT NULL, -- 'device', 'developer-copy', 'relay'
+          timestamp_ms INTEGER NOT NULL,
+          outcome TEXT NOT NULL, -- 'accepted', 'duplicates', 'conflicts'
+          verdict TEXT NOT NULL, -- 'valid', 'development', 'invalid', 'unverifiable'
+          conversion_value INTEGER,
+          coarse_value TEXT,
+          country TEXT,
+          ad_network_id TEXT NOT NULL,
+          campaign TEXT NOT NULL, -- source identifier, or campaign id below 4.0
+          app_id INTEGER NOT NULL, -- advertised app
+          source_app_id INTEGER NOT NULL, -- publisher's app, 0 when absent
+          sequence_index INTEGER NOT NULL, -- 0, 1 or 2; 0 below 4.0
+          has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
+          did_win INTEGER NOT NULL, -- 1 or 0: developers get no copy of those that did not
+          PRIMARY KEY (partition, offset)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE outbox (
+          -- What is published to partners, in order.
+          partition INTEGER NOT NULL,
+          sequence INTEGER NOT NULL,
+          partner TEXT NOT NULL,
+          id TEXT NOT NULL, -- of the partner postback, 32 hex digits
+          revision INTEGER NOT NULL,
+          origin_offset INTEGER NOT NULL, -- of the postback
+          ad_network_id TEXT NOT NULL,
+          campaign TEXT NOT NULL,
+          has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
+          app_id INTEGER NOT NULL,
+          source_app_id INTEGER NOT NULL,
+          document TEXT NOT NULL, -- JSON, without the campaign's names
+          PRIMARY KEY (partition, sequence)
+        ) STRICT;
+        """
+
+    /// Every notification ever accepted, and the refunds of transactions.
+    static let notifications = """
+        CREATE TABLE notification_ids (
+          -- Every notification and receipt ever accepted.
+          partition INTEGER NOT NULL,
+          id BLOB NOT NULL, -- first 16 bytes of SHA-256 of the id's tuple
+          offset INTEGER NOT NULL, -- where it was accepted
+          PRIMARY KEY (partition, id)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE refunds (
+          -- What was counted of the cancellations of a transaction, so that none counts twice.
+          partition INTEGER NOT NULL,
+          transaction_id ANY NOT NULL, -- a number, or the bytes of a text that is none
+          cancellations TEXT NOT NULL, -- in order of folding: 'ms=micros', without micros once nothing can be taken back
+          early_reversals INTEGER NOT NULL, -- reversals that came before their refund
+          PRIMARY KEY (partition, transaction_id)
+        ) STRICT, WITHOUT ROWID;
+        """
+}
+
+extension AggregateTable {
+    /// An aggregate is kept as two tables: its keys, and its sums under the same row numbers. Most rows that a
+    /// batch touches are there already, so SQLite reads and writes short rows of sums. The view that joins
+    /// them has the aggregate's name.
+    fileprivate var schema: String {
+        let keys = [Column("partition", .integer)] + columns
+        let keyLines = keys.map {
+            "  \($0.name) \($0.kind.sqlType) NOT NULL," + Self.comment($0.note)
+        }
+        let sums =
+            [("row INTEGER PRIMARY KEY", "of \(sqlName)_keys")]
+            + measures.map { ("\($0) INTEGER NOT NULL", measureNotes[$0] ?? "") }
+        let sumLines = sums.enumerated().map { index, sum in
+            "  \(sum.0)" + (index + 1 < sums.count ? "," : "") + Self.comment(sum.1)
+        }
+        return """
+            CREATE TABLE \(sqlName)_keys (
+              -- \(note)
+              row INTEGER PRIMARY KEY,
+            \(keyLines.joined(separator: "\n"))
+              UNIQUE (\(keys.map(\.name).joined(separator: ", ")))
+            ) STRICT;
+
+            CREATE TABLE \(sqlName)_sums (
+            \(sumLines.joined(separator: "\n"))
+            ) STRICT;
+
+            CREATE VIEW \(sqlName) AS SELECT * FROM \(sqlName)_keys JOIN \(sqlName)_sums USING (row);
+
+            """
+    }
+
+    private static func comment(_ note: String) -> String {
+        note.isEmpty ? "" : " -- \(note)"
+    }
+
+    private var keyNames: [String] { ["partition"] + columns.map(\.name) }
+
+    /// Makes the row of a key, unless it is there.
+    var insertKeySQL: String {
+        """
+        INSERT INTO \(sqlName)_keys (\(keyNames.joined(separator: ", ")))
+        VALUES (\(Self.places(keyNames.count)))
+        ON CONFLICT (\(keyNames.joined(separator: ", "))) DO NOTHING
+        """
+    }
+
+    /// The number of a key's row.
+    var rowNumberSQL: String {
+        let conditions = keyNames.map { "\($0) = ?" }
+        return "SELECT row FROM \(sqlName)_keys WHERE \(conditions.joined(separator: " AND "))"
+    }
+
+    /// The first sums of a row that was just made: its number, then every measure.
+    var insertSumsSQL: String {
+        """
+        INSERT INTO \(sqlName)_sums (row, \(measures.joined(separator: ", ")))
+        VALUES (\(Self.places(1 + measures.count)))
+        """
+    }
+
+    /// Adds to some measures, given as bits, of the row of a number: the measures in order, then the
+    /// number.
+    func addSQL(_ changed: UInt64) -> String {
+        let sums = measures.enumerated().filter { changed >> UInt64($0.offset) & 1 == 1 }
+            .map { "\($0.element) = \($0.element) + ?" }
+        return "UPDATE \(sqlName)_sums SET \(sums.joined(separator: ", ")) WHERE row = ?"
+    }
+
+    private static func places(_ count: Int) -> String {
+        Array(repeating: "?", count: count).joined(separator: ", ")
+    }
+}
+
+extension AggregateTable.ColumnKind {
+    fileprivate var sqlType: String {
+        switch self {
+        case .hour, .text: "TEXT"
+        case .integer, .boolean: "INTEGER"
+        }
+    }
 }

@@ -31,16 +31,14 @@ package final class StoreTransaction {
     ///
     /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite
     /// then refuses to store. That is how an overflow is noticed.
-    package func add<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) throws {
+    func add(_ deltas: Deltas, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
         try add(deltas, symbols: symbols, numbers: rowNumbers.table(for: deltas))
     }
 
     /// Throws `StoreError.overflow` unless the sums as they are stored could take these too, before
     /// anything else is added to them. Nothing is changed.
-    package func requireRoom<Key: RowKey>(
-        for deltas: DeltaTable<Key>, symbols: SymbolTable
-    ) throws {
+    func requireRoom(for deltas: Deltas, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
         try db.inSavepoint {
             // Of the rows that are taken back at once no number may be remembered.
@@ -49,19 +47,19 @@ package final class StoreTransaction {
         }
     }
 
-    private func add<Key: RowKey>(
-        _ deltas: DeltaTable<Key>, symbols: SymbolTable, numbers: RowNumberTable
+    private func add(
+        _ deltas: Deltas, symbols: SymbolTable, numbers: RowNumberTable
     ) throws {
-        let rows = try AggregateRows(Key.table, db)
-        try deltas.forEachRow { row, key, measures in
+        let rows = try AggregateRows(deltas.table, db)
+        try deltas.forEachRow { row, measures in
             if let number = numbers[row] {
                 try rows.add(measures, toRow: number)
-            } else if try rows.insert(key, symbols, hourText) {
+            } else if try rows.insert(row, of: deltas, symbols, hourText) {
                 let number = db.lastInsertedRowID
                 try rows.insertSums(measures, asRow: number)
                 numbers[row] = number
             } else {
-                let number = try rows.number(of: key, symbols, hourText)
+                let number = try rows.number(ofRow: row, of: deltas, symbols, hourText)
                 try rows.add(measures, toRow: number)
                 numbers[row] = number
             }

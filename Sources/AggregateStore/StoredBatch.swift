@@ -14,7 +14,7 @@ package struct StoredBatch: Equatable, Sendable {
     package func count(_ reason: RejectionReason) -> Int64 { rejections[Int(reason.rawValue)] }
 
     mutating func add(_ effects: FoldEffects) {
-        effects.outcomes.forEachRow { _, _, measures in
+        effects.outcomes.forEachRow { _, measures in
             for (outcome, count) in measures.enumerated() { records[outcome] += count }
         }
         for refused in effects.refused {

@@ -13,15 +13,15 @@ final class AdditionRows {
     private var tables: [ObjectIdentifier: Table] = [:]
 
     /// What a table of additions holds.
-    func additions<Key: RowKey>(
-        in deltas: DeltaTable<Key>, symbols: SymbolTable, to additions: inout [Addition]
-    ) {
+    func additions(in deltas: Deltas, symbols: SymbolTable, to additions: inout [Addition]) {
         guard deltas.count > 0 else { return }
         let known = table(deltas.generation)
-        deltas.forEachRow { index, key, measures in
+        deltas.forEachRow { index, measures in
             guard measures.contains(where: { $0 != 0 }) else { return }
             while known.rows.count <= index { known.rows.append(nil) }
-            let row = known.rows[index] ?? AdditionRow(Key.table, Self.columns(key, symbols))
+            let row =
+                known.rows[index]
+                ?? AdditionRow(deltas.table, Self.columns(ofRow: index, of: deltas, symbols))
             known.rows[index] = row
             additions.append(Addition(row: row, measures: Array(measures)))
         }
@@ -36,9 +36,11 @@ final class AdditionRows {
         return table
     }
 
-    private static func columns(_ key: some RowKey, _ symbols: SymbolTable) -> [StoredValue] {
+    private static func columns(
+        ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable
+    ) -> [StoredValue] {
         var columns: [StoredValue] = []
-        key.forEachColumn { value in
+        deltas.forEachColumn(ofRow: row) { value in
             switch value {
             case .hour(let hour): columns.append(.text(hour.text))
             case .symbol(let symbol): columns.append(.text(symbols.text(symbol)))

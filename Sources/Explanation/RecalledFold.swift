@@ -73,15 +73,19 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
     }
 
     private func additions() -> [Addition] {
-        var collector = Collector(rows: rows)
-        fold.visitAdditions(&collector)
-        return collector.additions
+        additions(of: fold.deltas)
     }
 
     private func outcomes() -> [Addition] {
-        var collector = Collector(rows: rows)
-        collector.visit(fold.effects.outcomes, symbols: fold.effects.symbols)
-        return collector.additions
+        additions(of: [fold.effects.outcomes])
+    }
+
+    private func additions(of tables: [Deltas]) -> [Addition] {
+        var additions: [Addition] = []
+        for table in tables {
+            rows.additions(in: table, symbols: fold.effects.symbols, to: &additions)
+        }
+        return additions
     }
 }
 
@@ -89,15 +93,5 @@ extension Addition {
     /// The outcome that a row of `outcomes` counts.
     fileprivate var outcome: Outcome? {
         measures.firstIndex { $0 != 0 }.flatMap(Outcome.init(rawValue:))
-    }
-}
-
-/// Collects what a record adds.
-private struct Collector: AdditionVisitor {
-    let rows: AdditionRows
-    var additions: [Addition] = []
-
-    mutating func visit<Key: RowKey>(_ deltas: DeltaTable<Key>, symbols: SymbolTable) {
-        rows.additions(in: deltas, symbols: symbols, to: &additions)
     }
 }

@@ -13,17 +13,10 @@ package struct CampaignKey: Equatable, Sendable {
     package static let unknown = CampaignKey(
         adNetworkID: .empty, campaign: .empty, appID: 0, sourceAppID: 0)
 
-    @inline(__always)
-    func combine(into hasher: inout RowHasher) {
-        hasher.combine(adNetworkID, campaign)
-        hasher.combine(appID)
-        hasher.combine(sourceAppID)
-    }
-
-    func forEachColumn(_ body: (ColumnValue) -> Void) {
-        body(.symbol(adNetworkID))
-        body(.symbol(campaign))
-        body(.integer(appID))
-        body(.integer(sourceAppID))
-    }
+    static let columns: KeyColumns<CampaignKey> = [
+        .text("ad_network_id", \.adNetworkID),
+        .text("campaign", \.campaign, "source identifier of SKAdNetwork 4.0, else campaign id"),
+        .integer("app_id", \.appID, "advertised app"),
+        .integer("source_app_id", \.sourceAppID, "publisher's app, 0 when absent"),
+    ]
 }

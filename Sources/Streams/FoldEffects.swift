@@ -5,7 +5,7 @@ package struct FoldEffects {
     /// How far the partitions of the batch have come.
     package private(set) var progress: [PartitionProgress] = []
     /// What became of the records.
-    package private(set) var outcomes = DeltaTable<OutcomeKey>()
+    package let outcomes = DeltaTable<OutcomeKey>()
     /// The records that are kept instead of counted.
     package private(set) var refused: [RefusedRecord] = []
     /// What memory answered about records, where that was not that nothing is known.
@@ -59,13 +59,10 @@ package struct FoldEffects {
     }
 
     /// Counts what became of a record.
-    mutating func count(
-        _ outcome: Outcome, partition: Int32, hour: Hour, type: StaticString
-    ) {
-        let key = OutcomeKey(
-            partition: partition, hour: hour, topic: topicSymbol, type: symbols.intern(type))
-        let row = outcomes.row(key)
-        outcomes.add(1, to: outcome.rawValue, row: row)
+    @inline(__always)
+    mutating func count(_ outcome: Outcome, at place: RecordPlace, type: StaticString) {
+        let key = OutcomeKey(topic: topicSymbol, type: symbols.intern(type))
+        outcomes.count(outcome, row: outcomes.row(key, at: place))
     }
 
     /// Notes what memory answered about a record.

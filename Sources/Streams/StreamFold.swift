@@ -11,6 +11,8 @@ package protocol StreamFold: AnyObject {
     static var streamName: String { get }
     /// The stream's own aggregates.
     static var tables: [AggregateTable] { get }
+    /// What the batch adds to each of them; there may be two tables of one aggregate, which add up.
+    var deltas: [Deltas] { get }
 
     /// What the batch did.
     var effects: FoldEffects { get }
@@ -35,11 +37,12 @@ package protocol StreamFold: AnyObject {
     /// From now on asks this for what memory answered about each record, and remembers nothing. Records
     /// that a sum's overflow rejected are to be rejected again by whoever folds them so.
     func recall(from memory: RecalledMemory)
-    /// Shows what the batch adds to each of the stream's aggregates.
-    func visitAdditions(_ visitor: inout some AdditionVisitor)
 }
 
 extension StreamFold {
+    /// True when a sum of the batch alone no longer fits 64 bits.
+    package var hasOverflowed: Bool { deltas.contains { $0.hasOverflowed } }
+
     /// A stream that verifies nothing.
     package func verifications(in prepared: Prepared) -> Int { 0 }
 }

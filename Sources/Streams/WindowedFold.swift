@@ -25,9 +25,6 @@ package protocol WindowedFold: StreamFold {
     func count(
         _ value: JSONValue, of kind: Kind, at place: RecordPlace
     ) throws(Rejection) -> Bool
-    /// Clears what the batch adds to the stream's tables, and forgets their rows too unless the symbols
-    /// in their keys stay valid.
-    func clearTables(keepingRows: Bool)
 }
 
 extension WindowedFold where Prepared == RecordBatch {
@@ -82,7 +79,7 @@ extension WindowedFold {
                 RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(error)))
         }
         state.effects.count(
-            outcome, partition: place.partition, hour: place.hour, type: envelope.countedType)
+            outcome, at: place, type: envelope.countedType)
     }
 
     /// Asks for the answers of the first time from now on.
@@ -102,11 +99,12 @@ extension WindowedFold {
         state.effects.refuse(
             RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(.overflow)))
         state.effects.count(
-            .rejected, partition: place.partition, hour: place.hour, type: envelope.countedType)
+            .rejected, at: place, type: envelope.countedType)
     }
 
     /// Clears what the batch did.
     package func clear() {
-        clearTables(keepingRows: state.clear())
+        let keepsRows = state.clear()
+        for table in deltas { table.removeAll(keepingRows: keepsRows) }
     }
 }

@@ -49,9 +49,9 @@ struct BidsDedupeTests {
         fold.fold(0)
         fold.rejectOverflow(0)
         #expect(fold.effects.refused.map(\.reason) == ["overflow"])
-        #expect(fold.bids.count == 0)
+        #expect(fold.deltas[0].count == 0)
         fold.clear()
         fold.fold(1)
-        #expect(fold.bids.count == 1)
+        #expect(fold.deltas[0].count == 1)
     }
 }

@@ -190,6 +190,6 @@ struct DecodedEventsTests {
         #expect(fold.effects.refused.map(\.index) == [1])
         #expect(fold.accepted.values.flatMap(\.keys).isEmpty)
         #expect(fold.outbox.isEmpty)
-        #expect(fold.postbacks.count == 0)
+        #expect(fold.deltas[0].count == 0)
     }
 }

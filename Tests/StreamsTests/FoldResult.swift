@@ -66,18 +66,19 @@ struct FoldResult: Equatable {
     private(set) var watermarks: [Int32: Int64] = [:]
     private(set) var records: Int64 = 0
 
-    mutating func add<Key: RowKey>(_ table: DeltaTable<Key>, _ symbols: SymbolTable) {
-        table.forEachRow { _, key, measures in
+    mutating func add(_ deltas: Deltas, _ symbols: SymbolTable) {
+        let table = deltas.table
+        deltas.forEachRow { index, measures in
             var row: Row = [:]
-            var columns = Key.table.columns.makeIterator()
-            key.forEachColumn { value in
+            var columns = table.columns.makeIterator()
+            deltas.forEachColumn(ofRow: index) { value in
                 guard let column = columns.next() else { return }
                 let field = Self.field(value, symbols)
                 if column.isDefault, !field.isDefault { row[column.name] = field }
             }
             if row["hour"] == "2026-11-21T05:00:00Z" { row["hour"] = nil }
-            for (name, amount) in zip(Key.table.measures, measures) where amount != 0 {
-                sums[Key.table.name, default: [:]][key.partition, default: [:]][
+            for (name, amount) in zip(table.measures, measures) where amount != 0 {
+                sums[table.name, default: [:]][deltas.partition(ofRow: index), default: [:]][
                     row, default: [:]][name, default: 0] += amount
             }
         }

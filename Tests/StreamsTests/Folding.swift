@@ -35,10 +35,7 @@ func foldBids(
         records, batching, windowMilliseconds, maxRecordBytes, restarts,
         prepare: { (fold: BidsFold) in fold.verifyAds(of: adKeys, parsers: parsers) }
     ) { fold, result in
-        result.add(fold.bids, fold.effects.symbols)
-        result.add(fold.bidFaults, fold.effects.symbols)
-        result.add(fold.bidSignatures, fold.effects.symbols)
-        result.add(fold.lossReasons, fold.effects.symbols)
+        for table in fold.deltas { result.add(table, fold.effects.symbols) }
     }
 }
 
@@ -51,7 +48,7 @@ func foldImpressions(
     try fold(
         records, batching, windowMilliseconds, maxRecordBytes, restarts
     ) { (fold: ImpressionsFold, result) in
-        result.add(fold.impressions, fold.effects.symbols)
+        for table in fold.deltas { result.add(table, fold.effects.symbols) }
     }
 }
 
@@ -64,7 +61,7 @@ func foldOverlayClicks(
     try fold(
         records, batching, windowMilliseconds, maxRecordBytes, restarts
     ) { (fold: OverlayClicksFold, result) in
-        result.add(fold.overlayClicks, fold.effects.symbols)
+        for table in fold.deltas { result.add(table, fold.effects.symbols) }
     }
 }
 
@@ -77,7 +74,7 @@ func foldConversionUpdates(
     try fold(
         records, batching, windowMilliseconds, maxRecordBytes, restarts
     ) { (fold: ConversionUpdatesFold, result) in
-        result.add(fold.conversionUpdates, fold.effects.symbols)
+        for table in fold.deltas { result.add(table, fold.effects.symbols) }
     }
 }
 
@@ -169,9 +166,7 @@ func foldPostbacks(
         for index in 0..<batch.count { try fold.fold(index) }
         #expect(!fold.hasOverflowed)
         result.add(fold.effects, of: batch)
-        result.add(fold.postbacks, fold.effects.symbols)
-        result.add(fold.conversionValues, fold.effects.symbols)
-        result.add(fold.decodedEvents, fold.effects.symbols)
+        for table in fold.deltas { result.add(table, fold.effects.symbols) }
         result.add(fold.outbox)
         memory.store(fold.accepted)
         fold.clear()

@@ -230,7 +230,7 @@ struct ImpressionsTests {
         fold.fold(1)
         fold.rejectOverflow(1)
         #expect(fold.effects.refused.map(\.reason) == ["overflow"])
-        #expect(fold.impressions.count == 0)
+        #expect(fold.deltas[0].count == 0)
         #expect(fold.windows[0]?.heldCount == 1)
         #expect(fold.windows[0]?.admitted.isEmpty == true)
         fold.clear()

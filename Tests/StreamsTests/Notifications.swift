@@ -199,8 +199,7 @@ func foldNotifications(
         for index in 0..<batch.count { try fold.fold(index) }
         #expect(!fold.hasOverflowed)
         result.add(fold.effects, of: batch)
-        result.add(fold.notifications, fold.effects.symbols)
-        result.add(fold.takenBack, fold.effects.symbols)
+        for table in fold.deltas { result.add(table, fold.effects.symbols) }
         memory.store(fold)
         fold.clear()
     }

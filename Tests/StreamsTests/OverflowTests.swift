@@ -8,15 +8,10 @@ import Testing
 private struct NumberKey: RowKey {
     var number: Int64
 
-    static let table = AggregateTable(
-        name: "numbers", columns: [.init("number", .integer)],
-        measures: ["first", "second", "third", "fourth", "fifth"])
+    enum Measure: Int, AggregateMeasure { case first, second, third, fourth, fifth }
 
-    var partition: Int32 { 0 }
-
-    func combine(into hasher: inout RowHasher) { hasher.combine(number) }
-
-    func forEachColumn(_ body: (ColumnValue) -> Void) { body(.integer(number)) }
+    static let columns: KeyColumns<Self> = [.integer("number", \.number)]
+    static let table = AggregateTable("numbers", "Numbers.", columns, measures: Measure.self)
 }
 
 @Suite("Overflows")
@@ -34,11 +29,11 @@ struct OverflowTests {
             (Int64.max, 1, true), (.max - 1, 1, false), (.min, -1, true), (.min, 0, false),
             (.max, -1, false),
         ] as [(Int64, Int64, Bool)] {
-            var table = DeltaTable<NumberKey>()
-            let row = table.row(NumberKey(number: 0))
-            table.add(first, to: 1, row: row)
+            let table = DeltaTable<NumberKey>()
+            let row = table.row(NumberKey(number: 0), partition: 0, hour: Hour(hoursSince1970: 0))
+            table.add(first, to: .second, row: row)
             #expect(!table.hasOverflowed)
-            table.add(second, to: 1, row: row)
+            table.add(second, to: .second, row: row)
             #expect(table.hasOverflowed == overflows)
             table.removeAll(keepingRows: false)
             #expect(!table.hasOverflowed)
@@ -46,25 +41,62 @@ struct OverflowTests {
         }
     }
 
-    @Test("measures and rows do not spill into each other")
+    @Test("measures and rows do not spill into each other, by number, partition and hour")
     func rowsAreApart() {
-        var table = DeltaTable<NumberKey>()
-        var expected: [Int64: [Int64]] = [:]
+        let table = DeltaTable<NumberKey>()
+        var expected: [String: [Int64]] = [:]
         var random = SeededGenerator(seed: 3)
         for _ in 0..<20_000 {
-            let hour = Int64.random(in: 0..<2_000, using: &random)
-            let measure = Int.random(in: 0..<5, using: &random)
+            let number = Int64.random(in: 0..<50, using: &random)
+            let partition = Int32.random(in: 0..<4, using: &random)
+            let hour = Hour(hoursSince1970: Int64.random(in: 0..<10, using: &random))
             let amount = Int64.random(in: -9...9, using: &random)
-            let row = table.row(NumberKey(number: hour))
+            guard let measure = NumberKey.Measure.allCases.randomElement(using: &random) else {
+                return
+            }
+            let row = table.row(NumberKey(number: number), partition: partition, hour: hour)
             table.add(amount, to: measure, row: row)
-            expected[hour, default: Array(repeating: 0, count: 5)][measure] += amount
+            expected["\(partition) \(hour.text) \(number)", default: [0, 0, 0, 0, 0]][
+                measure.rawValue] += amount
         }
-        var found: [Int64: [Int64]] = [:]
-        table.forEachRow { _, key, measures in
-            #expect(found[key.number] == nil)
-            found[key.number] = Array(measures)
+        var found: [String: [Int64]] = [:]
+        table.forEachRow { row, measures in
+            var key = "\(table.partition(ofRow: row))"
+            table.forEachColumn(ofRow: row) { value in
+                switch value {
+                case .hour(let hour): key += " " + hour.text
+                case .integer(let number): key += " \(number)"
+                default: Issue.record("a column of another kind")
+                }
+            }
+            #expect(found[key] == nil)
+            found[key] = Array(measures)
         }
         #expect(found == expected)
         #expect(table.count == expected.count)
     }
+
+    @Test("padding and columns of one byte neither join rows nor split them")
+    func narrowColumns() {
+        let table = DeltaTable<NarrowKey>()
+        for (index, flag) in [true, false, true, false].enumerated() {
+            let key = NarrowKey(first: flag, number: 7, second: !flag)
+            #expect(table.row(key, partition: 0, hour: Hour(hoursSince1970: 1)) == index % 2)
+        }
+        #expect(table.table.columns.map(\.name) == ["hour", "first", "number", "second"])
+    }
+}
+
+/// A key with padding between its columns.
+private struct NarrowKey: RowKey {
+    var first: Bool
+    var number: Int64
+    var second: Bool
+
+    enum Measure: Int, AggregateMeasure { case onlyOne }
+
+    static let columns: KeyColumns<Self> = [
+        .boolean("first", \.first), .integer("number", \.number), .boolean("second", \.second),
+    ]
+    static let table = AggregateTable("narrow", "Keys.", columns, measures: Measure.self)
 }

@@ -19,7 +19,7 @@ struct RowNumbersTests {
     @Test("when a table forgets its rows, so do the numbers")
     func endedGenerations() {
         let numbers = RowNumbers()
-        var table = DeltaTable<StoreNotificationsKey>()
+        let table = DeltaTable<StoreNotificationsKey>()
         let other = DeltaTable<StoreNotificationsKey>()
         numbers.table(for: other)[0] = 1
         for number in 1...100 {

@@ -1,5 +1,5 @@
 /// How an ad that is signed is presented.
-package enum AdFidelity: Int, Sendable {
+package enum AdFidelity: Int, ColumnWord {
     /// It is not said, or no number that Apple gives a meaning.
     case unknown
     /// 0: a view-through ad.

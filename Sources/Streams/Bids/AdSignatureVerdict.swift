@@ -1,5 +1,5 @@
 /// What came of checking the signature that a network puts on an ad.
-package enum AdSignatureVerdict: Int, CaseIterable, Sendable {
+package enum AdSignatureVerdict: Int, CaseIterable, ColumnWord {
     /// One of the network's keys made it over the ad's fields.
     case valid
     /// All that is signed is there, and none of the network's keys made the signature.

@@ -63,7 +63,7 @@ enum BidsEvent {
 }
 
 /// The rules of a bid's skadn object, in the order in which they are checked.
-package enum SkadnFault: Sendable {
+package enum SkadnFault: ColumnWord {
     /// The version is none that the impression offers.
     case version
     /// The network is none that the app lists.
@@ -77,7 +77,7 @@ package enum SkadnFault: Sendable {
     /// Nonce, timestamp or signature is missing.
     case signature
 
-    var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .version: "version"
         case .network: "network"

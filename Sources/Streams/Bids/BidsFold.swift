@@ -24,14 +24,11 @@ package final class BidsFold: WindowedFold {
     /// The judged signatures of the batch's records.
     private var signatures: [[BidSignature]] = []
 
-    /// What the batch adds to `bids`.
-    package private(set) var bids = DeltaTable<BidsKey>()
-    /// What the batch adds to `bid-faults`.
-    package private(set) var bidFaults = DeltaTable<BidFaultsKey>()
-    /// What the batch adds to `bid-signatures`.
-    package private(set) var bidSignatures = DeltaTable<BidSignaturesKey>()
-    /// What the batch adds to `loss-reasons`.
-    package private(set) var lossReasons = DeltaTable<LossReasonsKey>()
+    let bids = DeltaTable<BidsKey>()
+    let bidFaults = DeltaTable<BidFaultsKey>()
+    let bidSignatures = DeltaTable<BidSignaturesKey>()
+    let lossReasons = DeltaTable<LossReasonsKey>()
+    package var deltas: [Deltas] { [bids, bidFaults, bidSignatures, lossReasons] }
 
     /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
@@ -62,130 +59,92 @@ package final class BidsFold: WindowedFold {
         signatures = prepared.signatures
     }
 
-    /// True when a sum of the batch alone no longer fits 64 bits.
-    package var hasOverflowed: Bool {
-        bids.hasOverflowed || bidFaults.hasOverflowed || bidSignatures.hasOverflowed
-            || lossReasons.hasOverflowed
-    }
-
     /// Counts a record unless its id was seen before.
     package func count(
         _ value: JSONValue, of kind: BidsEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
-        add(event, partition: place.partition, hour: place.hour)
-        if case .auction(let auction) = event, !signatures.isEmpty {
-            add(signatures[place.index], of: auction, place.partition, place.hour)
-        }
+        add(event, at: place)
         return true
     }
 
-    /// Shows what the batch adds.
-    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
-        visitor.visit(bids, symbols: effects.symbols)
-        visitor.visit(bidFaults, symbols: effects.symbols)
-        visitor.visit(bidSignatures, symbols: effects.symbols)
-        visitor.visit(lossReasons, symbols: effects.symbols)
-    }
-
-    /// Clears what the batch adds to the tables.
-    package func clearTables(keepingRows: Bool) {
-        bids.removeAll(keepingRows: keepingRows)
-        bidFaults.removeAll(keepingRows: keepingRows)
-        bidSignatures.removeAll(keepingRows: keepingRows)
-        lossReasons.removeAll(keepingRows: keepingRows)
-    }
 }
 
 extension BidsFold {
-    private func add(_ event: BidsEvent, partition: Int32, hour: Hour) {
+    private func add(_ event: BidsEvent, at place: RecordPlace) {
         switch event {
-        case .auction(let auction): add(auction, partition, hour)
-        case .notice(let notice): add(notice, partition, hour)
+        case .auction(let auction): add(auction, at: place)
+        case .notice(let notice): add(notice, at: place)
         case .inAppBid(let offer):
-            let row = row(offer, partition, hour)
-            count(.inAppBids, row)
-            bids.add(offer.priceMicros, to: BidsKey.Measure.priceMicros.rawValue, row: row)
+            let row = row(offer, at: place)
+            bids.count(.inappBids, row: row)
+            bids.add(offer.priceMicros, to: .priceMicros, row: row)
         case .inAppBidderWon(let offer):
-            count(.inAppWins, row(offer, partition, hour))
+            bids.count(.inappWins, row: row(offer, at: place))
         }
     }
 
-    private func add(_ auction: BidsEvent.Auction, _ partition: Int32, _ hour: Hour) {
+    private func add(_ auction: BidsEvent.Auction, at place: RecordPlace) {
         var campaign = CampaignKey.unknown
         campaign.sourceAppID = auction.sourceAppID
         let row = bids.row(
-            BidsKey(
-                partition: partition, hour: hour, seat: .empty, campaign: campaign,
-                skanVersion: .empty, currency: .empty))
-        count(.auctions, row)
-        if auction.bids.isEmpty { count(.noBids, row) }
-        for bid in auction.bids { add(bid, partition, hour) }
-    }
-
-    private func add(_ bid: BidsEvent.Bid, _ partition: Int32, _ hour: Hour) {
-        let row = bids.row(
-            BidsKey(
-                partition: partition, hour: hour, seat: bid.seat, campaign: bid.campaign,
-                skanVersion: bid.skanVersion, currency: bid.currency))
-        count(.bids, row)
-        bids.add(bid.priceMicros, to: BidsKey.Measure.priceMicros.rawValue, row: row)
-        if bid.overlay.isSignalled { count(.overlaySignalled, row) }
-        if bid.overlay.isRequested { count(.overlayRequested, row) }
-        if bid.overlay.isEligible { count(.overlayEligible, row) }
-        if bid.overlay.isClickTracked { count(.overlayClickTracked, row) }
-        guard let fault = bid.fault else { return }
-        count(.skadnInvalid, row)
-        let faultRow = bidFaults.row(
-            BidFaultsKey(partition: partition, hour: hour, campaign: bid.campaign, fault: fault))
-        bidFaults.add(1, to: 0, row: faultRow)
-    }
-
-    private func add(
-        _ signatures: [BidSignature], of auction: BidsEvent.Auction, _ partition: Int32,
-        _ hour: Hour
-    ) {
-        for signature in signatures {
+            BidsKey(seat: .empty, campaign: campaign, skanVersion: .empty, currency: .empty),
+            at: place)
+        bids.count(.auctions, row: row)
+        if auction.bids.isEmpty { bids.count(.noBids, row: row) }
+        for bid in auction.bids { add(bid, at: place) }
+        guard !signatures.isEmpty else { return }
+        for signature in signatures[place.index] {
             let bid = auction.bids[signature.bid]
-            let row = bidSignatures.row(
-                BidSignaturesKey(
-                    partition: partition, hour: hour, seat: bid.seat, campaign: bid.campaign,
-                    skanVersion: bid.skanVersion, fidelity: signature.fidelity,
-                    verdict: signature.verdict))
-            bidSignatures.add(1, to: 0, row: row)
+            let key = BidSignaturesKey(
+                seat: bid.seat, campaign: bid.campaign, skanVersion: bid.skanVersion,
+                fidelity: signature.fidelity, verdict: signature.verdict)
+            bidSignatures.count(.signatures, row: bidSignatures.row(key, at: place))
         }
     }
 
-    private func add(_ notice: BidsEvent.Notice, _ partition: Int32, _ hour: Hour) {
+    private func add(_ bid: BidsEvent.Bid, at place: RecordPlace) {
         let row = bids.row(
             BidsKey(
-                partition: partition, hour: hour, seat: notice.seat, campaign: notice.campaign,
-                skanVersion: notice.skanVersion, currency: notice.currency))
+                seat: bid.seat, campaign: bid.campaign, skanVersion: bid.skanVersion,
+                currency: bid.currency),
+            at: place)
+        bids.count(.bids, row: row)
+        bids.add(bid.priceMicros, to: .priceMicros, row: row)
+        if bid.overlay.isSignalled { bids.count(.overlaySignalled, row: row) }
+        if bid.overlay.isRequested { bids.count(.overlayRequested, row: row) }
+        if bid.overlay.isEligible { bids.count(.overlayEligible, row: row) }
+        if bid.overlay.isClickTracked { bids.count(.overlayClickTracked, row: row) }
+        guard let fault = bid.fault else { return }
+        bids.count(.skadnInvalid, row: row)
+        let key = BidFaultsKey(campaign: bid.campaign, fault: fault)
+        bidFaults.count(.bids, row: bidFaults.row(key, at: place))
+    }
+
+    private func add(_ notice: BidsEvent.Notice, at place: RecordPlace) {
+        let row = bids.row(
+            BidsKey(
+                seat: notice.seat, campaign: notice.campaign, skanVersion: notice.skanVersion,
+                currency: notice.currency),
+            at: place)
         switch notice.kind {
-        case .win: count(.wins, row)
+        case .win: bids.count(.wins, row: row)
         case .loss(let reason):
-            count(.losses, row)
-            let reasonRow = lossReasons.row(
-                LossReasonsKey(
-                    partition: partition, hour: hour, seat: notice.seat,
-                    campaign: notice.campaign, reason: reason))
-            lossReasons.add(1, to: 0, row: reasonRow)
+            bids.count(.losses, row: row)
+            let key = LossReasonsKey(seat: notice.seat, campaign: notice.campaign, reason: reason)
+            lossReasons.count(.losses, row: lossReasons.row(key, at: place))
         case .billing(let priceMicros):
-            count(.billed, row)
-            bids.add(priceMicros, to: BidsKey.Measure.billedPriceMicros.rawValue, row: row)
+            bids.count(.billed, row: row)
+            bids.add(priceMicros, to: .billedPriceMicros, row: row)
         }
     }
 
-    private func row(_ offer: BidsEvent.InAppOffer, _ partition: Int32, _ hour: Hour) -> Int {
+    private func row(_ offer: BidsEvent.InAppOffer, at place: RecordPlace) -> Int {
         bids.row(
             BidsKey(
-                partition: partition, hour: hour, seat: offer.adapter, campaign: offer.campaign,
-                skanVersion: .empty, currency: offer.currency))
-    }
-
-    @inline(__always)
-    private func count(_ measure: BidsKey.Measure, _ row: Int) {
-        bids.add(1, to: measure.rawValue, row: row)
+                seat: offer.adapter, campaign: offer.campaign, skanVersion: .empty,
+                currency: offer.currency),
+            at: place)
     }
 }

@@ -12,15 +12,13 @@ package final class ConversionUpdatesFold: WindowedFold {
     private var idBuilder = RecordIDBuilder()
 
     /// What the batch adds to `conversion-updates`.
-    package private(set) var conversionUpdates = DeltaTable<ConversionUpdatesKey>()
+    let conversionUpdates = DeltaTable<ConversionUpdatesKey>()
+    package var deltas: [Deltas] { [conversionUpdates] }
 
     /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
-
-    /// True when a sum of the batch alone no longer fits 64 bits.
-    package var hasOverflowed: Bool { conversionUpdates.hasOverflowed }
 
     /// Counts a record unless its id was seen before.
     package func count(
@@ -32,15 +30,6 @@ package final class ConversionUpdatesFold: WindowedFold {
         return true
     }
 
-    /// Shows what the batch adds.
-    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
-        visitor.visit(conversionUpdates, symbols: effects.symbols)
-    }
-
-    /// Clears what the batch adds to the table.
-    package func clearTables(keepingRows: Bool) {
-        conversionUpdates.removeAll(keepingRows: keepingRows)
-    }
 }
 
 extension ConversionUpdatesFold {
@@ -133,12 +122,12 @@ extension ConversionUpdatesFold {
     ) -> Int {
         conversionUpdates.row(
             ConversionUpdatesKey(
-                partition: place.partition, hour: place.hour, appID: update.appID,
-                framework: update.framework, sequenceIndex: update.sequenceIndex, model: model,
-                kind: kind, value: value))
+                appID: update.appID, framework: update.framework,
+                sequenceIndex: update.sequenceIndex, model: model, kind: kind, value: value),
+            at: place)
     }
 
     private func count(_ measure: ConversionUpdatesKey.Measure, _ row: Int) {
-        conversionUpdates.add(1, to: measure.rawValue, row: row)
+        conversionUpdates.count(measure, row: row)
     }
 }

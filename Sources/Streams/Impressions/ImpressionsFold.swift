@@ -15,15 +15,13 @@ package final class ImpressionsFold: WindowedFold {
     private var positions: Set<Int64> = []
 
     /// What the batch adds to `impressions`.
-    package private(set) var impressions = DeltaTable<ImpressionsKey>()
+    let impressions = DeltaTable<ImpressionsKey>()
+    package var deltas: [Deltas] { [impressions] }
 
     /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
-
-    /// True when a sum of the batch alone no longer fits 64 bits.
-    package var hasOverflowed: Bool { impressions.hasOverflowed }
 
     /// Counts a record unless its id was seen before: of listings, those that were not.
     package func count(
@@ -43,15 +41,6 @@ package final class ImpressionsFold: WindowedFold {
         return true
     }
 
-    /// Shows what the batch adds.
-    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
-        visitor.visit(impressions, symbols: effects.symbols)
-    }
-
-    /// Clears what the batch adds to the table.
-    package func clearTables(keepingRows: Bool) {
-        impressions.removeAll(keepingRows: keepingRows)
-    }
 }
 
 extension ImpressionsFold {
@@ -71,7 +60,7 @@ extension ImpressionsFold {
         case .failed: count(.failed, row)
         case .attributable(let isStoreKitRendered):
             count(.presented, row)
-            count(isStoreKitRendered ? .fidelityStoreKit : .fidelityView, row)
+            count(isStoreKitRendered ? .fidelityStorekit : .fidelityView, row)
         case .widgetViewed(let isStale): count(isStale ? .stale : .widgetViews, row)
         case .loaded(let isBanner):
             count(.loaded, row)
@@ -119,18 +108,17 @@ extension ImpressionsFold {
             count(.test, row)
             return true
         }
-        impressions.add(viewed, to: ImpressionsKey.Measure.viewed.rawValue, row: row)
-        impressions.add(stale, to: ImpressionsKey.Measure.stale.rawValue, row: row)
+        impressions.add(viewed, to: .viewed, row: row)
+        impressions.add(stale, to: .stale, row: row)
         return true
     }
 
     private func row(_ ad: AdPlace, _ place: RecordPlace) -> Int {
-        impressions.row(
-            ImpressionsKey(partition: place.partition, hour: place.hour, place: ad))
+        impressions.row(ImpressionsKey(ad: ad), at: place)
     }
 
     @inline(__always)
     private func count(_ measure: ImpressionsKey.Measure, _ row: Int) {
-        impressions.add(1, to: measure.rawValue, row: row)
+        impressions.count(measure, row: row)
     }
 }

@@ -12,15 +12,13 @@ package final class OverlayClicksFold: WindowedFold {
     private var decoder = OverlayClicksDecoder()
 
     /// What the batch adds to `overlay-clicks`.
-    package private(set) var overlayClicks = DeltaTable<OverlayClicksKey>()
+    let overlayClicks = DeltaTable<OverlayClicksKey>()
+    package var deltas: [Deltas] { [overlayClicks] }
 
     /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
         state = WindowedState(topic: topic, configuration: configuration, parser: parser)
     }
-
-    /// True when a sum of the batch alone no longer fits 64 bits.
-    package var hasOverflowed: Bool { overlayClicks.hasOverflowed }
 
     /// Counts a record unless its id was seen before.
     package func count(
@@ -32,25 +30,15 @@ package final class OverlayClicksFold: WindowedFold {
         return true
     }
 
-    /// Shows what the batch adds.
-    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
-        visitor.visit(overlayClicks, symbols: effects.symbols)
-    }
-
-    /// Clears what the batch adds to the table.
-    package func clearTables(keepingRows: Bool) {
-        overlayClicks.removeAll(keepingRows: keepingRows)
-    }
 }
 
 extension OverlayClicksFold {
     private func add(_ click: OverlayClicksEvent, _ place: RecordPlace) {
-        let row = overlayClicks.row(
-            OverlayClicksKey(partition: place.partition, hour: place.hour, place: click.place))
+        let row = overlayClicks.row(OverlayClicksKey(ad: click.place), at: place)
         switch click.judgement {
         case .test: count(.test, row)
         case .notPresented: count(.notPresented, row)
-        case .unsupportedSDK: count(.unsupportedSDK, row)
+        case .unsupportedSDK: count(.unsupportedSdk, row)
         case .untracked: count(.untracked, row)
         case .early: count(.early, row)
         case .automatic: count(.automaticClicks, row)
@@ -60,7 +48,7 @@ extension OverlayClicksFold {
         case .paid(let isAltered):
             count(.clicks, row)
             count(.paidClicks, row)
-            if isAltered { count(.alteredURLs, row) }
+            if isAltered { count(.alteredUrls, row) }
         case .organic:
             count(.clicks, row)
             count(.organicClicks, row)
@@ -69,6 +57,6 @@ extension OverlayClicksFold {
 
     @inline(__always)
     private func count(_ measure: OverlayClicksKey.Measure, _ row: Int) {
-        overlayClicks.add(1, to: measure.rawValue, row: row)
+        overlayClicks.count(measure, row: row)
     }
 }

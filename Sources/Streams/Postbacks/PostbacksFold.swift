@@ -54,12 +54,10 @@ package final class PostbacksFold: StreamFold {
 
     /// What the batch did.
     package internal(set) var effects: FoldEffects
-    /// What the batch adds to `postbacks`.
-    package private(set) var postbacks = DeltaTable<PostbacksKey>()
-    /// What the batch adds to `conversion-values`.
-    package private(set) var conversionValues = DeltaTable<ConversionValuesKey>()
-    /// What the batch adds to `decoded-events`.
-    package internal(set) var decodedEvents = DeltaTable<DecodedEventsKey>()
+    let postbacks = DeltaTable<PostbacksKey>()
+    let conversionValues = DeltaTable<ConversionValuesKey>()
+    let decodedEvents = DeltaTable<DecodedEventsKey>()
+    package var deltas: [Deltas] { [postbacks, conversionValues, decodedEvents] }
     /// The copies that the batch accepted: the best of each postback.
     package private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
     /// Every copy that the batch decoded, in order; the symbols are those of the effects.
@@ -80,11 +78,6 @@ package final class PostbacksFold: StreamFold {
         self.memory = memory
         decoder = PostbackDecoder(jwsParser: jwsParser)
         effects = FoldEffects(topic: topic)
-    }
-
-    /// True when a sum of the batch alone no longer fits 64 bits.
-    package var hasOverflowed: Bool {
-        postbacks.hasOverflowed || conversionValues.hasOverflowed || decodedEvents.hasOverflowed
     }
 
     /// Gives a partition its watermark, as it was stored.
@@ -155,7 +148,7 @@ package final class PostbacksFold: StreamFold {
             if let known {
                 effects.note(known.answers(withPublished: outcome == .accepted), about: place)
             }
-            let key = key(of: event, result.verdict, place, prepared)
+            let key = key(of: event, result.verdict, prepared)
             copies.append(
                 PostbackCopy(
                     id: id, route: PostbackRoute(record) ?? .device, partition: place.partition,
@@ -188,9 +181,7 @@ package final class PostbacksFold: StreamFold {
     /// Clears what the batch did.
     package func clear() {
         let keepsSymbols = effects.removeAll()
-        postbacks.removeAll(keepingRows: keepsSymbols)
-        conversionValues.removeAll(keepingRows: keepsSymbols)
-        decodedEvents.removeAll(keepingRows: keepsSymbols)
+        for table in deltas { table.removeAll(keepingRows: keepsSymbols) }
         accepted.removeAll(keepingCapacity: true)
         copies.removeAll(keepingCapacity: true)
         outbox.removeAll(keepingCapacity: true)
@@ -201,12 +192,6 @@ package final class PostbacksFold: StreamFold {
         recalled = memory
     }
 
-    /// Shows what the batch adds.
-    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
-        visitor.visit(postbacks, symbols: effects.symbols)
-        visitor.visit(conversionValues, symbols: effects.symbols)
-        visitor.visit(decodedEvents, symbols: effects.symbols)
-    }
 }
 
 extension PostbacksFold {
@@ -283,22 +268,22 @@ extension PostbacksFold {
         _ place: RecordPlace, _ prepared: PreparedPostbacks, _ index: Int,
         _ copy: inout KnownPostback
     ) {
-        let row = postbacks.row(key)
-        postbacks.add(1, to: 0, row: row)
+        let row = postbacks.row(key, at: place)
+        postbacks.count(.postbacks, row: row)
         if event.didWin, event.fineValue == nil, event.coarseValue == nil {
-            postbacks.add(1, to: 1, row: row)
+            postbacks.count(.nullValues, row: row)
         }
         if let value = event.fineValue {
-            addValue("fine", effects.symbols.intern(decimal: Int64(value)), of: key)
+            addValue("fine", effects.symbols.intern(decimal: Int64(value)), of: key, place)
         }
         if let value = event.coarseValue {
-            addValue("coarse", effects.symbols.intern(value.name), of: key)
+            addValue("coarse", effects.symbols.intern(value.name), of: key, place)
         }
         let decoding = configuration.models[event.appID]?.decoding(
             received: place.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
             coarse: event.coarseValue, sequenceIndex: event.sequenceIndex)
         if let decoding, event.didWin, isTrusted(result.verdict) {
-            addEvents(of: decoding, event, key: key)
+            addEvents(of: decoding, event, key, place)
         }
         publish(event, result, decoding, place, prepared, index, &copy)
     }
@@ -308,8 +293,7 @@ extension PostbacksFold {
     }
 
     private func key(
-        of event: PostbackEvent, _ verdict: Verdict, _ place: RecordPlace,
-        _ prepared: PreparedPostbacks
+        of event: PostbackEvent, _ verdict: Verdict, _ prepared: PreparedPostbacks
     ) -> PostbacksKey {
         prepared.bytes.withUnsafeBytes { bytes in
             func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
@@ -322,7 +306,6 @@ extension PostbacksFold {
                 case .number(let number): effects.symbols.intern(decimal: number)
                 }
             return PostbacksKey(
-                partition: place.partition, hour: place.hour,
                 framework: effects.symbols.intern(event.framework.framework),
                 version: effects.symbols.intern(text(event.version)),
                 campaign: CampaignKey(
@@ -338,32 +321,32 @@ extension PostbacksFold {
         }
     }
 
-    private func addValue(_ kind: StaticString, _ value: Symbol, of key: PostbacksKey) {
-        let kind = effects.symbols.intern(kind)
-        let row = conversionValues.row(ConversionValuesKey(postback: key, kind: kind, value: value))
-        conversionValues.add(1, to: 0, row: row)
+    private func addValue(
+        _ kind: StaticString, _ value: Symbol, of key: PostbacksKey, _ place: RecordPlace
+    ) {
+        let key = ConversionValuesKey(
+            postback: key, kind: effects.symbols.intern(kind), value: value)
+        conversionValues.count(.postbacks, row: conversionValues.row(key, at: place))
     }
 
     private func addEvents(
-        of decoding: ModelDecoding, _ postback: PostbackEvent, key: PostbacksKey
+        of decoding: ModelDecoding, _ postback: PostbackEvent, _ key: PostbacksKey,
+        _ place: RecordPlace
     ) {
         for event in decoding.events {
             let row = decodedEvents.row(
                 DecodedEventsKey(
-                    partition: key.partition, hour: key.hour, campaign: key.campaign,
-                    sequenceIndex: key.sequenceIndex,
+                    campaign: key.campaign, sequenceIndex: key.sequenceIndex,
                     model: effects.symbols.intern(decoding.versionID),
                     event: effects.symbols.intern(event.event),
                     currency: effects.symbols.intern(decoding.currency),
-                    hasSourceIdentifier: postback.hasSourceIdentifier))
-            func add(_ amount: Int64, _ measure: DecodedEventsKey.Measure) {
-                decodedEvents.add(amount, to: measure.rawValue, row: row)
-            }
-            add(event.countMin, .countMin)
-            add(event.countMax, .countMax)
-            add(event.revenueMinMicros, .revenueMinMicros)
-            add(event.revenueMaxMicros, .revenueMaxMicros)
-            add(decoding.ambiguous ? 1 : 0, .ambiguous)
+                    hasSourceIdentifier: postback.hasSourceIdentifier),
+                at: place)
+            decodedEvents.add(event.countMin, to: .countMin, row: row)
+            decodedEvents.add(event.countMax, to: .countMax, row: row)
+            decodedEvents.add(event.revenueMinMicros, to: .revenueMinMicros, row: row)
+            decodedEvents.add(event.revenueMaxMicros, to: .revenueMaxMicros, row: row)
+            if decoding.ambiguous { decodedEvents.count(.ambiguous, row: row) }
         }
     }
 }

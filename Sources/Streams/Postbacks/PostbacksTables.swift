@@ -1,155 +1,80 @@
 /// Row of `postbacks`.
 package struct PostbacksKey: RowKey {
-    /// The partition whose records the row counts.
-    package var partition: Int32
-    /// The hour of the record's timestamp.
-    package var hour: Hour
-    /// `skadnetwork` or `adattributionkit`.
-    package var framework: Symbol
-    /// Version of SKAdNetwork; empty for AdAttributionKit.
-    package var version: Symbol
-    /// Whose ad it was.
-    package var campaign: CampaignKey
-    /// Domain of a web ad.
-    package var sourceDomain: Symbol
-    /// 0 to 2; 0 below 4.0.
-    package var sequenceIndex: Int64
-    /// `view`, `click` or empty.
-    package var interaction: Symbol
-    /// `download`, `redownload` or `re-engagement`.
-    package var conversionType: Symbol
-    /// True for the network that won, and below 3.0.
-    package var didWin: Bool
-    /// The verdict's name.
-    package var verdict: Symbol
-    /// Country code; empty when absent.
-    package var country: Symbol
+    var framework: Symbol
+    var version: Symbol
+    var campaign: CampaignKey
+    var sourceDomain: Symbol
+    var sequenceIndex: Int64
+    var interaction: Symbol
+    var conversionType: Symbol
+    var didWin: Bool
+    var verdict: Symbol
+    var country: Symbol
 
-    static let columns: [AggregateTable.Column] =
-        [.init("hour", .hour), .init("framework", .text), .init("version", .text)]
-        + AggregateTable.campaignColumns
-        + [
-            .init("source_domain", .text), .init("sequence_index", .integer),
-            .init("interaction", .text), .init("conversion_type", .text),
-            .init("did_win", .boolean), .init("verdict", .text), .init("country", .text),
-        ]
+    package enum Measure: Int, AggregateMeasure { case postbacks, nullValues }
 
-    /// The aggregate.
+    package static let columns: KeyColumns<Self> = [
+        .text("framework", \.framework, "'skadnetwork' or 'adattributionkit'"),
+        .text("version", \.version, "'' for AdAttributionKit"),
+        .group(\.campaign, CampaignKey.columns),
+        .text("source_domain", \.sourceDomain, "of a web ad"),
+        .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
+        .text("interaction", \.interaction, "'view', 'click', or '' when unknown"),
+        .text("conversion_type", \.conversionType, "'download', 'redownload', 're-engagement'"),
+        .boolean("did_win", \.didWin, "1 or 0; 1 below 3.0"),
+        .text("verdict", \.verdict, "'valid', 'development', 'invalid', 'unverifiable'"),
+        .text("country", \.country, "'' when absent"),
+    ]
     package static let table = AggregateTable(
-        name: "postbacks", columns: columns, measures: ["postbacks", "null_values"])
-
-    /// Adds all that makes the key to a hash.
-    package func combine(into hasher: inout RowHasher) {
-        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
-        hasher.combine(framework, version)
-        campaign.combine(into: &hasher)
-        hasher.combine(sourceDomain, interaction)
-        hasher.combine(conversionType, verdict)
-        hasher.combine(UInt64(country.number) << 32 | UInt64(sequenceIndex) << 1 | (didWin ? 1 : 0))
-    }
-
-    /// The columns, in the table's order.
-    package func forEachColumn(_ body: (ColumnValue) -> Void) {
-        body(.hour(hour))
-        body(.symbol(framework))
-        body(.symbol(version))
-        campaign.forEachColumn(body)
-        body(.symbol(sourceDomain))
-        body(.integer(sequenceIndex))
-        body(.symbol(interaction))
-        body(.symbol(conversionType))
-        body(.boolean(didWin))
-        body(.symbol(verdict))
-        body(.symbol(country))
-    }
+        "postbacks", "Accepted postbacks of SKAdNetwork and AdAttributionKit, under their verdict.",
+        columns, measures: Measure.self,
+        notes: [.nullValues: "winning ones without a conversion value of either kind"])
 }
 
-/// Row of `conversion-values`: a row of `postbacks` with the value that they brought.
+/// Row of `conversion-values`.
 package struct ConversionValuesKey: RowKey {
-    /// The row of `postbacks`.
-    package var postback: PostbacksKey
-    /// `fine` or `coarse`.
-    package var kind: Symbol
-    /// 0 to 63, or low, medium, high.
-    package var value: Symbol
+    var postback: PostbacksKey
+    var kind: Symbol
+    var value: Symbol
 
-    /// The aggregate.
+    package enum Measure: Int, AggregateMeasure { case postbacks }
+
+    package static let columns: KeyColumns<Self> = [
+        .group(\.postback, PostbacksKey.columns),
+        .text("kind", \.kind, "'fine' or 'coarse'"),
+        .text("value", \.value, "'0' to '63', or 'low', 'medium', 'high'"),
+    ]
     package static let table = AggregateTable(
-        name: "conversion-values",
-        columns: PostbacksKey.columns + [.init("kind", .text), .init("value", .text)],
-        measures: ["postbacks"])
-
-    /// The partition whose records the row counts.
-    package var partition: Int32 { postback.partition }
-
-    /// Adds all that makes the key to a hash.
-    package func combine(into hasher: inout RowHasher) {
-        postback.combine(into: &hasher)
-        hasher.combine(kind, value)
-    }
-
-    /// The columns, in the table's order.
-    package func forEachColumn(_ body: (ColumnValue) -> Void) {
-        postback.forEachColumn(body)
-        body(.symbol(kind))
-        body(.symbol(value))
-    }
+        "conversion-values", "The conversion values that accepted postbacks brought.", columns,
+        measures: Measure.self)
 }
 
-/// Row of `decoded-events`: what the values of trusted, winning postbacks mean.
+/// Row of `decoded-events`.
 package struct DecodedEventsKey: RowKey {
-    /// The partition whose records the row counts.
-    package var partition: Int32
-    /// The hour of the record's timestamp.
-    package var hour: Hour
-    /// Whose ad it was.
-    package var campaign: CampaignKey
-    /// 0 to 2; 0 below 4.0.
-    package var sequenceIndex: Int64
-    /// Id of the model version.
-    package var model: Symbol
-    /// Name of the event.
-    package var event: Symbol
-    /// The version's currency.
-    package var currency: Symbol
-    /// True when the campaign is a source identifier, false when it is a campaign id.
-    package var hasSourceIdentifier: Bool
+    var campaign: CampaignKey
+    var sequenceIndex: Int64
+    var model: Symbol
+    var event: Symbol
+    var currency: Symbol
+    var hasSourceIdentifier: Bool
 
-    /// The measures, in the table's order.
-    enum Measure: Int {
+    package enum Measure: Int, AggregateMeasure {
         case countMin, countMax, revenueMinMicros, revenueMaxMicros, ambiguous
     }
 
-    /// The aggregate.
+    package static let columns: KeyColumns<Self> = [
+        .group(\.campaign, CampaignKey.columns),
+        .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
+        .text("model", \.model, "id of the model version"),
+        .text("event", \.event),
+        .text("currency", \.currency, "of the model version"),
+        .boolean(
+            "has_source_identifier", \.hasSourceIdentifier,
+            "1: campaign is one, 0: it is a campaign id", isDefault: false),
+    ]
     package static let table = AggregateTable(
-        name: "decoded-events",
-        columns: [.init("hour", .hour)] + AggregateTable.campaignColumns
-            + [
-                .init("sequence_index", .integer), .init("model", .text), .init("event", .text),
-                .init("currency", .text),
-                .init("has_source_identifier", .boolean, isDefault: false),
-            ],
-        measures: [
-            "count_min", "count_max", "revenue_min_micros", "revenue_max_micros", "ambiguous",
-        ])
-
-    /// Adds all that makes the key to a hash.
-    package func combine(into hasher: inout RowHasher) {
-        hasher.combine(Int64(partition) << 40 ^ hour.hoursSince1970)
-        campaign.combine(into: &hasher)
-        hasher.combine(sequenceIndex)
-        hasher.combine(model, event)
-        hasher.combine(UInt64(currency.number) << 1 | (hasSourceIdentifier ? 1 : 0))
-    }
-
-    /// The columns, in the table's order.
-    package func forEachColumn(_ body: (ColumnValue) -> Void) {
-        body(.hour(hour))
-        campaign.forEachColumn(body)
-        body(.integer(sequenceIndex))
-        body(.symbol(model))
-        body(.symbol(event))
-        body(.symbol(currency))
-        body(.boolean(hasSourceIdentifier))
-    }
+        "decoded-events",
+        "What the values of trusted, winning postbacks mean under their model version.", columns,
+        measures: Measure.self,
+        notes: [.ambiguous: "postbacks whose value may be of another model version"])
 }

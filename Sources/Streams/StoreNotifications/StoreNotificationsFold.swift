@@ -24,11 +24,11 @@ package final class StoreNotificationsFold: StreamFold {
 
     /// What the batch did.
     package internal(set) var effects: FoldEffects
-    /// What the batch adds to `store-notifications`.
-    package private(set) var notifications = DeltaTable<StoreNotificationsKey>()
+    package let notifications = DeltaTable<StoreNotificationsKey>()
     /// What reversals take from the sums of `store-notifications`; apart from what the batch adds, since
     /// the two of them only together say how far a sum may have gone in either direction.
-    package private(set) var takenBack = DeltaTable<StoreNotificationsKey>()
+    package let takenBack = DeltaTable<StoreNotificationsKey>()
+    package var deltas: [Deltas] { [notifications, takenBack] }
     /// The ids that the batch accepted, with their offsets.
     package private(set) var admitted: [Int32: [RecordID: Int64]] = [:]
     /// The refunds of transactions that the batch changed, by transaction id.
@@ -49,7 +49,7 @@ package final class StoreNotificationsFold: StreamFold {
 
     /// True when a sum of the batch alone no longer fits 64 bits.
     package var hasOverflowed: Bool {
-        notifications.hasOverflowed || takenBack.hasOverflowed || hasAmountOverflowed
+        hasAmountOverflowed || deltas.contains { $0.hasOverflowed }
     }
 
     /// Gives a partition its watermark, as it was stored.
@@ -85,8 +85,7 @@ package final class StoreNotificationsFold: StreamFold {
         let (item, bytes) = prepared.item(index)
         let place = advance(prepared.batch[index], index)
         func count(_ outcome: Outcome) {
-            effects.count(
-                outcome, partition: place.partition, hour: place.hour, type: item.countedType)
+            effects.count(outcome, at: place, type: item.countedType)
         }
         switch item.event {
         case .failure(let refusal):
@@ -97,7 +96,7 @@ package final class StoreNotificationsFold: StreamFold {
             if answers.originalOffset == nil {
                 admitted[place.partition, default: [:]][event.id] = place.offset
                 count(.accepted)
-                try add(event, partition: place.partition, hour: place.hour, bytes)
+                try add(event, at: place, bytes)
             } else {
                 count(.duplicates)
             }
@@ -111,9 +110,7 @@ package final class StoreNotificationsFold: StreamFold {
         clear()
         let place = advance(prepared.batch[index], index)
         refuse(index, .rejected(.overflow))
-        effects.count(
-            .rejected, partition: place.partition, hour: place.hour,
-            type: prepared.item(index).item.countedType)
+        effects.count(.rejected, at: place, type: prepared.item(index).item.countedType)
     }
 
     /// Asks for the answers of the first time from now on.
@@ -121,17 +118,10 @@ package final class StoreNotificationsFold: StreamFold {
         recalled = memory
     }
 
-    /// Shows what the batch adds.
-    package func visitAdditions(_ visitor: inout some AdditionVisitor) {
-        visitor.visit(notifications, symbols: effects.symbols)
-        visitor.visit(takenBack, symbols: effects.symbols)
-    }
-
     /// Clears what the batch did.
     package func clear() {
         let keepsSymbols = effects.removeAll()
-        notifications.removeAll(keepingRows: keepsSymbols)
-        takenBack.removeAll(keepingRows: keepsSymbols)
+        for table in deltas { table.removeAll(keepingRows: keepsSymbols) }
         admitted.removeAll(keepingCapacity: true)
         refunds.removeAll(keepingCapacity: true)
         hasAmountOverflowed = false
@@ -174,50 +164,47 @@ extension StoreNotificationsFold {
     private typealias Event = StoreNotificationEvent
 
     private func add(
-        _ event: StoreNotificationEvent, partition: Int32, hour: Hour, _ bytes: [UInt8]
+        _ event: StoreNotificationEvent, at place: RecordPlace, _ bytes: [UInt8]
     ) throws {
-        func key(_ columns: Event.Columns) -> StoreNotificationsKey {
-            self.key(event, columns, partition: partition, hour: hour, bytes)
-        }
         switch event.effect {
         case .count(let columns, let measure, let secondMeasure, let grossPrice):
-            let row = notifications.row(key(columns))
-            notifications.add(1, to: measure.rawValue, row: row)
-            if let secondMeasure { notifications.add(1, to: secondMeasure.rawValue, row: row) }
+            let row = notifications.row(key(event, columns, bytes), at: place)
+            notifications.count(measure, row: row)
+            if let secondMeasure { notifications.count(secondMeasure, row: row) }
             let micros = micros(Int128(grossPrice) * Self.microsInThousandth)
-            notifications.add(micros, to: Event.Measure.grossMicros.rawValue, row: row)
+            notifications.add(micros, to: .grossMicros, row: row)
         case .refund(let columns, let measure, let refund):
-            try add(refund, measure, to: key(columns))
+            try add(refund, measure, to: key(event, columns, bytes), at: place)
         case .reversal(let columns, let measure, let transactionID):
-            let key = key(columns)
-            notifications.add(1, to: measure.rawValue, row: notifications.row(key))
+            let key = key(event, columns, bytes)
+            notifications.count(measure, row: notifications.row(key, at: place))
             guard let transactionID else { return }
-            var history = try history(of: transactionID, partition)
+            var history = try history(of: transactionID, place.partition)
             let micros = history.reverse()
-            refunds[partition, default: [:]][transactionID] = history
+            refunds[place.partition, default: [:]][transactionID] = history
             guard micros != 0 else { return }
-            takenBack.add(
-                -micros, to: Event.Measure.refundedMicros.rawValue, row: takenBack.row(key))
+            takenBack.add(-micros, to: .refundedMicros, row: takenBack.row(key, at: place))
         case .cancellations(let cancellations):
             for cancellation in cancellations {
-                try add(cancellation, to: key(cancellation.columns))
+                try add(cancellation, to: key(event, cancellation.columns, bytes), at: place)
             }
         }
     }
 
     private func add(
-        _ refund: Event.Refund, _ measure: Event.Measure, to key: StoreNotificationsKey
+        _ refund: Event.Refund, _ measure: Event.Measure, to key: StoreNotificationsKey,
+        at place: RecordPlace
     ) throws {
         // Fractions of a micro are cut off.
         let exact =
             Int128(refund.price) * Self.microsInThousandth * Int128(refund.percentage) / 100_000
         let micros: Int64
         if let transactionID = refund.transactionID {
-            var history = try history(of: transactionID, key.partition)
+            var history = try history(of: transactionID, place.partition)
             guard !history.counts(refund.revocationDate) else {
                 // Of a repeated refund only a strange subtype is news.
                 if measure == .other {
-                    notifications.add(1, to: measure.rawValue, row: notifications.row(key))
+                    notifications.count(measure, row: notifications.row(key, at: place))
                 }
                 return
             }
@@ -225,19 +212,19 @@ extension StoreNotificationsFold {
             micros = history.refund(
                 dateMilliseconds: refund.revocationDate,
                 micros: history.earlyReversals > 0 ? 0 : self.micros(exact))
-            refunds[key.partition, default: [:]][transactionID] = history
+            refunds[place.partition, default: [:]][transactionID] = history
         } else {
             micros = self.micros(exact)
         }
-        let row = notifications.row(key)
-        notifications.add(1, to: measure.rawValue, row: row)
-        notifications.add(micros, to: Event.Measure.refundedMicros.rawValue, row: row)
+        let row = notifications.row(key, at: place)
+        notifications.count(measure, row: row)
+        notifications.add(micros, to: .refundedMicros, row: row)
     }
 
     private func add(
-        _ cancellation: Event.Cancellation, to key: StoreNotificationsKey
+        _ cancellation: Event.Cancellation, to key: StoreNotificationsKey, at place: RecordPlace
     ) throws {
-        var history = try history(of: cancellation.transactionID, key.partition)
+        var history = try history(of: cancellation.transactionID, place.partition)
         guard !history.counts(cancellation.dateMilliseconds) else { return }
         if cancellation.isUpgraded {
             history.upgrade(dateMilliseconds: cancellation.dateMilliseconds)
@@ -245,9 +232,10 @@ extension StoreNotificationsFold {
             // Version 1 knows no prices.
             _ = history.refund(dateMilliseconds: cancellation.dateMilliseconds, micros: 0)
         }
-        refunds[key.partition, default: [:]][cancellation.transactionID] = history
-        let measure: Event.Measure = cancellation.isUpgraded ? .upgradeCancellations : .refunds
-        notifications.add(1, to: measure.rawValue, row: notifications.row(key))
+        refunds[place.partition, default: [:]][cancellation.transactionID] = history
+        notifications.count(
+            cancellation.isUpgraded ? .upgradeCancellations : .refunds,
+            row: notifications.row(key, at: place))
     }
 
     private func history(
@@ -284,15 +272,13 @@ extension StoreNotificationsFold {
     }
 
     private func key(
-        _ event: StoreNotificationEvent, _ columns: Event.Columns, partition: Int32, hour: Hour,
-        _ bytes: [UInt8]
+        _ event: StoreNotificationEvent, _ columns: Event.Columns, _ bytes: [UInt8]
     ) -> StoreNotificationsKey {
         bytes.withUnsafeBytes { bytes in
             func symbol(_ range: Range<Int>) -> Symbol {
                 effects.symbols.intern(UnsafeRawBufferPointer(rebasing: bytes[range]))
             }
             return StoreNotificationsKey(
-                partition: partition, hour: hour,
                 environment: effects.symbols.intern(event.environment.name),
                 bundleID: symbol(event.bundleID), productID: symbol(columns.productID),
                 storefront: symbol(columns.storefront), currency: symbol(columns.currency),

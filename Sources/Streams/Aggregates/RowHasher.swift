@@ -24,10 +24,20 @@ package struct RowHasher {
     @inline(__always)
     package mutating func combine(_ word: Int64) { combine(UInt64(bitPattern: word)) }
 
-    /// Adds two symbols as one word.
+    /// Adds a range of bytes.
     @inline(__always)
-    package mutating func combine(_ first: Symbol, _ second: Symbol) {
-        combine(UInt64(first.number) << 32 | UInt64(second.number))
+    mutating func combine(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
+        var position = range.lowerBound
+        while position + 8 <= range.upperBound {
+            combine(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position += 8
+        }
+        var tail: UInt64 = 0
+        while position < range.upperBound {
+            tail = tail << 8 | UInt64(bytes[position])
+            position += 1
+        }
+        combine(tail)
     }
 
     /// The hash of bytes.
@@ -35,17 +45,7 @@ package struct RowHasher {
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var hasher = RowHasher()
         hasher.combine(UInt64(bytes.count))
-        var position = 0
-        while position + 8 <= bytes.count {
-            hasher.combine(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            position += 8
-        }
-        var tail: UInt64 = 0
-        while position < bytes.count {
-            tail = tail << 8 | UInt64(bytes[position])
-            position += 1
-        }
-        hasher.combine(tail)
+        hasher.combine(bytes, 0..<bytes.count)
         return hasher.value
     }
 }

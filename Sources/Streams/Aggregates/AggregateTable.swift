@@ -1,0 +1,205 @@
+/// An aggregate: columns that name a row, and measures that add up.
+///
+/// It is declared once, by the `RowKey` of its rows. How rows are hashed, compared, stored and dumped, the
+/// SQL of stores and the pages that list columns follow from that declaration:
+///
+///     struct LossReasonsKey: RowKey {
+///         var seat: Symbol
+///         var reason: Int64
+///
+///         enum Measure: Int, AggregateMeasure { case losses }
+///
+///         static let table = AggregateTable(
+///             "loss-reasons", "Losses by OpenRTB's loss reason code.",
+///             columns, measures: Measure.self)
+///         static let columns: KeyColumns<Self> = [.text("seat", \.seat), .integer("reason", \.reason)]
+///     }
+package struct AggregateTable: Sendable {
+    /// What a column holds.
+    package enum ColumnKind: Sendable {
+        /// An hour, as text.
+        case hour
+        /// UTF-8 text, compared as bytes.
+        case text
+        /// A 64-bit integer.
+        case integer
+        /// True or false, stored as 1 or 0.
+        case boolean
+    }
+
+    /// A column of the row's key.
+    package struct Column: Sendable {
+        /// The name, in the store and in dumps.
+        package let name: String
+        package let kind: ColumnKind
+        /// What the name does not say; may be empty.
+        package let note: String
+        /// False for one that tells rows apart in the store, and that dumps show only when it is asked for.
+        package let isDefault: Bool
+
+        package init(
+            _ name: String, _ kind: ColumnKind, _ note: String = "", isDefault: Bool = true
+        ) {
+            self.name = name
+            self.kind = kind
+            self.note = note
+            self.isDefault = isDefault
+        }
+    }
+
+    /// Name of the dump, with dashes.
+    package let name: String
+    /// What its rows are.
+    package let note: String
+    /// The columns, in the order in which rows are sorted. The first is the hour of the record's timestamp.
+    package let columns: [Column]
+    /// Names of the measures: signed 64-bit sums.
+    package let measures: [String]
+    /// What the names of measures do not say.
+    package let measureNotes: [String: String]
+
+    /// Name of the SQL view: the dump's name with underscores.
+    package var sqlName: String { name.replacing("-", with: "_") }
+
+    /// Describes an aggregate whose rows are of one hour each.
+    package init<Key, Measure: AggregateMeasure>(
+        _ name: String, _ note: String, _ columns: KeyColumns<Key>, measures: Measure.Type,
+        notes: [Measure: String] = [:]
+    ) {
+        self.name = name
+        self.note = note
+        self.columns =
+            [Column("hour", .hour, "of the record's timestamp, UTC")] + columns.all.map(\.column)
+        self.measures = measures.allCases.map(\.name)
+        measureNotes = Dictionary(uniqueKeysWithValues: notes.map { ($0.key.name, $0.value) })
+    }
+}
+
+/// The measures of an aggregate, in the table's order: their raw values count from 0.
+package protocol AggregateMeasure: CaseIterable, RawRepresentable<Int>, Hashable, Sendable {}
+
+extension AggregateMeasure {
+    /// The measure's name in stores and dumps: `price_micros` for the case `priceMicros`.
+    package var name: String {
+        "\(self)".reduce(into: "") { name, character in
+            name += character.isUppercase ? "_" + character.lowercased() : String(character)
+        }
+    }
+}
+
+/// A value of a column, borrowed from a row's key.
+package enum ColumnValue {
+    case hour(Hour)
+    /// A text of the fold's symbol table.
+    case symbol(Symbol)
+    case text(StaticString)
+    case integer(Int64)
+    case boolean(Bool)
+}
+
+/// The key of an aggregate's row, beside the partition and the hour that every row has.
+///
+/// All its stored properties are columns.
+package protocol RowKey: Equatable, Sendable {
+    associatedtype Measure: AggregateMeasure
+
+    static var table: AggregateTable { get }
+    /// The columns after the hour.
+    static var columns: KeyColumns<Self> { get }
+}
+
+/// A word that stands in a column; its type has no payload and a case a word.
+package protocol ColumnWord: Sendable {
+    /// The word as it is stored and printed.
+    var name: StaticString { get }
+}
+
+/// Columns that are stored properties of a key. Their values are read from the key's memory: a key path
+/// costs more than the rest of a row's work.
+package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
+    struct Field: Sendable {
+        let column: AggregateTable.Column
+        /// The place and the size of the property in the key's memory.
+        var bytes: Range<Int>
+        let value: @Sendable (UnsafeRawPointer) -> ColumnValue
+    }
+
+    let all: [Field]
+
+    private init(_ all: [Field]) {
+        self.all = all
+    }
+
+    /// Joins columns.
+    package init(arrayLiteral parts: KeyColumns...) {
+        all = parts.flatMap(\.all)
+    }
+
+    package static func text(
+        _ name: String, _ path: KeyPath<Key, Symbol>, _ note: String = ""
+    ) -> KeyColumns {
+        field(.init(name, .text, note), path) { .symbol($0) }
+    }
+
+    package static func word(
+        _ name: String, _ path: KeyPath<Key, some ColumnWord>, _ note: String = ""
+    ) -> KeyColumns {
+        field(.init(name, .text, note), path) { .text($0.name) }
+    }
+
+    package static func integer(
+        _ name: String, _ path: KeyPath<Key, Int64>, _ note: String = ""
+    ) -> KeyColumns {
+        field(.init(name, .integer, note), path) { .integer($0) }
+    }
+
+    package static func boolean(
+        _ name: String, _ path: KeyPath<Key, Bool>, _ note: String = "", isDefault: Bool = true
+    ) -> KeyColumns {
+        field(.init(name, .boolean, note, isDefault: isDefault), path) { .boolean($0) }
+    }
+
+    /// The columns of a property that several keys have in common.
+    package static func group<Group>(
+        _ path: KeyPath<Key, Group>, _ columns: KeyColumns<Group>
+    ) -> KeyColumns {
+        let start = offset(of: path)
+        return KeyColumns(
+            columns.all.map { field in
+                Field(
+                    column: field.column,
+                    bytes: start + field.bytes.lowerBound..<start + field.bytes.upperBound,
+                    value: { field.value($0 + start) })
+            })
+    }
+
+    private static func field<Value>(
+        _ column: AggregateTable.Column, _ path: KeyPath<Key, Value>,
+        _ make: @escaping @Sendable (Value) -> ColumnValue
+    ) -> KeyColumns {
+        let start = offset(of: path)
+        return KeyColumns([
+            Field(
+                column: column, bytes: start..<start + MemoryLayout<Value>.size,
+                value: { make($0.loadUnaligned(fromByteOffset: start, as: Value.self)) })
+        ])
+    }
+
+    private static func offset(of path: PartialKeyPath<Key>) -> Int {
+        guard let offset = MemoryLayout<Key>.offset(of: path) else {
+            preconditionFailure("a column of \(Key.self) is no stored property")
+        }
+        return offset
+    }
+
+    /// The bytes of the columns, as few ranges as there can be; padding lies between them.
+    var ranges: [Range<Int>] {
+        all.map(\.bytes).sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { ranges, next in
+            if let last = ranges.last, last.upperBound == next.lowerBound {
+                ranges[ranges.count - 1] = last.lowerBound..<next.upperBound
+            } else {
+                ranges.append(next)
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+/// What a batch adds to the rows of one aggregate, folded in memory before it is written.
+///
+/// A row stays known when the batch is forgotten, with sums of 0: most batches touch the rows of the one
+/// before. The rows are bounded: when there are too many, all are forgotten and counted anew. This class is
+/// what a store sees; `DeltaTable` knows the keys.
+package class Deltas {
+    package let table: AggregateTable
+    fileprivate let measureCount: Int
+    /// The measures of all rows, one row after the other.
+    fileprivate final var sums: [Int64] = []
+    fileprivate final var isTouched: [Bool] = []
+    /// The rows that the batch touches.
+    fileprivate final var touched: [Int] = []
+
+    /// Under one generation, a row's index stands for the same key.
+    package fileprivate(set) final var generation = RowGeneration()
+
+    /// True once a sum of this batch no longer fits 64 bits; its value is then meaningless.
+    package fileprivate(set) final var hasOverflowed = false
+
+    fileprivate init(_ table: AggregateTable) {
+        self.table = table
+        measureCount = table.measures.count
+    }
+
+    /// Number of rows that the batch touches.
+    package final var count: Int { touched.count }
+
+    /// Forgets the batch, and the rows too unless the symbols in their keys stay valid.
+    package final func removeAll(keepingRows: Bool) {
+        hasOverflowed = false
+        guard keepingRows, isTouched.count < 65_536 else { return forgetRows() }
+        for row in touched {
+            isTouched[row] = false
+            for place in row * measureCount..<(row + 1) * measureCount { sums[place] = 0 }
+        }
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    fileprivate func forgetRows() {
+        touched.removeAll()
+        isTouched.removeAll()
+        sums.removeAll()
+        generation = RowGeneration()
+    }
+
+    /// Adds to a measure of a row that the batch touches.
+    @inline(__always)
+    fileprivate final func add(_ amount: Int64, toMeasure measure: Int, row: Int) {
+        let place = row * measureCount + measure
+        let (sum, overflow) = sums[place].addingReportingOverflow(amount)
+        sums[place] = sum
+        if overflow { hasOverflowed = true }
+    }
+
+    /// Calls `body` with each row that the batch touches: its index and measures. The rows come in the order
+    /// in which they became known, which is the order in which a new store numbers them.
+    package final func forEachRow(
+        _ body: (_ row: Int, _ measures: UnsafeBufferPointer<Int64>) throws -> Void
+    ) rethrows {
+        // Where a batch touches much of what is known, looking at each row is cheaper than sorting.
+        let looksAtEach = touched.count * 16 > isTouched.count
+        let ordered = looksAtEach ? [] : touched.sorted()
+        try sums.withUnsafeBufferPointer { sums in
+            for place in 0..<(looksAtEach ? isTouched.count : ordered.count) {
+                let row = looksAtEach ? place : ordered[place]
+                guard isTouched[row] else { continue }
+                let range = row * measureCount..<(row + 1) * measureCount
+                try body(row, UnsafeBufferPointer(rebasing: sums[range]))
+            }
+        }
+    }
+
+    /// The partition whose records a row counts.
+    package func partition(ofRow row: Int) -> Int32 {
+        preconditionFailure("a table of deltas knows its keys")
+    }
+
+    /// Calls `body` with the value of each of the table's columns, in order.
+    package func forEachColumn(ofRow row: Int, _ body: (ColumnValue) -> Void) {
+        preconditionFailure("a table of deltas knows its keys")
+    }
+}
+
+/// `Deltas` by the keys of one aggregate.
+package final class DeltaTable<Key: RowKey>: Deltas {
+    private struct Row {
+        var partition: Int32
+        var hour: Hour
+        var key: Key
+    }
+
+    private let ranges = Key.columns.ranges
+    private var rows: [Row] = []
+    private var slots: [Int32] = Array(repeating: -1, count: 256)
+
+    package init() {
+        super.init(Key.table)
+    }
+
+    /// The index of the row where a record counts, for `add`; the row is made when it is not there.
+    @inline(__always)
+    package func row(_ key: Key, at place: RecordPlace) -> Int {
+        row(key, partition: place.partition, hour: place.hour)
+    }
+
+    /// The index of a row, for `add`; the row is made when it is not there.
+    @inline(__always)
+    package func row(_ key: Key, partition: Int32, hour: Hour) -> Int {
+        let sought = Row(partition: partition, hour: hour, key: key)
+        var slot = home(sought)
+        while slots[slot] >= 0 {
+            let row = Int(slots[slot])
+            if rows[row].hour == hour, rows[row].partition == partition, rows[row].key == key {
+                if !isTouched[row] {
+                    isTouched[row] = true
+                    touched.append(row)
+                }
+                return row
+            }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return insert(sought, slot: slot)
+    }
+
+    @inline(__always)
+    package func add(_ amount: Int64, to measure: Key.Measure, row: Int) {
+        add(amount, toMeasure: measure.rawValue, row: row)
+    }
+
+    /// Adds 1.
+    @inline(__always)
+    package func count(_ measure: Key.Measure, row: Int) {
+        add(1, toMeasure: measure.rawValue, row: row)
+    }
+
+    /// The slot where the search for a row begins.
+    @inline(__always)
+    private func home(_ row: Row) -> Int {
+        var hasher = RowHasher()
+        hasher.combine(Int64(row.partition) << 40 ^ row.hour.hoursSince1970)
+        withUnsafeBytes(of: row.key) { bytes in
+            for range in ranges { hasher.combine(bytes, range) }
+        }
+        return Int(truncatingIfNeeded: hasher.value) & (slots.count - 1)
+    }
+
+    private func insert(_ row: Row, slot: Int) -> Int {
+        let index = rows.count
+        rows.append(row)
+        isTouched.append(true)
+        touched.append(index)
+        for _ in 0..<measureCount { sums.append(0) }
+        slots[slot] = Int32(index)
+        if rows.count * 2 > slots.count { grow() }
+        return index
+    }
+
+    private func grow() {
+        slots = Array(repeating: -1, count: slots.count * 2)
+        for index in rows.indices {
+            var slot = home(rows[index])
+            while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
+            slots[slot] = Int32(index)
+        }
+    }
+
+    fileprivate override func forgetRows() {
+        super.forgetRows()
+        rows.removeAll()
+        slots = Array(repeating: -1, count: 256)
+    }
+
+    package override func partition(ofRow row: Int) -> Int32 { rows[row].partition }
+
+    package override func forEachColumn(ofRow row: Int, _ body: (ColumnValue) -> Void) {
+        body(.hour(rows[row].hour))
+        withUnsafeBytes(of: rows[row].key) { bytes in
+            guard let start = bytes.baseAddress else { return }
+            for field in Key.columns.all { body(field.value(start)) }
+        }
+    }
+}
+
+/// Tells the rows that a `DeltaTable` knows from those that it knew before it forgot them; compared by
+/// identity.
+package final class RowGeneration: Sendable {}
