@@ -81,7 +81,7 @@ extension PostbacksFold: StoredFold {
             row.bind(copy.id)
             row.bind(text: copy.route.name)
             row.bind(copy.timestampMilliseconds)
-            row.bind(text: copy.outcome.name)
+            row.bind(OutcomeKey.table.measures[copy.outcome.rawValue])
             row.bind(copy.verdict.name)
             row.bind(optional: copy.values.fineValue.map(Int64.init))
             row.bind(optional: copy.values.coarseValue?.rawValue)

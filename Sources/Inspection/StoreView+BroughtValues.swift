@@ -62,11 +62,8 @@ extension StoreView {
 
     private static let verified: [StoredValue] = [.text("valid"), .text("development")]
 
-    private static let values = AggregateTable(
-        name: "conversion-values",
-        columns: [
-            .init("hour", .hour), .init("app_id", .integer), .init("framework", .text),
-            .init("sequence_index", .integer), .init("kind", .text), .init("value", .text),
-            .init("did_win", .boolean), .init("verdict", .text),
+    private static let values = ConversionValuesKey.table.selecting(
+        [
+            "hour", "app_id", "framework", "sequence_index", "kind", "value", "did_win", "verdict",
         ], measures: ["postbacks"])
 }

@@ -1,5 +1,5 @@
 /// What kind of ad was shown or clicked.
-enum AdFormat: ColumnWord {
+package enum AdFormat: ColumnWord {
     /// StoreKit's overlay at the bottom of an app.
     case skOverlay
     /// An impression that SKAdNetwork was told of.

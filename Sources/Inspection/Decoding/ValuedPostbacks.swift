@@ -21,16 +21,11 @@ struct ValuedPostbacks {
     let count: Int64
 
     /// What is read of the aggregate.
-    static let table = AggregateTable(
-        name: "conversion-values",
-        columns: [
-            .init("hour", .hour), .init("framework", .text), .init("version", .text),
-            .init("ad_network_id", .text), .init("campaign", .text), .init("app_id", .integer),
-            .init("source_app_id", .integer), .init("sequence_index", .integer),
-            .init("conversion_type", .text), .init("did_win", .boolean), .init("verdict", .text),
-            .init("kind", .text), .init("value", .text),
-        ],
-        measures: ["postbacks"])
+    static let table = ConversionValuesKey.table.selecting(
+        [
+            "hour", "framework", "version", "ad_network_id", "campaign", "app_id", "source_app_id",
+            "sequence_index", "conversion_type", "did_win", "verdict", "kind", "value",
+        ], measures: ["postbacks"])
 
     /// Takes a row of the table; nil for postbacks that did not win.
     init?(_ columns: [StoredValue], _ measures: [Int64]) {

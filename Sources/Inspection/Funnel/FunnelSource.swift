@@ -2,37 +2,25 @@ import Streams
 
 /// What the funnel reads of the aggregates of all streams: of each only the columns that it needs.
 enum FunnelSource {
-    static let bids = AggregateTable(
-        name: "bids",
-        columns: campaign + [.init("skan_version", .text), .init("currency", .text)],
+    static let bids = BidsKey.table.selecting(
+        campaign + ["skan_version", "currency"],
         measures: [
             "bids", "overlay_requested", "overlay_eligible", "wins", "billed",
             "billed_price_micros",
         ])
-    static let impressions = AggregateTable(
-        name: "impressions", columns: campaign + [.init("format", .text)],
-        measures: ["presented", "viewed"])
-    static let overlayClicks = AggregateTable(
-        name: "overlay-clicks", columns: campaign, measures: ["clicks", "automatic_clicks"])
-    static let postbacks = AggregateTable(
-        name: "postbacks", columns: postbackColumns, measures: ["postbacks", "null_values"])
-    static let conversionValues = AggregateTable(
-        name: "conversion-values",
-        columns: postbackColumns + [.init("kind", .text), .init("value", .text)],
-        measures: ["postbacks"])
-    static let decodedEvents = AggregateTable(
-        name: "decoded-events",
-        columns: campaign + [
-            .init("source_app_id", .integer), .init("sequence_index", .integer),
-            .init("currency", .text), .init("has_source_identifier", .boolean),
-        ],
+    static let impressions = ImpressionsKey.table.selecting(
+        campaign + ["format"], measures: ["presented", "viewed"])
+    static let overlayClicks = OverlayClicksKey.table.selecting(
+        campaign, measures: ["clicks", "automatic_clicks"])
+    static let postbacks = PostbacksKey.table.selecting(
+        postbackColumns, measures: ["postbacks", "null_values"])
+    static let conversionValues = ConversionValuesKey.table.selecting(
+        postbackColumns + ["kind", "value"], measures: ["postbacks"])
+    static let decodedEvents = DecodedEventsKey.table.selecting(
+        campaign + ["source_app_id", "sequence_index", "currency", "has_source_identifier"],
         measures: ["revenue_min_micros", "revenue_max_micros"])
-    static let storeNotifications = AggregateTable(
-        name: "store-notifications",
-        columns: [
-            .init("hour", .hour), .init("environment", .text), .init("bundle_id", .text),
-            .init("ownership", .text),
-        ],
+    static let storeNotifications = StoreNotificationsKey.table.selecting(
+        ["hour", "environment", "bundle_id", "ownership"],
         measures: [
             "refunds", "initial_buys", "resubscribes", "renewals", "recoveries",
             "one_time_purchases",
@@ -44,14 +32,9 @@ enum FunnelSource {
     ]
 
     /// Those that the funnel looks at. All the others only tell rows apart, which it adds up.
-    private static let postbackColumns: [AggregateTable.Column] = [
-        .init("hour", .hour), .init("framework", .text), .init("version", .text),
-        .init("ad_network_id", .text), .init("campaign", .text), .init("app_id", .integer),
-        .init("source_app_id", .integer), .init("sequence_index", .integer),
-        .init("conversion_type", .text), .init("did_win", .boolean), .init("verdict", .text),
+    private static let postbackColumns = [
+        "hour", "framework", "version", "ad_network_id", "campaign", "app_id", "source_app_id",
+        "sequence_index", "conversion_type", "did_win", "verdict",
     ]
-    private static let campaign: [AggregateTable.Column] = [
-        .init("hour", .hour), .init("ad_network_id", .text), .init("campaign", .text),
-        .init("app_id", .integer),
-    ]
+    private static let campaign = ["hour", "ad_network_id", "campaign", "app_id"]
 }

@@ -52,9 +52,9 @@ package struct AggregateTable: Sendable {
     /// What its rows are.
     package let note: String
     /// The columns, in the order in which rows are sorted. The first is the hour of the record's timestamp.
-    package let columns: [Column]
+    package private(set) var columns: [Column]
     /// Names of the measures: signed 64-bit sums.
-    package let measures: [String]
+    package private(set) var measures: [String]
     /// What the names of measures do not say.
     package let measureNotes: [String: String]
 
@@ -72,6 +72,21 @@ package struct AggregateTable: Sendable {
             [Column("hour", .hour, "of the record's timestamp, UTC")] + columns.all.map(\.column)
         self.measures = measures.allCases.map(\.name)
         measureNotes = Dictionary(uniqueKeysWithValues: notes.map { ($0.key.name, $0.value) })
+    }
+
+    /// The same rows with only some of their columns and measures, in this order, for reading. Several of its
+    /// rows may be alike.
+    package func selecting(_ columns: [String], measures: [String]) -> AggregateTable {
+        var selected = self
+        selected.columns = columns.map { name in
+            guard let column = self.columns.first(where: { $0.name == name }) else {
+                preconditionFailure("\(self.name) has no column \(name)")
+            }
+            return column
+        }
+        precondition(measures.allSatisfy(self.measures.contains), "\(name) has no such measure")
+        selected.measures = measures
+        return selected
     }
 }
 

@@ -233,8 +233,7 @@ extension PostbacksFold {
     }
 
     private func count(_ outcome: Outcome, _ place: RecordPlace, _ item: PreparedPostbacks.Item) {
-        effects.count(
-            outcome, partition: place.partition, hour: place.hour, type: item.countedType)
+        effects.count(outcome, at: place, type: item.countedType)
     }
 
     private func refuse(_ index: Int, _ cause: RefusedRecord.Cause) {
