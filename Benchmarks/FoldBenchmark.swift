@@ -13,7 +13,7 @@ struct FoldBenchmarkOptions: ParsableArguments {
 
 /// Decode, fold and commit of distinct records of a stream with a dedupe window, beside parsing alone, in
 /// one run.
-struct FoldBenchmark<Fold: WindowedStoredFold, Samples: SampleRecords> {
+struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
     let options: FoldBenchmarkOptions
     let windowMilliseconds: Int64
     var samples: Samples
@@ -57,7 +57,7 @@ struct FoldBenchmark<Fold: WindowedStoredFold, Samples: SampleRecords> {
             let folded = round * options.batch
             print(
                 "after \(folded): \(Int(Double(folded) / folding.cpuSeconds)) records a CPU second,"
-                    + " memory \(Stopwatch.memoryMiB) MiB, ids \(fold.rememberedIDs(atMost: .max))")
+                    + " memory \(Stopwatch.memoryMiB) MiB, ids \(store.rememberedIDs(of: fold, atMost: .max))")
         }
         report(count: max(1, rounds) * options.batch, bytes: bytes)
     }
@@ -71,7 +71,7 @@ struct FoldBenchmark<Fold: WindowedStoredFold, Samples: SampleRecords> {
         }
         for state in try store.partitionStates() {
             store.expect(state)
-            try fold.restoreMemory(of: state, from: store)
+            try store.restore(state, in: fold)
         }
     }
 

@@ -81,11 +81,11 @@ struct PostbacksBenchmark: ParsableCommand {
                 maxRecordBytes: 1 << 20, trustsDevelopment: false, models: [], partners: []),
             attestor: Attestor(
                 keys: try TrustedKeys(production: [spki]), threadCount: cores),
-            parser: parser, jwsParser: jwsParser, memory: try PostbackIDs(store: store))
+            parser: parser, jwsParser: jwsParser, memory: store)
         try store.beginPartition(0, at: 0, emitFrom: 0)
         for state in try store.partitionStates() {
             store.expect(state)
-            try fold.restoreMemory(of: state, from: store)
+            try store.restore(state, in: fold)
         }
         return fold
     }

@@ -82,11 +82,11 @@ struct StoreNotificationsBenchmark: ParsableCommand {
         }
         let fold = StoreNotificationsFold(
             topic: "store-notifications", decoders: decoders,
-            memory: try StoredNotifications(store: store))
+            memory: store)
         try store.beginPartition(0, at: 0, emitFrom: 0)
         for state in try store.partitionStates() {
             store.expect(state)
-            try fold.restoreMemory(of: state, from: store)
+            try store.restore(state, in: fold)
         }
         return fold
     }

@@ -6,7 +6,7 @@ extension AggregateStore {
     package func outbox(
         partition: Int32, from sequence: Int64, limit: Int
     ) throws(StoreError) -> [(sequence: Int64, postback: PartnerPostback)] {
-        guard stream == PostbacksFold.streamName else { return [] }
+        guard emits else { return [] }
         return try read { db in
             try Row.fetchAll(
                 db,
@@ -22,7 +22,7 @@ extension AggregateStore {
     /// Number of outbox rows of a partition that are not published yet, and whose origin lies below an
     /// offset.
     package func dueCount(partition: Int32, below offset: Int64) throws(StoreError) -> Int64 {
-        guard stream == PostbacksFold.streamName else { return 0 }
+        guard emits else { return 0 }
         return try read { db in
             try Int64.fetchOne(
                 db,

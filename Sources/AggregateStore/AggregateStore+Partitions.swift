@@ -52,7 +52,7 @@ extension AggregateStore {
                     WHERE partition = ?3
                     """,
                 arguments: [offset, deadLetters, partition])
-            guard stream == PostbacksFold.streamName else { return }
+            guard emits else { return }
             try db.execute(
                 sql: """
                     UPDATE partitions SET outbox_emitted = max(outbox_emitted, coalesce(
@@ -110,6 +110,30 @@ extension AggregateStore {
                 arguments: [deadLettersNext, outboxEmitted, partition])
         }
     }
+}
+
+/// How far a partition is folded.
+package struct PartitionState: Equatable, Sendable {
+    /// Number of the partition.
+    package var partition: Int32
+    /// Offset at which folding began.
+    package var firstOffset: Int64
+    /// The first record that is not folded yet.
+    package var nextOffset: Int64
+    /// Largest record timestamp so far, in milliseconds since 1970.
+    package var watermarkMilliseconds: Int64
+    /// Number of records folded.
+    package var records: Int64
+    /// What comes of records below this offset was emitted by an earlier store.
+    package var emitFrom: Int64
+    /// Refused records below this offset are published.
+    package var deadLettersNext: Int64
+    /// Sequence that the next outbox row gets.
+    package var outboxNext: Int64
+    /// Outbox rows below this sequence are published.
+    package var outboxEmitted: Int64
+    /// What the last folded record was, as `RecordView.fingerprint` says it; empty when there was none.
+    package var lastRecord: String
 }
 
 /// All that a fold depends on, besides the log.

@@ -14,7 +14,11 @@ package final class AggregateStore {
     package let path: String
     /// Name of the stream.
     package let stream: String
+    /// Whether the stream has documents for partners.
+    let emits: Bool
     let queue: DatabaseQueue
+    /// The ids that the stream remembers for ever; nil for one that does not.
+    private var ids: StoredIDs?
     private let lock: StoreLock
     private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
@@ -22,11 +26,12 @@ package final class AggregateStore {
 
     /// Opens the store of a fold's stream, and creates it when there is none.
     package init(
-        path: String, fold: (some StoredFold).Type, topic: String, logIdentity: String,
+        path: String, fold: (some StreamFold).Type, topic: String, logIdentity: String,
         partitionCount: Int32
     ) throws(StoreError) {
         self.path = path
         stream = fold.streamName
+        emits = fold.emits
         do {
             try FileManager.default.createDirectory(
                 atPath: (path as NSString).deletingLastPathComponent,
@@ -39,11 +44,14 @@ package final class AggregateStore {
             queue = try Self.open(path)
             try Self.migrate(
                 queue, path: path,
-                schema: StoreSchema.text(memory: fold.memorySchema, tables: fold.tables),
+                schema: StoreSchema.text(of: fold),
                 stream: fold.streamName, topic: topic,
                 logIdentity: logIdentity, partitionCount: partitionCount)
         } catch {
             throw StoreError(error, operation: "open", path: path)
+        }
+        if let table = fold.memoryTables.first(where: \.hasIDs) {
+            ids = try StoredIDs(store: self, table: table)
         }
     }
 
@@ -206,7 +214,7 @@ package final class AggregateStore {
     /// is rejected. On an error nothing of the batch is stored.
     ///
     /// - Returns: what became of the batch's records.
-    package func store<Fold: StoredFold>(
+    package func store<Fold: StreamFold>(
         _ fold: Fold, batch: RecordBatch
     ) throws(StoreError) -> StoredBatch {
         var next = positions
@@ -216,7 +224,7 @@ package final class AggregateStore {
             guard !fold.hasOverflowed else { throw .overflow }
             try beginCommit { db in
                 let transaction = StoreTransaction(
-                    db, batch: batch, rowNumbers: self.rowNumbers)
+                    db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids)
                 try self.write(fold, to: transaction, positions: &next)
                 newIDs = transaction.newIDs
             }
@@ -230,16 +238,27 @@ package final class AggregateStore {
         fold.clear()
         if newIDs > 0 {
             try awaitCommit()
-            try fold.noteCommitted(newIDs: newIDs)
+            try ids?.noteStored(newIDs)
         }
         return stored
     }
 
-    private func write<Fold: StoredFold>(
+    private func write<Fold: StreamFold>(
         _ fold: Fold, to transaction: StoreTransaction, positions: inout [Int32: Int64]
     ) throws {
-        try fold.write(to: transaction)
-        try transaction.add(fold.effects.outcomes, symbols: fold.effects.symbols)
+        let symbols = fold.effects.symbols
+        // A sum may not have left 64 bits between two records of the batch either. What it was between them
+        // lies between it and all that is taken back, and it and all that is added: where both of these
+        // fit, everything did, and else the batch is folded record by record.
+        for (index, table) in fold.deltas.enumerated()
+        where fold.deltas[..<index].contains(where: { $0.table.name == table.table.name }) {
+            try transaction.requireRoom(for: table, symbols: symbols)
+        }
+        for table in fold.deltas + [fold.effects.outcomes] {
+            try transaction.add(table, symbols: symbols)
+        }
+        try fold.writeMemory(to: transaction)
+        try transaction.publish(fold.outbox)
         try transaction.keep(fold.effects.refused)
         try transaction.keep(fold.effects.recollections)
         try transaction.add(fold.effects.hours)
@@ -254,7 +273,7 @@ package final class AggregateStore {
     }
 
     /// Folds a batch again, record by record; says how many ids are new.
-    private func refold<Fold: StoredFold>(
+    private func refold<Fold: StreamFold>(
         _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64],
         stored: inout StoredBatch
     ) throws(StoreError) -> Int {
@@ -262,11 +281,11 @@ package final class AggregateStore {
         let partitions = Set(fold.effects.progress.map(\.partition))
         fold.clear()
         for state in try partitionStates() where partitions.contains(state.partition) {
-            try fold.restoreMemory(of: state, from: self)
+            try restore(state, in: fold)
         }
         try commit { db in
             let transaction = StoreTransaction(
-                db, batch: batch, rowNumbers: self.rowNumbers)
+                db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids)
             for index in 0..<batch.count {
                 try fold.fold(index)
                 if try !self.tryToWrite(fold, to: transaction, positions: &positions) {
@@ -282,7 +301,7 @@ package final class AggregateStore {
     }
 
     /// Writes one record's effects unless a sum overflows; then nothing of them is written.
-    private func tryToWrite<Fold: StoredFold>(
+    private func tryToWrite<Fold: StreamFold>(
         _ fold: Fold, to transaction: StoreTransaction, positions: inout [Int32: Int64]
     ) throws -> Bool {
         guard !fold.hasOverflowed else { return false }
@@ -302,5 +321,71 @@ package final class AggregateStore {
         }
         if isWritten { positions = next }
         return isWritten
+    }
+}
+
+// MARK: The memory of folds
+
+extension AggregateStore: FoldMemory {
+    /// Gives a fold what is stored of a partition.
+    package func restore(_ state: PartitionState, in fold: some StreamFold) throws(StoreError) {
+        do {
+            try fold.restore(
+                partition: state.partition, watermarkMilliseconds: state.watermarkMilliseconds,
+                from: self)
+        } catch {
+            throw StoreError(error, operation: "read", path: path)
+        }
+    }
+
+    package func windowEntries(of partition: Int32) throws -> [DedupeWindow.Entry] {
+        try read { try DedupeBlock.entries(of: partition, in: $0) }
+    }
+
+    package func row(
+        of table: MemoryTable, partition: Int32, key: MemoryValue
+    ) throws -> [MemoryValue]? {
+        if table.hasIDs, case .id(let id) = key,
+            ids?.mayContain(id, partition: partition) == false
+        {
+            return nil
+        }
+        return try queue.unsafeReentrantRead { db in
+            try Row.fetchOne(
+                db.cachedStatement(sql: table.rowSQL), arguments: [partition, key.databaseValue]
+            ).map { row in
+                table.columns.dropFirst().enumerated().map { index, column in
+                    MemoryValue(row[index], column.kind)
+                }
+            }
+        }
+    }
+
+    /// Number of ids that a fold remembers: of a window those in memory, of which dead ones are dropped
+    /// first when there are more than `bound`; else all that were ever stored.
+    package func rememberedIDs(of fold: some StreamFold, atMost bound: Int) -> Int {
+        ids?.count ?? fold.windowIDs(atMost: bound)
+    }
+}
+
+extension MemoryValue {
+    fileprivate var databaseValue: DatabaseValue {
+        switch self {
+        case .none: .null
+        case .integer(let integer): integer.databaseValue
+        case .text(let text): text.databaseValue
+        case .bytes(let bytes): Data(bytes).databaseValue
+        case .id(let id): id.bytes.databaseValue
+        }
+    }
+
+    fileprivate init(_ value: DatabaseValue, _ kind: MemoryTable.ColumnKind) {
+        switch value.storage {
+        case .null: self = .none
+        case .int64(let integer): self = .integer(integer)
+        case .blob(let bytes) where kind == .text: self = .text(StoreSnapshot.text(bytes))
+        case .blob(let bytes): self = .bytes([UInt8](bytes))
+        case .double, .string: self = .none
+        }
     }
 }

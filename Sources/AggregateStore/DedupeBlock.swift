@@ -55,12 +55,10 @@ enum DedupeBlock {
                 $0.partition == partition
             })
         else { return }
-        let blocks = try Row.fetchAll(
-            db, sql: "SELECT entries FROM dedupe WHERE partition = ? ORDER BY first_offset",
-            arguments: [partition]
-        ).map { row in [UInt8](row[0] as Data) }
         let oldest = state.watermarkMilliseconds - oldWindow
-        let alive = blocks.flatMap(entries).filter { $0.timestampMilliseconds >= oldest }
+        let alive = try entries(of: partition, in: db).filter {
+            $0.timestampMilliseconds >= oldest
+        }
         try db.execute(sql: "DELETE FROM dedupe WHERE partition = ?", arguments: [partition])
         guard let newest = alive.map(\.timestampMilliseconds).max() else { return }
         try db.execute(
@@ -68,7 +66,14 @@ enum DedupeBlock {
             arguments: [partition, state.nextOffset - 1, newest, Data(encode(alive))])
     }
 
-    static func entries(_ block: [UInt8]) -> [DedupeWindow.Entry] {
+    static func entries(of partition: Int32, in db: Database) throws -> [DedupeWindow.Entry] {
+        try Row.fetchAll(
+            db, sql: "SELECT entries FROM dedupe WHERE partition = ? ORDER BY first_offset",
+            arguments: [partition]
+        ).flatMap { row in entries([UInt8](row[0] as Data)) }
+    }
+
+    private static func entries(_ block: [UInt8]) -> [DedupeWindow.Entry] {
         block.withUnsafeBytes { bytes in
             stride(from: 0, through: bytes.count - entryBytes, by: entryBytes).map { start in
                 func word(_ place: Int) -> UInt64 {

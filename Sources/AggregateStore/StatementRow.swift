@@ -79,14 +79,14 @@ final class StatementRow {
         }
     }
 
-    /// Null when there is no number.
-    func bind(optional integer: Int64?) {
-        if let integer { bind(integer) } else { bindNull() }
-    }
-
-    /// Null when there is no text, or an empty one.
-    func bind(optional text: String?) {
-        if let text, !text.isEmpty { bind(text) } else { bindNull() }
+    func bind(_ value: MemoryValue) {
+        switch value {
+        case .none: bindNull()
+        case .integer(let integer): bind(integer)
+        case .text(let text): bind(text)
+        case .bytes(let bytes): bind(copyOf: bytes)
+        case .id(let id): bind(id)
+        }
     }
 
     /// The 16 bytes of an id.

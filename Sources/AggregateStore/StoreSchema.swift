@@ -11,8 +11,13 @@ enum StoreSchema {
     static let oldestVersion = 5
 
     /// The schema of a store: what every store has, the memory of its fold, and its aggregates.
-    static func text(memory: String, tables: [AggregateTable]) -> String {
-        ([common, memory] + ([OutcomeKey.table] + tables).map(\.schema)).joined(separator: "\n")
+    static func text(of fold: (some StreamFold).Type) -> String {
+        var parts = [common]
+        if fold.hasWindow { parts.append(dedupe) }
+        parts += fold.memoryTables.map(\.schema)
+        if fold.emits { parts.append(outbox) }
+        parts += ([OutcomeKey.table] + fold.tables).map(\.schema)
+        return parts.joined(separator: "\n")
     }
 
     private static let common = """
@@ -87,7 +92,7 @@ enum StoreSchema {
         """
 
     /// The memory of streams whose ids are remembered for a window.
-    static let dedupe = """
+    private static let dedupe = """
         CREATE TABLE dedupe (
           -- Ids that were seen lately. An entry is 24 bytes: the first 16 of the SHA-256 of the id's
           -- tuple, and the timestamp of its first sighting (ms, 8 bytes, little endian).
@@ -99,44 +104,8 @@ enum StoreSchema {
         ) STRICT;
         """
 
-    /// Every postback ever accepted, their copies, and what partners get.
-    static let postbacks = """
-        CREATE TABLE postback_ids (
-          -- Every postback ever accepted, with the best copy's verdict and unsigned values.
-          partition INTEGER NOT NULL,
-          id BLOB NOT NULL, -- first 16 bytes of SHA-256 of framework, network, transaction, index
-          rank INTEGER NOT NULL, -- 2 valid, 1 development, 0 invalid or unverifiable
-          offset INTEGER NOT NULL, -- of the best copy
-          conversion_value INTEGER,
-          coarse_value TEXT,
-          country TEXT,
-          interaction TEXT, -- AdAttributionKit only
-          published TEXT, -- partners that it was published to, with revisions: 'acme=1,other=2'
-          PRIMARY KEY (partition, id)
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE postback_copies (
-          -- Every copy of a postback that was decoded, whatever became of it, in order.
-          partition INTEGER NOT NULL,
-          offset INTEGER NOT NULL,
-          id BLOB NOT NULL, -- as in postback_ids
-          route TEXT NOT NULL, -- 'device', 'developer-copy', 'relay'
-          timestamp_ms INTEGER NOT NULL,
-          outcome TEXT NOT NULL, -- 'accepted', 'duplicates', 'conflicts'
-          verdict TEXT NOT NULL, -- 'valid', 'development', 'invalid', 'unverifiable'
-          conversion_value INTEGER,
-          coarse_value TEXT,
-          country TEXT,
-          ad_network_id TEXT NOT NULL,
-          campaign TEXT NOT NULL, -- source identifier, or campaign id below 4.0
-          app_id INTEGER NOT NULL, -- advertised app
-          source_app_id INTEGER NOT NULL, -- publisher's app, 0 when absent
-          sequence_index INTEGER NOT NULL, -- 0, 1 or 2; 0 below 4.0
-          has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
-          did_win INTEGER NOT NULL, -- 1 or 0: developers get no copy of those that did not
-          PRIMARY KEY (partition, offset)
-        ) STRICT, WITHOUT ROWID;
-
+    /// What is for partners, where a stream has something for them.
+    private static let outbox = """
         CREATE TABLE outbox (
           -- What is published to partners, in order.
           partition INTEGER NOT NULL,
@@ -153,26 +122,6 @@ enum StoreSchema {
           document TEXT NOT NULL, -- JSON, without the campaign's names
           PRIMARY KEY (partition, sequence)
         ) STRICT;
-        """
-
-    /// Every notification ever accepted, and the refunds of transactions.
-    static let notifications = """
-        CREATE TABLE notification_ids (
-          -- Every notification and receipt ever accepted.
-          partition INTEGER NOT NULL,
-          id BLOB NOT NULL, -- first 16 bytes of SHA-256 of the id's tuple
-          offset INTEGER NOT NULL, -- where it was accepted
-          PRIMARY KEY (partition, id)
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE refunds (
-          -- What was counted of the cancellations of a transaction, so that none counts twice.
-          partition INTEGER NOT NULL,
-          transaction_id ANY NOT NULL, -- a number, or the bytes of a text that is none
-          cancellations TEXT NOT NULL, -- in order of folding: 'ms=micros', without micros once nothing can be taken back
-          early_reversals INTEGER NOT NULL, -- reversals that came before their refund
-          PRIMARY KEY (partition, transaction_id)
-        ) STRICT, WITHOUT ROWID;
         """
 }
 
@@ -255,6 +204,50 @@ extension AggregateTable.ColumnKind {
         switch self {
         case .hour, .text: "TEXT"
         case .integer, .boolean: "INTEGER"
+        }
+    }
+}
+
+extension MemoryTable {
+    fileprivate var schema: String {
+        let lines = columns.map { column in
+            let comment = column.note.isEmpty ? "" : " -- \(column.note)"
+            return "  \(column.name) \(column.kind.sqlType)"
+                + (column.isOptional ? "," : " NOT NULL,") + comment
+        }
+        return """
+            CREATE TABLE \(name) (
+              -- \(note)
+              partition INTEGER NOT NULL,
+            \(lines.joined(separator: "\n"))
+              PRIMARY KEY (partition, \(columns[0].name))
+            ) STRICT, WITHOUT ROWID;
+
+            """
+    }
+
+    var insertSQL: String {
+        let places = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
+        return "INSERT OR REPLACE INTO \(name) VALUES (\(places))"
+    }
+
+    /// The columns after the key. Texts are read as bytes: GRDB would end them at a NUL.
+    var rowSQL: String {
+        let names = columns.dropFirst().map {
+            $0.kind == .text ? "CAST(\($0.name) AS BLOB)" : $0.name
+        }
+        return "SELECT \(names.joined(separator: ", ")) FROM \(name) "
+            + "WHERE partition = ? AND \(columns[0].name) = ?"
+    }
+}
+
+extension MemoryTable.ColumnKind {
+    fileprivate var sqlType: String {
+        switch self {
+        case .integer: "INTEGER"
+        case .text: "TEXT"
+        case .bytes: "BLOB"
+        case .integerOrBytes: "ANY"
         }
     }
 }

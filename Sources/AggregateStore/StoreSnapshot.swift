@@ -65,6 +65,7 @@ package struct StoredRefusal: Sendable {
 /// One consistent state of a store, for reading.
 package struct StoreSnapshot {
     let db: Database
+    private let stream: String
     private let path: String
     /// The topic that is folded.
     package let topic: String
@@ -74,7 +75,8 @@ package struct StoreSnapshot {
     init(_ db: Database, path: String) throws {
         self.db = db
         self.path = path
-        let row = try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM store")
+        let row = try Row.fetchOne(db, sql: "SELECT stream, topic, log_identity FROM store")
+        stream = row?["stream"] ?? ""
         topic = row?["topic"] ?? ""
         logIdentity = row?["log_identity"] ?? ""
     }
@@ -136,20 +138,14 @@ package struct StoreSnapshot {
 
     /// Ids of a partition that are remembered, as text that is equal for equal memory, in order.
     package func rememberedIDs(of partition: PartitionState) throws -> [String] {
-        let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")
-        if tables.contains("postback_ids") { return try postbackIDs(of: partition.partition) }
-        if tables.contains("notification_ids") {
-            return try notificationIDs(of: partition.partition)
-        }
-        let blocks = try Row.fetchAll(
-            db, sql: "SELECT entries FROM dedupe WHERE partition = ? ORDER BY first_offset",
-            arguments: [partition.partition]
-        ).map { row in [UInt8](row[0] as Data) }
+        guard try db.tableExists("dedupe") else { return try digests(of: partition.partition) }
         let window = DedupeWindow(
             windowMilliseconds: try epochs(of: partition.partition).last?
                 .configuration.dedupeWindowMilliseconds ?? 0,
             watermarkMilliseconds: partition.watermarkMilliseconds)
-        for entry in blocks.flatMap(DedupeBlock.entries) { window.restore(entry) }
+        for entry in try DedupeBlock.entries(of: partition.partition, in: db) {
+            window.restore(entry)
+        }
         return window.aliveEntries().map { entry in
             "\(entry.id.high)/\(entry.id.low)@\(entry.timestampMilliseconds)"
         }
@@ -157,8 +153,7 @@ package struct StoreSnapshot {
 
     /// Ids, revisions and partners of what a partition has for partners, in order.
     package func outboxIDs(of partition: Int32) throws -> [String] {
-        let tables = try String.fetchSet(db, sql: "SELECT name FROM sqlite_schema")
-        guard tables.contains("outbox") else { return [] }
+        guard try db.tableExists("outbox") else { return [] }
         return try String.fetchAll(
             db,
             sql: """
@@ -169,32 +164,17 @@ package struct StoreSnapshot {
             arguments: [partition])
     }
 
-    private func postbackIDs(of partition: Int32) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT hex(id) || ' ' || rank || ' ' || offset || ' '
-                  || coalesce(conversion_value, '-') || ' ' || coalesce(coarse_value, '-') || ' '
-                  || coalesce(interaction, '-') || ' ' || coalesce(published, '-') || ' '
-                  || hex(coalesce(country, ''))
-                FROM postback_ids WHERE partition = ? ORDER BY id
-                """,
-            arguments: [partition])
-    }
-
-    /// Ids of notifications, and behind them what is known of refunds.
-    private func notificationIDs(of partition: Int32) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT hex(id) FROM notification_ids WHERE partition = ?1
-                UNION ALL
-                SELECT 'refunds '
-                  || iif(typeof(transaction_id) = 'blob', 'x' || hex(transaction_id), transaction_id)
-                  || ' ' || cancellations || ' ' || early_reversals
-                FROM refunds WHERE partition = ?1
-                ORDER BY 1
-                """,
+    /// What of a fold's memory belongs to the digest, in order.
+    private func digests(of partition: Int32) throws -> [String] {
+        var parts: [String] = []
+        let fold = streamFolds.first { $0.streamName == stream }
+        for table in fold?.memoryTables ?? [] {
+            guard let digest = table.digest else { continue }
+            parts.append("SELECT \(digest) FROM \(table.name) WHERE partition = ?1")
+        }
+        guard !parts.isEmpty else { return [] }
+        return try String.fetchAll(
+            db, sql: parts.joined(separator: " UNION ALL ") + " ORDER BY 1",
             arguments: [partition])
     }
 

@@ -16,15 +16,22 @@ package final class StoreTransaction {
     var newIDs = 0
     private let batch: RecordBatch
     private let rowNumbers: RowNumbers
+    private let memory: any FoldMemory
+    private let ids: StoredIDs?
     private var hourTexts: [Hour: [UInt8]] = [:]
     /// Where records lie in the batch, and what they are, as far as that was asked for.
     private var places: [RecordPosition: Int] = [:]
     private var fingerprints: [RecordPosition: String] = [:]
 
-    init(_ db: Database, batch: RecordBatch, rowNumbers: RowNumbers) {
+    init(
+        _ db: Database, batch: RecordBatch, rowNumbers: RowNumbers, memory: any FoldMemory,
+        ids: StoredIDs?
+    ) {
         self.db = db
         self.batch = batch
         self.rowNumbers = rowNumbers
+        self.memory = memory
+        self.ids = ids
     }
 
     /// Adds a batch's sums to the rows of an aggregate: one row written for each row touched.
@@ -209,5 +216,55 @@ package final class StoreTransaction {
         let text = Array(hour.text.utf8)
         hourTexts[hour] = text
         return text
+    }
+}
+
+extension StoreTransaction: FoldMemoryWriter {
+    package func write(_ row: [MemoryValue], to table: MemoryTable, partition: Int32) throws {
+        if table.hasIDs, let key = row.first, case .id(let id) = key {
+            if try memory.row(of: table, partition: partition, key: key) == nil { newIDs += 1 }
+            ids?.insert(id, partition: partition)
+        }
+        let statement = StatementRow(try db.cachedStatement(sql: table.insertSQL))
+        statement.begin()
+        statement.bind(Int64(partition))
+        for value in row { statement.bind(value) }
+        try statement.step()
+    }
+
+    package func append(
+        _ ids: [DedupeWindow.Entry], to window: DedupeWindow, at progress: PartitionProgress
+    ) throws {
+        try DedupeBlock.append(
+            ids, progress: progress, horizonMilliseconds: window.horizonMilliseconds, to: db)
+    }
+
+    /// Puts documents for partners in the outbox, in order.
+    func publish(_ outbox: [PartnerPostback]) throws {
+        guard !outbox.isEmpty else { return }
+        let insertion = try db.cachedStatement(
+            sql: """
+                INSERT INTO outbox SELECT ?1, outbox_next, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+                FROM partitions WHERE partition = ?1
+                """)
+        let counter = try db.cachedStatement(
+            sql: "UPDATE partitions SET outbox_next = outbox_next + 1 WHERE partition = ?")
+        let row = StatementRow(insertion)
+        for postback in outbox {
+            row.begin()
+            row.bind(Int64(postback.partition))
+            row.bind(postback.partner)
+            row.bind(postback.id)
+            row.bind(postback.revision)
+            row.bind(postback.originOffset)
+            row.bind(postback.adNetworkID)
+            row.bind(postback.campaign)
+            row.bind(postback.hasSourceIdentifier ? 1 : 0)
+            row.bind(postback.appID)
+            row.bind(postback.sourceAppID)
+            row.bind(postback.document)
+            try row.step()
+            try counter.execute(arguments: [postback.partition])
+        }
     }
 }

@@ -5,13 +5,12 @@ import Streams
 /// The ids of a table that are remembered for ever, on disk behind a small filter: a new id is told by
 /// the filter alone.
 final class StoredIDs {
-    private let store: AggregateStore
-    /// A table with the columns `partition` and `id`.
-    private let table: String
+    private unowned let store: AggregateStore
+    private let table: MemoryTable
     private var filter = IDFilter(capacity: 0)
 
     /// Reads the ids of a store's table.
-    init(store: AggregateStore, table: String) throws(StoreError) {
+    init(store: AggregateStore, table: MemoryTable) throws(StoreError) {
         self.store = store
         self.table = table
         try fillFilter()
@@ -39,9 +38,9 @@ final class StoredIDs {
 
     private func fillFilter() throws(StoreError) {
         (count, filter) = try store.read { db in
-            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.name)") ?? 0
             var filter = IDFilter(capacity: count * 2)
-            let rows = try Row.fetchCursor(db, sql: "SELECT partition, id FROM \(table)")
+            let rows = try Row.fetchCursor(db, sql: "SELECT partition, id FROM \(table.name)")
             while let row = try rows.next() {
                 let bytes: Data = row[1]
                 filter.insert(RecordID(bytes: bytes), partition: row[0])

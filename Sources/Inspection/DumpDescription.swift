@@ -49,16 +49,7 @@ package struct DumpDescription: Sendable {
 
     /// The same, each of what its own stores hold.
     static let stored: [DumpDescription] =
-        (BidsFold.tables.map { aggregate($0, of: [BidsFold.streamName]) }
-        + ConversionUpdatesFold.tables.map {
-            aggregate($0, of: [ConversionUpdatesFold.streamName])
-        }
-        + ImpressionsFold.tables.map { aggregate($0, of: [ImpressionsFold.streamName]) }
-        + OverlayClicksFold.tables.map { aggregate($0, of: [OverlayClicksFold.streamName]) }
-        + PostbacksFold.tables.map { aggregate($0, of: [PostbacksFold.streamName]) }
-        + StoreNotificationsFold.tables.map {
-            aggregate($0, of: [StoreNotificationsFold.streamName])
-        }
+        (streamFolds.flatMap { fold in fold.tables.map { aggregate($0, of: [fold.streamName]) } }
         + [aggregate(OutcomeKey.table, of: StoreSet.streams)]
         + RefusalKind.allCases.map(refusals))
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

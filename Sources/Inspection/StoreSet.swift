@@ -14,10 +14,7 @@ package final class StoreSet {
     private let readers: [(stream: String, readers: [StoreReader])]
 
     /// The streams that have stores, in bytewise order.
-    package static let streams = [
-        BidsFold.streamName, ConversionUpdatesFold.streamName, ImpressionsFold.streamName,
-        OverlayClicksFold.streamName, PostbacksFold.streamName, StoreNotificationsFold.streamName,
-    ]
+    package static let streams = streamFolds.map { $0.streamName }
 
     /// Opens what stores there are; there may be none.
     package convenience init(directories: [String]) throws(InspectionError) {

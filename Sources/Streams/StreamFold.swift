@@ -1,10 +1,16 @@
 import EventLog
 
+/// The folds of all streams, in bytewise order of their names.
+package let streamFolds: [any StreamFold.Type] = [
+    BidsFold.self, ConversionUpdatesFold.self, ImpressionsFold.self, OverlayClicksFold.self,
+    PostbacksFold.self, StoreNotificationsFold.self,
+]
+
 /// The fold of a stream: a pure function of its state and the next record.
 ///
 /// A batch is prepared and begun, its records are folded in order, its effects are stored, and it is cleared. State
 /// that outlives a batch (the dedupe memory) belongs to the fold and is rebuilt from the store.
-package protocol StreamFold: AnyObject {
+package protocol StreamFold: AnyObject, SendableMetatype {
     /// A batch that was prepared.
     associatedtype Prepared
     /// Name of the stream: its topic's name in the contract, and the name of its store.
@@ -14,8 +20,17 @@ package protocol StreamFold: AnyObject {
     /// What the batch adds to each of them; there may be two tables of one aggregate, which add up.
     var deltas: [Deltas] { get }
 
+    /// The tables of its memory, where it remembers for ever.
+    static var memoryTables: [MemoryTable] { get }
+    /// Whether it remembers ids for a window of event time.
+    static var hasWindow: Bool { get }
+    /// Whether it has documents for partners.
+    static var emits: Bool { get }
+
     /// What the batch did.
     var effects: FoldEffects { get }
+    /// What the batch has for partners, in order.
+    var outbox: [PartnerPostback] { get }
     /// True when a sum of the batch alone no longer fits 64 bits.
     var hasOverflowed: Bool { get }
 
@@ -34,12 +49,30 @@ package protocol StreamFold: AnyObject {
     func rejectOverflow(_ index: Int)
     /// Clears the effects of what was folded so far.
     func clear()
+    /// Gives the fold what was stored of a partition.
+    func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) throws
+    /// Drops what is known of a partition that is no longer folded here.
+    func forget(partition: Int32)
+    /// Number of ids within windows that are held in memory; those that left them are dropped first when there
+    /// are more than `bound`.
+    func windowIDs(atMost bound: Int) -> Int
+    /// Writes what the batch adds to the fold's memory.
+    func writeMemory(to writer: any FoldMemoryWriter) throws
+
     /// From now on asks this for what memory answered about each record, and remembers nothing. Records
     /// that a sum's overflow rejected are to be rejected again by whoever folds them so.
     func recall(from memory: RecalledMemory)
 }
 
 extension StreamFold {
+    package static var memoryTables: [MemoryTable] { [] }
+    package static var hasWindow: Bool { false }
+    package static var emits: Bool { false }
+    package var outbox: [PartnerPostback] { [] }
+    package func windowIDs(atMost bound: Int) -> Int { 0 }
+
     /// True when a sum of the batch alone no longer fits 64 bits.
     package var hasOverflowed: Bool { deltas.contains { $0.hasOverflowed } }
 

@@ -44,6 +44,28 @@ extension WindowedFold {
     /// The dedupe memory, by partition.
     package var windows: [Int32: DedupeWindow] { state.windows }
 
+    package static var hasWindow: Bool { true }
+
+    package func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) throws {
+        restore(
+            partition: partition, watermarkMilliseconds: watermarkMilliseconds,
+            entries: try memory.windowEntries(of: partition))
+    }
+
+    package func windowIDs(atMost bound: Int) -> Int {
+        let held = windows.values.reduce(0) { $0 + $1.heldCount }
+        return held <= bound ? held : windows.values.reduce(0) { $0 + $1.sweep() }
+    }
+
+    package func writeMemory(to writer: any FoldMemoryWriter) throws {
+        for progress in effects.progress {
+            guard let window = windows[progress.partition] else { continue }
+            try writer.append(window.admitted, to: window, at: progress)
+        }
+    }
+
     /// Gives a partition its memory, as it was stored.
     package func restore(
         partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
@@ -52,7 +74,6 @@ extension WindowedFold {
             partition: partition, watermarkMilliseconds: watermarkMilliseconds, entries: entries)
     }
 
-    /// Drops the memory of a partition that is no longer folded here.
     package func forget(partition: Int32) {
         state.forget(partition: partition)
     }

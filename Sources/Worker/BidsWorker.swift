@@ -39,7 +39,8 @@ package struct BidsWorker: WindowedWorker {
     }
 
     /// Reads the keys in the catalog. Throws at the line of a key that is none.
-    package static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
+    package static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]]
+    {
         let catalog = try pipelines.catalog()
         return try AdSigningKeys.keys(of: catalog).reduce(into: [:]) { keys, network in
             keys[network.key] = catalog.networks[network.key]?.adSigningKeys.map(\.text)

@@ -52,12 +52,12 @@ package struct PostbacksWorker: WorkerProgram {
         _ rules: PostbackRules, topic: String, store: AggregateStore, threadCount: Int
     ) throws -> PostbacksFold {
         try makeFold(
-            rules, topic: topic, memory: PostbackIDs(store: store), threadCount: threadCount)
+            rules, topic: topic, memory: store, threadCount: threadCount)
     }
 
     /// Makes the fold over any memory.
     package static func makeFold(
-        _ rules: PostbackRules, topic: String, memory: any PostbackMemory, threadCount: Int
+        _ rules: PostbackRules, topic: String, memory: any FoldMemory, threadCount: Int
     ) throws -> PostbacksFold {
         PostbacksFold(
             topic: topic,

@@ -46,13 +46,13 @@ package struct StoreNotificationsWorker: WorkerProgram {
         _ rules: StoreNotificationRules, topic: String, store: AggregateStore, threadCount: Int
     ) throws -> StoreNotificationsFold {
         try makeFold(
-            rules, topic: topic, memory: StoredNotifications(store: store),
+            rules, topic: topic, memory: store,
             threadCount: threadCount)
     }
 
     /// Makes the fold over any memory.
     package static func makeFold(
-        _ rules: StoreNotificationRules, topic: String, memory: any StoreNotificationMemory,
+        _ rules: StoreNotificationRules, topic: String, memory: any FoldMemory,
         threadCount: Int
     ) throws -> StoreNotificationsFold {
         let trust = rules.trust

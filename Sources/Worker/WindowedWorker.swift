@@ -4,7 +4,7 @@ import Streams
 
 /// A worker whose ids are remembered for a window of event time: its fold depends on its own file only.
 package protocol WindowedWorker: WorkerProgram
-where Fold: WindowedStoredFold, Rules == WindowedRules {
+where Fold: WindowedFold, Rules == WindowedRules {
     /// What the worker's file says.
     associatedtype Pipeline: WindowedPipeline
 
@@ -19,7 +19,8 @@ where Fold: WindowedStoredFold, Rules == WindowedRules {
 
 extension WindowedWorker {
     /// The fold verifies no ads.
-    package static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]] {
+    package static func adSigningKeys(of pipelines: PipelineDirectory) throws -> [String: [String]]
+    {
         [:]
     }
 

@@ -6,7 +6,7 @@ import Streams
 
 /// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
 /// log how far it is. One plain thread; only signatures are verified on others.
-package final class Worker<Fold: StoredFold> {
+package final class Worker<Fold: StreamFold> {
     private let fold: Fold
     private let store: AggregateStore
     private let reader: any LogReader
@@ -129,14 +129,14 @@ package final class Worker<Fold: StoredFold> {
         case .assigned(let partitions):
             try foldPending()
             try take(partitions)
-            metrics?.settle(rememberedIDs: fold.rememberedIDs(atMost: .max))
+            metrics?.settle(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
             try emit(Set(partitions))
             try checkMemory()
         case .revoked(let partitions):
             try foldPending()
             try commitOffsets()
             for partition in partitions { drop(partition) }
-            metrics?.settle(rememberedIDs: fold.rememberedIDs(atMost: .max))
+            metrics?.settle(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
         case .records:
             try checkLastFolded(in: batch)
             guard !batch.isEmpty else { break }
@@ -200,7 +200,7 @@ package final class Worker<Fold: StoredFold> {
         for index in 0..<batch.count { try fold.fold(index) }
         let folded = ContinuousClock.now
         try settle()
-        let hasEmissions = !fold.effects.refused.isEmpty || fold.hasOutbox
+        let hasEmissions = !fold.effects.refused.isEmpty || !fold.outbox.isEmpty
         let partitions = fold.effects.progress
         let stored = try store.store(fold, batch: batch)
         awaited = AwaitedBatch(
@@ -224,7 +224,7 @@ package final class Worker<Fold: StoredFold> {
         awaited = nil
         let committed = try store.awaitCommit() ?? .now
         metrics?.commit(
-            batch, at: committed, rememberedIDs: fold.rememberedIDs(atMost: .max))
+            batch, at: committed, rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
         var records = 0
         for progress in batch.partitions {
             nextOffsets[progress.partition] = progress.nextOffset
@@ -243,7 +243,7 @@ package final class Worker<Fold: StoredFold> {
 
     private func checkMemory() throws(WorkerError) {
         guard let bound = settings.dedupeMaxIDs else { return }
-        let ids = fold.rememberedIDs(atMost: bound)
+        let ids = store.rememberedIDs(of: fold, atMost: bound)
         guard ids < bound else {
             throw .dedupeMemoryFull(ids: ids, bound: bound, stream: Fold.streamName)
         }
@@ -339,7 +339,7 @@ extension Worker {
             of: place, nextOffset: state.nextOffset, in: bounds, store: store.path)
         if let refusal { throw refusal }
         try enforceConfiguration(on: state)
-        try fold.restoreMemory(of: state, from: store)
+        try store.restore(state, in: fold)
         store.expect(state)
         nextOffsets[partition] = state.nextOffset
         readOffsets[partition] = state.nextOffset
@@ -437,7 +437,7 @@ extension Worker {
     }
 
     private func drop(_ partition: Int32) {
-        fold.forgetMemory(of: partition)
+        fold.forget(partition: partition)
         unpublished.remove(partition)
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil

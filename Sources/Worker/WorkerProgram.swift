@@ -11,7 +11,7 @@ import Streams
 /// A worker as a program: options in, exit code out.
 package protocol WorkerProgram: CommandLineProgram {
     /// The fold of the worker's stream.
-    associatedtype Fold: StoredFold
+    associatedtype Fold: StreamFold
     /// All that it depends on besides the log.
     associatedtype Rules: FoldRules
     /// The options that were given.

@@ -49,7 +49,7 @@ final class SampleStores {
     }
 
     /// Folds records into the store of a stream with a window.
-    func fold<Fold: WindowedStoredFold>(
+    func fold<Fold: WindowedFold>(
         _: Fold.Type, _ records: [Record], into name: String = "data", atOnce: Int = 100,
         configuration: String = "{}"
     ) throws {
@@ -81,7 +81,7 @@ final class SampleStores {
                 maxRecordBytes: 1_048_576, trustsDevelopment: false, models: models,
                 partners: partners),
             attestor: Attestor(keys: try TrustedKeys(), threadCount: 1), parser: parser,
-            jwsParser: jwsParser, memory: try PostbackIDs(store: store))
+            jwsParser: jwsParser, memory: store)
         try run(fold, store, records, 100, "{}", window: nil)
     }
 
@@ -110,7 +110,7 @@ final class SampleStores {
         else { throw CocoaError(.featureUnsupported) }
         let fold = StoreNotificationsFold(
             topic: "store-notifications", decoders: [decoder],
-            memory: try StoredNotifications(store: store))
+            memory: store)
         try run(fold, store, records, atOnce, "{}", window: nil)
     }
 
@@ -120,7 +120,7 @@ final class SampleStores {
         try queue.write { try $0.execute(sql: sql) }
     }
 
-    private func run<Fold: StoredFold>(
+    private func run<Fold: StreamFold>(
         _ fold: Fold, _ store: AggregateStore, _ records: [Record], _ atOnce: Int,
         _ configuration: String, window: Int64?
     ) throws {
@@ -132,7 +132,7 @@ final class SampleStores {
                     text: configuration, dedupeWindowMilliseconds: window))
         }
         for state in try store.partitionStates() {
-            try fold.restoreMemory(of: state, from: store)
+            try store.restore(state, in: fold)
             store.expect(state)
         }
         for start in stride(from: 0, to: records.count, by: atOnce) {

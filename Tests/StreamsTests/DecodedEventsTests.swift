@@ -164,7 +164,7 @@ struct DecodedEventsTests {
                 postback.with(["transaction-id": .string(transaction), "conversion-value": value]))
         }
         let batch = RecordBatch([try record("a", 1), try record("b", 2)])
-        let memory = StoredPostbacks()
+        let memory = RowsInMemory()
         let fold = PostbacksFold(
             topic: "postbacks",
             configuration: .init(
@@ -182,7 +182,7 @@ struct DecodedEventsTests {
         fold.clear()
         #expect(!fold.hasOverflowed)
         try fold.fold(0)
-        memory.store(fold.accepted)
+        try fold.writeMemory(to: memory)
         fold.clear()
         try fold.fold(1)
         fold.rejectOverflow(1)

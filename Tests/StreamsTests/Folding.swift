@@ -120,17 +120,29 @@ func foldBid(_ document: Document, type: String? = nil) throws -> FoldResult {
     try foldBids([TestRecord(document, type: type)])
 }
 
-/// What a store would know of postbacks.
-final class StoredPostbacks: PostbackMemory {
-    private var known: [Int32: [RecordID: KnownPostback]] = [:]
-
-    func known(_ id: RecordID, partition: Int32) -> KnownPostback? { known[partition]?[id] }
-
-    func store(_ accepted: [Int32: [RecordID: KnownPostback]]) {
-        for (partition, postbacks) in accepted {
-            known[partition, default: [:]].merge(postbacks) { $1 }
-        }
+/// What a store would know of what was folded.
+final class RowsInMemory: FoldMemory, FoldMemoryWriter {
+    private struct Key: Hashable {
+        var table: String
+        var partition: Int32
+        var key: MemoryValue
     }
+
+    private var rows: [Key: [MemoryValue]] = [:]
+
+    func row(of table: MemoryTable, partition: Int32, key: MemoryValue) -> [MemoryValue]? {
+        rows[Key(table: table.name, partition: partition, key: key)]
+    }
+
+    func windowEntries(of partition: Int32) -> [DedupeWindow.Entry] { [] }
+
+    func write(_ row: [MemoryValue], to table: MemoryTable, partition: Int32) throws {
+        #expect(row.count == table.columns.count)
+        let key = Key(table: table.name, partition: partition, key: try #require(row.first))
+        rows[key] = Array(row.dropFirst())
+    }
+
+    func append(_: [DedupeWindow.Entry], to _: DedupeWindow, at _: PartitionProgress) {}
 }
 
 /// What a postbacks pipeline of a test says.
@@ -147,7 +159,7 @@ func foldPostbacks(
     _ records: [TestRecord], _ batching: Batching = .together,
     _ pipeline: PostbackPipeline = PostbackPipeline()
 ) throws -> FoldResult {
-    let memory = StoredPostbacks()
+    let memory = RowsInMemory()
     let fold = PostbacksFold(
         topic: "postbacks",
         configuration: .init(
@@ -168,7 +180,7 @@ func foldPostbacks(
         result.add(fold.effects, of: batch)
         for table in fold.deltas { result.add(table, fold.effects.symbols) }
         result.add(fold.outbox)
-        memory.store(fold.accepted)
+        try fold.writeMemory(to: memory)
         fold.clear()
     }
     return result

@@ -153,35 +153,12 @@ enum Notifications {
     }
 }
 
-/// What a store would know of notifications.
-final class RememberedNotifications: StoreNotificationMemory {
-    private var ids: [Int32: [RecordID: Int64]] = [:]
-    private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
-
-    func offset(of id: RecordID, partition: Int32) -> Int64? {
-        ids[partition]?[id]
-    }
-
-    func refunds(ofTransaction transactionID: TransactionID, partition: Int32) -> RefundHistory {
-        refunds[partition]?[transactionID] ?? RefundHistory()
-    }
-
-    func store(_ fold: StoreNotificationsFold) {
-        for (partition, admitted) in fold.admitted {
-            ids[partition, default: [:]].merge(admitted) { $1 }
-        }
-        for (partition, histories) in fold.refunds {
-            refunds[partition, default: [:]].merge(histories) { $1 }
-        }
-    }
-}
-
 /// Folds records of the topic `store-notifications`.
 func foldNotifications(
     _ records: [TestRecord], _ batching: Batching = .together,
     environments: Set<AppStoreEnvironment> = [.production, .sandbox], threads: Int = 2
 ) throws -> FoldResult {
-    let memory = RememberedNotifications()
+    let memory = RowsInMemory()
     let trust = try Notifications.trust(environments)
     let decoders = try (0..<threads).map { _ in
         try #require(StoreNotificationDecoder(trust: trust, maxRecordBytes: 1_048_576))
@@ -200,7 +177,7 @@ func foldNotifications(
         #expect(!fold.hasOverflowed)
         result.add(fold.effects, of: batch)
         for table in fold.deltas { result.add(table, fold.effects.symbols) }
-        memory.store(fold)
+        try fold.writeMemory(to: memory)
         fold.clear()
     }
     return result

@@ -26,7 +26,8 @@ struct StoredIDsTests {
                     ])
             }
         }
-        let ids = try StoredIDs(store: store, table: "notification_ids")
+        let table = try #require(StoreNotificationsFold.memoryTables.first)
+        let ids = try StoredIDs(store: store, table: table)
         #expect(ids.count == 5)
         ids.insert(RecordID(high: 1, low: 5 << 24), partition: 0)
         try ids.noteStored(1)

@@ -1,6 +1,6 @@
 /// Takes the place of a fold's memory when a stretch of the log is folded again: it answers for each
 /// record what the memory answered the first time, and that nothing is known where it holds no answer.
-package final class RecalledMemory: PostbackMemory, StoreNotificationMemory {
+package final class RecalledMemory: FoldMemory {
     private var answers: [Int32: [Int64: [UInt8]]] = [:]
     /// While true, it answers that nothing is known.
     package var isSilent = false
@@ -21,14 +21,10 @@ package final class RecalledMemory: PostbackMemory, StoreNotificationMemory {
         isSilent ? nil : answers[partition]?[offset]
     }
 
-    /// No postback is known: folds that recall ask for the answers of a record instead.
-    package func known(_: RecordID, partition _: Int32) -> KnownPostback? { nil }
-
-    /// No notification is known.
-    package func offset(of _: RecordID, partition _: Int32) -> Int64? { nil }
-
-    /// No refund is known.
-    package func refunds(ofTransaction _: TransactionID, partition _: Int32) -> RefundHistory {
-        RefundHistory()
+    /// Nothing is known: folds that recall ask for the answers of a record instead.
+    package func row(of _: MemoryTable, partition _: Int32, key _: MemoryValue) -> [MemoryValue]? {
+        nil
     }
+
+    package func windowEntries(of _: Int32) -> [DedupeWindow.Entry] { [] }
 }

@@ -50,7 +50,7 @@ package struct PostbackInspection: Sendable {
             configuration: .init(
                 maxRecordBytes: maxRecordBytes, trustsDevelopment: false, models: [], partners: []),
             attestor: Attestor(keys: keys, threadCount: 1), parser: parser, jwsParser: jwsParser,
-            memory: NoPostbacks())
+            memory: RecalledMemory())
         let prepared = fold.prepare(batch(of: document, framework, isRelayed: isRelayed))
         guard let item = prepared.items.first, let result = prepared.results().first else {
             return nil
@@ -78,11 +78,6 @@ package struct PostbackInspection: Sendable {
         }
         return batch
     }
-}
-
-/// The memory of a fold that looks at one postback only.
-private final class NoPostbacks: PostbackMemory {
-    func known(_ id: RecordID, partition: Int32) throws -> KnownPostback? { nil }
 }
 
 /// Tells the fields of a decoded document that are signed from those that are not.

@@ -49,8 +49,68 @@ package struct KnownPostback: Equatable, Sendable {
     }
 }
 
-/// Every postback ever accepted, as the store knows it.
-package protocol PostbackMemory: AnyObject {
-    /// The best copy of a postback that was stored; nil when there is none.
-    func known(_ id: RecordID, partition: Int32) throws -> KnownPostback?
+extension KnownPostback {
+    /// Every postback ever accepted.
+    static let table = MemoryTable(
+        "postback_ids",
+        "Every postback ever accepted, with the best copy's verdict and unsigned values.",
+        hasIDs: true,
+        digest: """
+            hex(id) || ' ' || rank || ' ' || offset || ' ' || coalesce(conversion_value, '-') || ' '
+              || coalesce(coarse_value, '-') || ' ' || coalesce(interaction, '-') || ' '
+              || coalesce(published, '-') || ' ' || hex(coalesce(country, ''))
+            """,
+        [
+            .init(
+                "id", .bytes, "first 16 bytes of SHA-256 of framework, network, transaction, index"),
+            .init("rank", .integer, "2 valid, 1 development, 0 invalid or unverifiable"),
+            .init("offset", .integer, "of the best copy"),
+            .init("conversion_value", .integer, isOptional: true),
+            .init("coarse_value", .text, isOptional: true),
+            .init("country", .text, isOptional: true),
+            .init("interaction", .text, "AdAttributionKit only", isOptional: true),
+            .init(
+                "published", .text,
+                "partners that it was published to, with revisions: 'acme=1,other=2'",
+                isOptional: true),
+        ])
+
+    /// Reads the columns after the id.
+    init(_ row: [MemoryValue]) {
+        self.init(
+            rank: Int(row[0].integer ?? 0), offset: row[1].integer ?? 0,
+            values: UnsignedValues(
+                fineValue: row[2].integer.map { Int($0) },
+                coarseValue: row[3].text.flatMap(CoarseValue.init), country: row[4].text ?? "",
+                interaction: row[5].text ?? ""),
+            published: Self.published(row[6].text ?? ""))
+    }
+
+    /// Writes what `init` reads.
+    var row: [MemoryValue] {
+        [
+            .integer(Int64(rank)), .integer(offset),
+            MemoryValue(values.fineValue.map { Int64($0) }),
+            MemoryValue(values.coarseValue?.rawValue), MemoryValue(values.country),
+            MemoryValue(values.interaction), MemoryValue(publishedText),
+        ]
+    }
+
+    /// Reads `acme=1,other=2`; names of partners hold neither sign.
+    private static func published(_ text: String) -> [String: Int64] {
+        var published: [String: Int64] = [:]
+        for pair in text.split(separator: ",") {
+            let parts = pair.split(separator: "=")
+            if parts.count == 2 { published[String(parts[0])] = Int64(parts[1]) }
+        }
+        return published
+    }
+
+    /// Writes what `published` reads; nil for none.
+    private var publishedText: String? {
+        published.isEmpty
+            ? nil
+            : published.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+                .joined(separator: ",")
+    }
 }

@@ -37,6 +37,9 @@ package final class PostbacksFold: StreamFold {
         PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
     ]
 
+    package static let memoryTables = [KnownPostback.table, PostbackCopy.table]
+    package static let emits = true
+
     let configuration: Configuration
     let topic: String
     let parser: JSONParser
@@ -44,7 +47,7 @@ package final class PostbacksFold: StreamFold {
     private let attestor: Attestor
     private let decoder: PostbackDecoder
     /// What the store knows of postbacks.
-    package let memory: any PostbackMemory
+    private let memory: any FoldMemory
     private var prepared: PreparedPostbacks?
     private var results: [AttestationResult] = []
     private var watermarks: [Int32: Int64] = [:]
@@ -68,7 +71,7 @@ package final class PostbacksFold: StreamFold {
     /// Makes a fold. The two parsers are its own from now on; `memory` is what the store knows.
     package init(
         topic: String, configuration: Configuration, attestor: Attestor, parser: JSONParser,
-        jwsParser: JSONParser, memory: any PostbackMemory
+        jwsParser: JSONParser, memory: any FoldMemory
     ) {
         self.topic = topic
         self.configuration = configuration
@@ -80,12 +83,26 @@ package final class PostbacksFold: StreamFold {
         effects = FoldEffects(topic: topic)
     }
 
-    /// Gives a partition its watermark, as it was stored.
-    package func restore(partition: Int32, watermarkMilliseconds: Int64) {
+    package func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) {
         watermarks[partition] = watermarkMilliseconds
     }
 
-    /// Drops what is known of a partition that is no longer folded here.
+    package func writeMemory(to writer: any FoldMemoryWriter) throws {
+        for (partition, copies) in accepted {
+            // In order of the ids, so that neighbours on disk are written together.
+            for (id, copy) in copies.sorted(by: { $0.key < $1.key }) {
+                try writer.write(
+                    [.id(id)] + copy.row, to: KnownPostback.table, partition: partition)
+            }
+        }
+        for copy in copies {
+            try writer.write(
+                copy.row(effects.symbols), to: PostbackCopy.table, partition: copy.partition)
+        }
+    }
+
     package func forget(partition: Int32) {
         watermarks[partition] = nil
     }
@@ -221,7 +238,10 @@ extension PostbacksFold {
             return recalled.answers(partition: place.partition, offset: place.offset)
                 .flatMap { KnownPostback(answers: $0) }
         }
-        return try accepted[place.partition]?[id] ?? memory.known(id, partition: place.partition)
+        return try accepted[place.partition]?[id]
+            ?? memory.row(
+                of: KnownPostback.table, partition: place.partition, key: .id(id)
+            ).map(KnownPostback.init)
     }
 
     /// What becomes of a copy: one whose verdict ranks above all that was accepted counts as new.

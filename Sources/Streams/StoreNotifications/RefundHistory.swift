@@ -61,12 +61,59 @@ package struct RefundHistory: Equatable, Sendable {
     }
 }
 
-/// What the store knows of notifications that were accepted: every id, every refund.
-package protocol StoreNotificationMemory: AnyObject {
-    /// Offset of the record by which an id was accepted and stored; nil when none was.
-    func offset(of id: RecordID, partition: Int32) throws -> Int64?
-    /// The stored history of a transaction's refunds; an empty one when there is none.
-    func refunds(
-        ofTransaction transactionID: TransactionID, partition: Int32
-    ) throws -> RefundHistory
+extension RefundHistory {
+    static let table = MemoryTable(
+        "refunds",
+        "What was counted of the cancellations of a transaction, so that none counts twice.",
+        digest: """
+            'refunds '
+              || iif(typeof(transaction_id) = 'blob', 'x' || hex(transaction_id), transaction_id)
+              || ' ' || cancellations || ' ' || early_reversals
+            """,
+        [
+            .init(
+                "transaction_id", .integerOrBytes, "a number, or the bytes of a text that is none"),
+            .init(
+                "cancellations", .text,
+                "in order of folding: 'ms=micros', without micros once nothing can be taken back"),
+            .init("early_reversals", .integer, "reversals that came before their refund"),
+        ])
+
+    /// Reads the columns after the transaction.
+    init(_ row: [MemoryValue]) {
+        self.init(stored: row[0].text ?? "", earlyReversals: row[1].integer ?? 0)
+    }
+
+    /// Writes what `init` reads.
+    var row: [MemoryValue] { [.text(storedCancellations), .integer(earlyReversals)] }
+}
+
+extension TransactionID {
+    var memoryValue: MemoryValue {
+        switch self {
+        case .number(let number): .integer(number)
+        case .text(let text): .bytes(text)
+        }
+    }
+}
+
+extension RefundHistory {
+    /// Reads what `storedCancellations` wrote.
+    init(stored: String, earlyReversals: Int64) {
+        let cancellations = stored.split(separator: ",").map { part in
+            let sides = part.split(separator: "=", omittingEmptySubsequences: false)
+            return Cancellation(
+                dateMilliseconds: sides.first.flatMap { Int64($0) },
+                openMicros: sides.dropFirst().first.flatMap { Int64($0) })
+        }
+        self.init(cancellations: cancellations, earlyReversals: earlyReversals)
+    }
+
+    /// The cancellations as `date=micros`, joined by commas; what is absent is left empty.
+    var storedCancellations: String {
+        cancellations.map { cancellation in
+            let date = cancellation.dateMilliseconds.map { "\($0)" } ?? ""
+            return date + "=" + (cancellation.openMicros.map { "\($0)" } ?? "")
+        }.joined(separator: ",")
+    }
 }

@@ -8,11 +8,20 @@ package final class StoreNotificationsFold: StreamFold {
     /// The stream's aggregates.
     package static let tables = [StoreNotificationsKey.table]
 
+    package static let memoryTables = [ids, RefundHistory.table]
+    private static let ids = MemoryTable(
+        "notification_ids", "Every notification and receipt ever accepted.", hasIDs: true,
+        digest: "hex(id)",
+        [
+            .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
+            .init("offset", .integer, "where it was accepted"),
+        ])
+
     private let decoders: NotificationDecoders
     private let threadCount: Int
     private let queue = DispatchQueue(label: "weir.notifications", attributes: .concurrent)
     /// What the store knows of notifications.
-    package let memory: any StoreNotificationMemory
+    private let memory: any FoldMemory
     private var prepared: PreparedNotifications?
     private var watermarks: [Int32: Int64] = [:]
     /// Answers in the place of what was accepted before.
@@ -39,7 +48,7 @@ package final class StoreNotificationsFold: StreamFold {
     /// Makes a fold that verifies on as many threads as there are decoders, which are its own from now
     /// on and of which there has to be one; `memory` is what the store knows.
     package init(
-        topic: String, decoders: [StoreNotificationDecoder], memory: any StoreNotificationMemory
+        topic: String, decoders: [StoreNotificationDecoder], memory: any FoldMemory
     ) {
         self.decoders = NotificationDecoders(decoders)
         threadCount = decoders.count
@@ -52,12 +61,28 @@ package final class StoreNotificationsFold: StreamFold {
         hasAmountOverflowed || deltas.contains { $0.hasOverflowed }
     }
 
-    /// Gives a partition its watermark, as it was stored.
-    package func restore(partition: Int32, watermarkMilliseconds: Int64) {
+    package func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) {
         watermarks[partition] = watermarkMilliseconds
     }
 
-    /// Drops what is known of a partition that is no longer folded here.
+    package func writeMemory(to writer: any FoldMemoryWriter) throws {
+        for (partition, ids) in admitted {
+            // In order of the ids, so that neighbours on disk are written together.
+            for (id, offset) in ids.sorted(by: { $0.key < $1.key }) {
+                try writer.write([.id(id), .integer(offset)], to: Self.ids, partition: partition)
+            }
+        }
+        for (partition, histories) in refunds {
+            for (transaction, history) in histories.sorted(by: { $0.key < $1.key }) {
+                try writer.write(
+                    [transaction.memoryValue] + history.row, to: RefundHistory.table,
+                    partition: partition)
+            }
+        }
+    }
+
     package func forget(partition: Int32) {
         watermarks[partition] = nil
     }
@@ -147,7 +172,8 @@ package final class StoreNotificationsFold: StreamFold {
         } else {
             answers = NotificationAnswers(
                 originalOffset: try admitted[place.partition]?[event.id]
-                    ?? memory.offset(of: event.id, partition: place.partition))
+                    ?? memory.row(
+                        of: Self.ids, partition: place.partition, key: .id(event.id))?[0].integer)
         }
     }
 
@@ -257,7 +283,9 @@ extension StoreNotificationsFold {
         _ place: Int, _ transactionID: TransactionID, _ partition: Int32
     ) throws -> RefundHistory {
         guard recalled == nil else { return answers.histories[place] ?? RefundHistory() }
-        return try memory.refunds(ofTransaction: transactionID, partition: partition)
+        return try memory.row(
+            of: RefundHistory.table, partition: partition, key: transactionID.memoryValue
+        ).map(RefundHistory.init) ?? RefundHistory()
     }
 
     /// A price counts in thousandths of the unit, whatever the currency.
