@@ -1,9 +1,22 @@
+import AggregateStore
 import ArgumentParser
+import EventLog
+import Explanation
 import Foundation
+import Inspection
 import Monitoring
+import Pipelines
+import Streams
 import Worker
 
 /// The operator's command.
+///
+/// A subcommand is a file of `Commands`, together with what only it uses. The other folders have what
+/// several share: `Options` says where things are and what is selected, `Output.swift` prints. A command
+/// looks at its options, calls the library that does the work, and prints what that returns:
+///
+///     let report = try LagReport(directories: data.directories, log: log, nowMilliseconds: now)
+///     try BufferedOutput.print(report, as: format)
 @main
 struct WeirCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,7 +56,6 @@ struct WeirCommand: ParsableCommand {
         Foundation.exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Runs a command line and returns the exit code.
     private static func run(_ arguments: [String]) -> Int32 {
         do {
             var command = try parseAsRoot(arguments)
@@ -74,5 +86,54 @@ struct WeirCommand: ParsableCommand {
             Notice.write(words)
         }
         return error.exitCode
+    }
+}
+
+/// Why a command ends early.
+enum CommandError: Error, Equatable {
+    /// The command line is wrong: exit code 64.
+    case usage(String)
+    /// The command failed: exit code 1. Says what, where, and what to do.
+    case failure(String)
+    /// The things that were compared differ, and the exit code reports it: 1. Nothing is written.
+    case differs
+    /// Nobody reads the output any more: the command ends quietly.
+    case outputClosed
+
+    /// The error of another module as that of a command; nil for errors of the command line.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as CommandError: self = error
+        case let error as InspectionError:
+            self = error.isUsage ? .usage(error.description) : .failure(error.description)
+        case let error as LogError:
+            if case .badAddress = error {
+                self = .usage(error.description)
+            } else {
+                self = .failure(error.description)
+            }
+        case let error as ExplanationError:
+            self = error.isUsage ? .usage(error.description) : .failure(error.description)
+        case is StoreError, is ConfigurationError, is RecordedConfigurationFault, is WorkerError,
+            is ReplayError, is PromotionError:
+            self = .failure("\(error)")
+        default: return nil
+        }
+    }
+
+    /// The line for standard error; nil when there is nothing to say.
+    var words: String? {
+        switch self {
+        case .usage(let words), .failure(let words): words
+        case .differs, .outputClosed: nil
+        }
+    }
+
+    var exitCode: Int32 {
+        switch self {
+        case .usage: 64
+        case .failure, .differs: 1
+        case .outputClosed: 0
+        }
     }
 }

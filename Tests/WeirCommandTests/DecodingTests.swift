@@ -43,7 +43,7 @@ struct DecodingTests {
         #expect(meanings.map(\.window) == [0, 1, 2, 0, 1, 2])
         var json = JSONText()
         try #require(meanings.count == 6)
-        meanings[1].write(to: &json)
+        json.object { meanings[1].writeMembers(to: &$0) }
         #expect(
             json.text
                 == #"{"model":"rides-2026-01","effective_from":"2026-01-01T00:00:00Z","value":"low","#

@@ -45,7 +45,7 @@ struct PartnerCommandTests {
             timestampSeconds: 1_700_000_000)
         let request = try #require(preview.request)
         #expect(
-            RequestReport(request).text(.table) == """
+            RequestReport(request: request).text(.table) == """
                 POST http://10.0.0.1/p?a=7
                 Authorization: ***
                 X-V: 63
@@ -59,7 +59,8 @@ struct PartnerCommandTests {
                 \(document)
 
                 """)
-        #expect(RequestReport(request).text(.json).contains(#""url":"http://10.0.0.1/p?a=7""#))
+        #expect(
+            RequestReport(request: request).text(.json).contains(#""url":"http://10.0.0.1/p?a=7""#))
     }
 
     @Test(
@@ -114,7 +115,7 @@ struct PartnerCommandTests {
                 log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
                 pipelines: place.path, untilEnd: true), stop: StopSignal())
         let store = try DeliveryStore(existing: DeliveryStore.path(in: place.path))
-        let listed = DeliveriesReport(try store.deliveries(limit: 10)).text(.table)
+        let listed = DeliveriesReport(deliveries: try store.deliveries(limit: 10)[...]).text(.table)
         #expect(listed.contains("dead") && listed.contains("address: 10.0.0.1, private"))
         let partners = try PartnersReport(PipelineDirectory(place.path).partners(), [store])
         #expect(partners.text(.json).contains(#""dead":1"#))

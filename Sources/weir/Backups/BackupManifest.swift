@@ -1,15 +1,14 @@
 import Crypto
 import Foundation
 
-/// What a backup consists of: `backup.json` in it.
+/// The list of the files of a backup: `backup.json` in it.
 struct BackupManifest: Codable, Equatable {
     static let fileName = "backup.json"
     /// 2 has a checksum of itself; 1 had none.
     static let currentVersion = 2
-    /// What stands in place of the checksum while it is computed.
+    /// Stands in place of the checksum while that is computed.
     private static let noChecksum = String(repeating: "0", count: 64)
 
-    /// What a file of a backup is.
     enum Kind: String, Codable {
         case store, corrections, deliveries, conversions, log
         /// A file that is no database.
@@ -21,16 +20,15 @@ struct BackupManifest: Codable, Equatable {
         var name: String
         var kind: Kind
         var bytes: Int
-        /// Hex.
+        /// In hex.
         var sha256: String
     }
 
     var version = currentVersion
-    /// When it was begun, in milliseconds since 1970.
+    /// When the backup was begun, in milliseconds since 1970.
     var atMilliseconds: Int64
-    /// The data directory that it is of.
     var data: String
-    /// `weir digest` of the stores in it; nil when it has none.
+    /// `weir digest` of the stores in the backup; nil when it has no stores.
     var digest: String?
     var files: [File]
     /// SHA-256 of the file with zeros in place of this, in hex; nil in version 1.
@@ -46,7 +44,6 @@ struct BackupManifest: Codable, Equatable {
         var version: Int
     }
 
-    /// Reads that of a backup.
     init(directory: String) throws(CommandError) {
         let path = "\(directory)/\(Self.fileName)"
         func damaged(_ words: String) -> CommandError {
@@ -81,7 +78,7 @@ struct BackupManifest: Codable, Equatable {
         if let words = fault { throw damaged(words) }
     }
 
-    /// Why it cannot be the list of a backup; nil when it can.
+    /// Why this cannot be the list of a backup; nil when it can.
     private var fault: String? {
         if version < 1 { return "its version is \(version)" }
         if files.isEmpty { return "it lists no file" }
@@ -134,7 +131,6 @@ struct BackupManifest: Codable, Equatable {
         return try encoder.encode(manifest) + Data("\n".utf8)
     }
 
-    /// Adds a file of the directory of a backup.
     mutating func add(_ name: String, _ kind: Kind, in directory: String) throws {
         let (bytes, sha256) = try Self.hash("\(directory)/\(name)")
         files.append(File(name: name, kind: kind, bytes: bytes, sha256: sha256))

@@ -6,11 +6,10 @@ import GRDB
 import Inspection
 import Worker
 
-/// Whether a backup holds what it held when it was written, and can be gone on with.
+/// Whether a backup holds what was written, and whether workers can go on from it.
 struct BackupVerification {
     let directory: String
     let manifest: BackupManifest
-    /// What is wrong, a line each.
     private(set) var faults: [String] = []
     private let show: (String) -> Void
 
@@ -28,7 +27,8 @@ struct BackupVerification {
         checkDigest()
     }
 
-    /// What is in a backup is what a restored data directory has: a store that nobody listed would be in force there.
+    /// A restored data directory has all files of the backup: a store that is not listed would be
+    /// in force there.
     private mutating func nameUnlisted() {
         let listed = Set(manifest.files.map(\.name) + [BackupManifest.fileName])
         let found = FileManager.default.subpaths(atPath: directory) ?? []
@@ -71,7 +71,7 @@ struct BackupVerification {
         }
     }
 
-    /// What goes on at an offset needs a log that reaches there.
+    /// Each store goes on at its next offset, so the copied log has to reach there.
     private mutating func checkOffsets() {
         guard let file = manifest.files.first(where: { $0.kind == .log }) else { return }
         do {

@@ -7,10 +7,11 @@ import PartnerPostbacks
 
 /// Copies what a data directory holds while all of it is in use.
 ///
-/// Each file is one consistent state of itself. They are copied one after another, and the log last: what
-/// a store or the deliveries have folded or taken over, the copy of the log then holds. The other way
-/// round a store could be ahead of the log, and would be refused. What came in between is in the log, and is
-/// folded, published and taken over again: documents with the same id and revision, which deliveries know.
+/// Each file of the copy is consistent in itself. The log is copied last: its copy then holds every
+/// record that the copied stores have folded and the deliveries have taken over. In the other order
+/// a store could be ahead of the log, and a worker would refuse it. The records that came in
+/// between are in the log, and are folded, published and taken over again; deliveries recognise
+/// those documents by id and revision.
 struct BackupWriter {
     private let data: String
     private let logPath: String?
@@ -47,8 +48,8 @@ struct BackupWriter {
             atMilliseconds: Int64(Date().timeIntervalSince1970 * 1000), data: data)
     }
 
-    /// Writes the backup. It has its name when all of it is there and on the disk; before, it is under a
-    /// name of its own, which an error removes.
+    /// Writes the backup under a temporary name, which an error removes. It gets its own name once
+    /// all of it is on the disk.
     mutating func write() throws -> BackupManifest {
         do {
             try FileManager.default.createDirectory(
@@ -89,7 +90,7 @@ struct BackupWriter {
         }
     }
 
-    /// The stores in force, at the places where the copied `sets.json` says that they are.
+    /// Copies the stores in force to the places that the copied `sets.json` names.
     private mutating func copyStores() throws {
         var relocated: [String: String] = [:]
         var directories: [String: String] = [:]
@@ -157,7 +158,7 @@ struct BackupWriter {
     }
 }
 
-/// `sets.json` of a backup: stores outside of the data directory lie in the backup.
+/// `sets.json` of a backup: stores outside the data directory are copied into the backup.
 private struct BackedUpSets: Encodable {
     var promotions: [StorePromotion]
 

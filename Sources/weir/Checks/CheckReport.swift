@@ -1,18 +1,19 @@
+import EventLog
+import PartnerPostbacks
 import Pipelines
+import Worker
 
-/// What was checked, in words: what is right, and what is wrong.
+/// The findings of `weir check`.
 struct CheckReport {
-    /// A line of the report.
     enum Finding: Equatable {
         case right(String)
         case wrong(String)
-        /// Allowed, and probably not what was meant.
+        /// Allowed, but probably not intended.
         case doubtful(String)
     }
 
     private(set) var findings: [Finding] = []
 
-    /// Number of things that are wrong.
     var wrongCount: Int { findings.count { if case .wrong = $0 { true } else { false } } }
 
     /// The lines, with their ends.
@@ -30,9 +31,123 @@ struct CheckReport {
 
     mutating func note(doubtful words: String) { findings.append(.doubtful(words)) }
 
-    /// What several programs would say is said once.
+    /// Several programs may find the same fault: it is noted once.
     mutating func note(wrong words: String) {
         guard !findings.contains(.wrong(words)) else { return }
         findings.append(.wrong(words))
+    }
+}
+
+extension CheckReport {
+    /// Reads all of the configuration, then runs what each program checks at its start.
+    mutating func check(_ directory: PipelineDirectory) {
+        let faults = directory.check()
+        for fault in faults { note(wrong: fault.description) }
+        guard faults.isEmpty else { return }
+        let wrongBefore = wrongCount
+        checkPrograms(directory, log: nil)
+        do throws(ConfigurationError) {
+            let catalog = try directory.catalog()
+            let streams = PipelineStream.allCases.filter(directory.has).map(\.rawValue)
+            guard !streams.isEmpty else {
+                return note(
+                    wrong: "\(directory.path): no worker has its file here, such as bids.yaml")
+            }
+            let models = try directory.conversionModels().count
+            let partners = try directory.partners()
+            for partner in partners { _ = try RequestTemplate(partner.delivery) }
+            guard wrongCount == wrongBefore else { return }
+            note(
+                right:
+                    "configuration \(directory.path): \(streams.joined(separator: ", ")), "
+                    + "\(models) conversion models, \(partners.count) partners")
+            for doubt in catalog.doubts { note(doubtful: doubt) }
+        } catch {
+            note(wrong: error.description)
+        }
+    }
+}
+
+extension CheckReport {
+    /// Compares the topics of the log with those that are described.
+    ///
+    /// A missing topic is not wrong: a user of one stream needs no other's topic, and a publish
+    /// creates it. A store whose topic is missing is wrong, which the check of the store reports.
+    mutating func check(_ log: any LogBackend, against directory: TopicDirectory) throws(LogError) {
+        let topics = try log.topics()
+        note(right: "log \(log.address): \(topics.count) topics")
+        let described: [DescribedTopic]
+        do throws(CommandError) {
+            described = try directory.topics()
+        } catch {
+            note(wrong: error.words ?? directory.path)
+            return
+        }
+        let wrongBefore = wrongCount
+        var missing: [String] = []
+        var unknown: [(name: String, words: String)] = []
+        var settings = TopicSettings(of: log)
+        for topic in described {
+            guard let found = topics.first(where: { $0.name == topic.name }) else {
+                missing.append(topic.name)
+                continue
+            }
+            let comparison = TopicComparison(topic, found, &settings)
+            for drift in comparison.drifts {
+                note(
+                    wrong: "topic \(topic.name) in \(log.address) has \(drift.words): "
+                        + drift.remedy)
+            }
+            if let words = comparison.unknown { unknown.append((topic.name, words)) }
+        }
+        if let words = unknown.first?.words {
+            let names = unknown.map(\.name).joined(separator: ", ")
+            let topics = unknown.count == 1 ? "topic" : "topics"
+            note(doubtful: "settings of \(topics) \(names) were not compared: \(words)")
+        }
+        guard wrongCount == wrongBefore else { return }
+        guard !missing.isEmpty else {
+            return note(right: "topics \(directory.path): all \(described.count) are in the log")
+        }
+        note(
+            right: "topics \(directory.path): \(described.count - missing.count) of "
+                + "\(described.count) are in the log; a publish creates the others, and so does weir "
+                + "topics apply: \(missing.joined(separator: ", "))")
+    }
+}
+
+extension Catalog {
+    /// Words on entries that are allowed, but probably not intended.
+    var doubts: [String] {
+        campaigns.flatMap(doubts) + suffixCollisions.map(\.words)
+    }
+
+    private func doubts(_ campaign: CatalogCampaign) -> [String] {
+        var doubts: [String] = []
+        if campaign.campaignID == nil, campaign.sourceIdentifier == nil, campaign.offers.isEmpty {
+            doubts.append(
+                "names only what says no campaign: give it a campaign_id, a source_identifier or "
+                    + "offers")
+        }
+        // Who names no network or app at all wants their ids in reports.
+        if !networks.isEmpty, networks[campaign.network] == nil {
+            doubts.append(
+                "its network \(campaign.network) is not under networks: mend one of both, or name "
+                    + "the network")
+        }
+        if !apps.isEmpty, apps[campaign.app] == nil {
+            doubts.append(
+                "its app \(campaign.app) is not under apps: mend one of both, or name the app")
+        }
+        return doubts.map { "catalog: campaign '\(campaign.name)': \($0)" }
+    }
+}
+
+extension SuffixCollision {
+    fileprivate var words: String {
+        let names = campaigns.map { "'\($0.name)'" }.joined(separator: ", ")
+        return
+            "catalog: a postback of \(network) for app \(app) that carries '\(suffix)' is ambiguous: "
+            + "\(names) end with it; give them source identifiers that end differently"
     }
 }

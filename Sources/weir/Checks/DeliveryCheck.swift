@@ -4,7 +4,7 @@ import PartnerPostbacks
 import Streams
 import Worker
 
-/// Checks what became of documents for partners: that nothing waits for an operator.
+/// Checks the deliveries of a directory: that none waits for an operator.
 struct DeliveryCheck {
     let path: String
     private let directory: String
@@ -16,7 +16,8 @@ struct DeliveryCheck {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
-    /// Opens the store and compares it with the log, where there is one, as its program does when it starts.
+    /// Opens the store and compares it with the log, if there is one, as its program does at its
+    /// start.
     ///
     /// - Parameters:
     ///   - configured: the topic that the configuration names; nil for that of the store.
@@ -84,7 +85,6 @@ struct DeliveryCheck {
         }
     }
 
-    /// By partner.
     private func counts(
         of state: DeliveryState, in store: DeliveryStore
     ) throws -> [(partner: String, count: Int)] {

@@ -6,8 +6,8 @@ import Inspection
 import PartnerPostbacks
 import Worker
 
-/// Looks at all that the files of some data directories hold: a page that is not what was written shows
-/// by its checksum, and a record of the log by its own.
+/// Reads all of the files of some data directories. A page that is not what was written shows by
+/// its checksum, and so does a record of the log.
 struct PageCheck {
     /// The stores in force, what belongs to them, and the deliveries.
     let paths: [String]
@@ -33,13 +33,13 @@ struct PageCheck {
         logPath = path
     }
 
-    /// Says what is damaged, and which files cannot tell. Returns the files that are damaged.
+    /// Reports what is damaged, and which files have no checksums. Returns the damaged files.
     func run(into report: inout CheckReport) -> Set<String> {
-        defer { show("") }
+        defer { Notice.show(progress: "") }
         var damaged: Set<String> = []
         var sound = 0
         for path in paths + (logPath.map { [$0] } ?? []) {
-            show("reading all of \(path) ...")
+            Notice.show(progress: "reading all of \(path) ...")
             do {
                 let queue = try CheckedPages.openToRead(path)
                 let (areChecked, damage) = try queue.inDatabase { db in
@@ -59,7 +59,7 @@ struct PageCheck {
         if let logPath, !damaged.contains(logPath) {
             do {
                 let count = try EmbeddedLog(path: logPath, mode: .existing).verifyRecords {
-                    show("read \($0) records of \(logPath)")
+                    Notice.show(progress: "read \($0) records of \(logPath)")
                 }
                 records = ", and \(count) records of the log"
             } catch LogError.emptyLog {
@@ -78,9 +78,4 @@ struct PageCheck {
     private static let unchecked =
         "is of before pages had checksums, so that damage may not show: ops/runbooks/damaged-file.md "
         + "says how it gets them"
-
-    private func show(_ words: String) {
-        guard StandardError.isTerminal else { return }
-        StandardError.show(String(words.prefix(StandardError.columns)))
-    }
 }

@@ -6,12 +6,12 @@ import Pipelines
 import Streams
 import Worker
 
-/// Checks one store: that it opens, and that it goes on where the log does.
+/// Checks one store: that it opens, and that it can go on with the log.
 struct StoreCheck {
     let stream: String
     let path: String
 
-    /// Of so many last hours the log is compared with what was folded.
+    /// For how many of the last hours the log is compared with what was folded.
     private static let hours = 100
 
     /// The store of a stream; nil when there is none in the directory.
@@ -21,8 +21,9 @@ struct StoreCheck {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
-    /// Opens the store, compares it with the log, where there is one, and judges the configuration against what
-    /// it has folded, where there is one: as its worker does when it starts.
+    /// Opens the store, compares it with the log, and judges the configuration against what it has
+    /// folded, as its worker does at its start. Without a log or a configuration, that part is left
+    /// out.
     ///
     /// - Parameters:
     ///   - configured: the topic that the configuration names; nil for that of the store.
@@ -72,7 +73,8 @@ struct StoreCheck {
         }
     }
 
-    /// A store commits before its group does.
+    /// A store commits before its consumer group does. One that goes on before what the group has
+    /// committed is an older copy, or is being folded anew.
     private func noteIfSetBack(
         _ states: [PartitionState], of topic: String, _ group: String?, in log: any LogBackend,
         _ report: inout CheckReport
@@ -90,7 +92,7 @@ struct StoreCheck {
         }
     }
 
-    /// Compares records that were folded with those that the log has, as the worker does.
+    /// Compares folded records with those of the log, as the worker does.
     private func otherRecords(
         _ states: [PartitionState], of topic: String, in log: any LogBackend, _ store: StoreReader
     ) throws -> [WorkerError] {

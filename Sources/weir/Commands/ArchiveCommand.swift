@@ -73,9 +73,7 @@ struct ArchiveCommand: ParsableCommand {
             from: reader, to: EmbeddedLog(path: archive, mode: .create), partitions: numbers,
             start: start)
         try run(copy, follows: follows)
-        let output = BufferedOutput()
-        try output.write(Self.table(copy.ranges))
-        try output.flush()
+        try BufferedOutput.print(Self.table(copy.ranges))
         let words = "archived \(copy.addedCount) records of \(topic) to sqlite:\(archive)"
         StandardError.write(
             line: "\(words)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")")
@@ -101,7 +99,7 @@ struct ArchiveCommand: ParsableCommand {
         throw .usage("give \(name), or set \(variable)")
     }
 
-    /// The archive's file, which is another one than the log.
+    /// The archive's file, which may not be that of the log.
     private static func archive(
         _ text: String, source: LogAddress
     ) throws(CommandError) -> String {
@@ -117,7 +115,7 @@ struct ArchiveCommand: ParsableCommand {
         return path
     }
 
-    /// Where an archive begins that holds nothing yet.
+    /// Where a new archive begins.
     func start(_ environment: Environment) throws -> ArchiveStart {
         let offset: Int64?
         if let text = environment["WEIR_FROM_OFFSET"], fromOffset == nil, fromTime == nil {
@@ -157,6 +155,6 @@ struct ArchiveCommand: ParsableCommand {
                     "\(range.added)",
                 ]
             })
-        return table.lines.joined(separator: "\n") + "\n"
+        return table.text
     }
 }

@@ -21,11 +21,6 @@ struct BackupCommand: ParsableCommand {
             """,
         subcommands: [BackupWriteCommand.self, BackupVerifyCommand.self],
         defaultSubcommand: BackupWriteCommand.self)
-
-    static func show(_ words: String) {
-        guard StandardError.isTerminal else { return }
-        StandardError.show(String(words.prefix(StandardError.columns)))
-    }
 }
 
 /// `weir backup write`, or `weir backup` alone
@@ -42,11 +37,10 @@ struct BackupWriteCommand: ParsableCommand {
     var directory: String
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         guard data.directories.count == 1, let source = data.directories.first else {
             throw CommandError.usage(
                 "a backup is of one data directory: give --data once, and back up one after another"
@@ -56,15 +50,14 @@ struct BackupWriteCommand: ParsableCommand {
         var logPath: String?
         if case .sqlite(let path) = try LogAddress(address) { logPath = path }
         var writer = try BackupWriter(
-            data: source, logPath: logPath, target: directory, show: BackupCommand.show)
+            data: source, logPath: logPath, target: directory, show: Notice.show(progress:))
         let manifest: BackupManifest
         do {
-            defer { BackupCommand.show("") }
+            defer { Notice.show(progress: "") }
             manifest = try writer.write()
         }
-        let output = BufferedOutput()
-        try output.write(BackupReport(directory: directory, manifest: manifest).text(format))
-        try output.flush()
+        try BufferedOutput.print(
+            BackupReport(directory: directory, manifest: manifest), as: format)
     }
 }
 
@@ -82,24 +75,20 @@ struct BackupVerifyCommand: ParsableCommand {
 
     @Argument(help: "The directory that weir backup wrote.")
     var directory: String
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let verification: BackupVerification
         do {
-            defer { BackupCommand.show("") }
+            defer { Notice.show(progress: "") }
             verification = try BackupVerification(
-                directory: directory, show: BackupCommand.show)
+                directory: directory, show: Notice.show(progress:))
         }
-        let output = BufferedOutput()
-        try output.write(
+        try BufferedOutput.print(
             BackupReport(
-                directory: directory, manifest: verification.manifest,
-                faults: verification.faults
-            ).text(format))
-        try output.flush()
+                directory: directory, manifest: verification.manifest, faults: verification.faults),
+            as: format)
         guard verification.faults.isEmpty else {
             throw CommandError.failure(
                 "\(directory) cannot be used as it is: \(verification.faults.count) faults, see above"
@@ -108,21 +97,14 @@ struct BackupVerifyCommand: ParsableCommand {
     }
 }
 
-/// What a backup consists of, in words.
-struct BackupReport {
+/// What a backup consists of.
+struct BackupReport: Report {
     let directory: String
     let manifest: BackupManifest
-    /// Of a verification: what is wrong.
+    /// What a verification found wrong; nil of a backup that was just written.
     var faults: [String]?
 
-    func text(_ format: ReportFormat) -> String {
-        switch format {
-        case .table: table
-        case .json: json
-        }
-    }
-
-    private var table: String {
+    var table: String {
         let table = TextTable(
             header: ["file", "kind", "bytes"], isNumber: [false, false, true],
             rows: manifest.files.map { [$0.name, $0.kind.rawValue, "\($0.bytes)"] })
@@ -140,35 +122,18 @@ struct BackupReport {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private var json: String {
-        var json = JSONText()
+    func write(to json: inout JSONText) {
         json.object { json in
-            json.name("directory")
-            json.string(directory)
-            json.name("at_ms")
-            json.raw(manifest.atMilliseconds)
-            json.name("digest")
-            json.string(manifest.digest)
-            json.name("files")
-            json.array { json in
-                for file in manifest.files {
-                    json.object { json in
-                        json.name("name")
-                        json.string(file.name)
-                        json.name("kind")
-                        json.string(file.kind.rawValue)
-                        json.name("bytes")
-                        json.raw(file.bytes)
-                        json.name("sha256")
-                        json.string(file.sha256)
-                    }
-                }
+            json.member("directory", directory)
+            json.member("at_ms", manifest.atMilliseconds)
+            json.member("digest", manifest.digest)
+            json.objects("files", manifest.files) { file, json in
+                json.member("name", file.name)
+                json.member("kind", file.kind.rawValue)
+                json.member("bytes", file.bytes)
+                json.member("sha256", file.sha256)
             }
-            if let faults {
-                json.name("faults")
-                json.array { json in for fault in faults { json.string(fault) } }
-            }
+            if let faults { json.member("faults", faults) }
         }
-        return json.text.withoutControlsInJSON + "\n"
     }
 }

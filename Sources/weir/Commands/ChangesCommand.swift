@@ -31,23 +31,14 @@ struct ChangesCommand: ParsableCommand {
     var to: String?
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var source: SourceOptions
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         let changes = try changes()
-        let output = BufferedOutput()
-        if format == .table, changes.table.rows.isEmpty {
-            try output.write("no changes\n")
-        } else {
-            try changes.table.write(as: format, isRaw: csv.isSet()) {
-                (piece: [UInt8]) throws(CommandError) in
-                try output.write(piece)
-            }
-        }
-        try output.flush()
+        try BufferedOutput.print(
+            changes.table, as: format, isRaw: csv.isSet(), ifEmpty: "no changes\n")
         changes.notices.forEach(Notice.write)
     }
 
@@ -57,18 +48,14 @@ struct ChangesCommand: ParsableCommand {
             try to.map { try LogTime.milliseconds($0, option: "--to") }
             ?? Int64(Date().timeIntervalSince1970 * 1000)
         let hours = try source.hours()
-        var query = try selection.query(name)
+        let query = try selection.query(name)
         guard name != Funnel.name else {
             return try StoreChanges(
                 funnel: source.pipelines.funnelQuery(query), directories: source.data.directories,
                 fromMilliseconds: start, toMilliseconds: end, hours: hours)
         }
-        if name == ConversionUpdatesFold.streamName {
-            query.conversionModels = try source.pipelines.conversionModels()
-        }
         return try StoreChanges(
-            query, directories: source.data.directories, fromMilliseconds: start,
-            toMilliseconds: end,
-            hours: hours)
+            source.pipelines.dumpQuery(query), directories: source.data.directories,
+            fromMilliseconds: start, toMilliseconds: end, hours: hours)
     }
 }

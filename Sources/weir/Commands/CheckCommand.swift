@@ -43,8 +43,7 @@ struct CheckCommand: ParsableCommand {
         let deliveries = data.directories.compactMap { DeliveryCheck(in: $0) }
         var damaged: Set<String> = []
         if !quick {
-            let address = Environment().log(self.log.log, dataDirectories: data.directories)
-            let pages = try PageCheck(dataDirectories: data.directories, logAddress: address)
+            let pages = try PageCheck(dataDirectories: data.directories, logAddress: logAddress)
             damaged = pages.run(into: &report)
         }
         let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)
@@ -65,9 +64,7 @@ struct CheckCommand: ParsableCommand {
         if stores.isEmpty, deliveries.isEmpty {
             report.note(right: "no stores yet in \(data.directories.joined(separator: ", "))")
         }
-        let output = BufferedOutput()
-        try output.write(report.text)
-        try output.flush()
+        try BufferedOutput.print(report.text)
         guard report.wrongCount == 0 else {
             throw CommandError.failure(
                 "\(report.wrongCount) of \(report.findings.count) findings are wrong: see above")
@@ -78,8 +75,8 @@ struct CheckCommand: ParsableCommand {
         Environment().log(log.log, dataDirectories: data.directories)
     }
 
-    /// Opens the log and checks its topics; nil when it cannot be read. A log that nobody named and
-    /// nobody has written to need not be there.
+    /// Opens the log and checks its topics; nil when it cannot be read. The default log may be
+    /// absent while no store needs it.
     private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> (any LogBackend)? {
         let environment = Environment()
         do {

@@ -45,20 +45,15 @@ struct DeadLettersListCommand: ParsableCommand {
     @OptionGroup var selection: DeadLetterOptions
     @Option(help: "At most so many.")
     var limit = 100
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         guard limit > 0 else { throw CommandError.usage("--limit is \(limit): write 1 or more") }
         let letters = try selection.stores().deadLetters(selection.query(), limit: limit) {
             DeadLetter($0)
         }
-        let output = BufferedOutput()
-        try DeadLettersReport.table(letters, as: format).write(as: format) {
-            (piece: [UInt8]) throws(CommandError) in try output.write(piece)
-        }
-        try output.flush()
+        try BufferedOutput.print(DeadLettersReport.table(letters, as: format), as: format)
         if letters.count == limit {
             Notice.write("there may be more than these \(limit): give --limit")
         }
@@ -149,11 +144,10 @@ struct DeadLettersRequeueCommand: ParsableCommand {
             """)
     var unchecked = false
     @OptionGroup var log: LogOptions
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         guard limit > 0 else { throw CommandError.usage("--limit is \(limit): write 1 or more") }
         let isNarrowed = selection.isNarrowed
         guard [!places.isEmpty, all, isNarrowed].count(where: { $0 }) == 1 else {
@@ -186,11 +180,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         }()
         for words in strangers { Notice.write(words) }
         let failure = dryRun ? nil : publish(requeue, letters, &outcomes)
-        let output = BufferedOutput()
-        try RequeueReport.table(letters, outcomes).write(as: format) {
-            (piece: [UInt8]) throws(CommandError) in try output.write(piece)
-        }
-        try output.flush()
+        try BufferedOutput.print(RequeueReport.table(letters, outcomes), as: format)
         Notice.write(RequeueReport.summary(outcomes, isDry: dryRun))
         if named.isEmpty, letters.count == limit {
             Notice.write("there may be more than these \(limit): give --limit")
@@ -199,7 +189,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         if let words = impossible(named, outcomes) { throw CommandError.failure(words) }
     }
 
-    /// Publishes what is due; returns why not all of it was.
+    /// Publishes what is due; returns the failure that kept some of it back.
     private func publish(
         _ requeue: Requeue, _ letters: [DeadLetter], _ outcomes: inout [Requeue.Outcome]
     ) -> CommandError? {
@@ -232,7 +222,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         return found
     }
 
-    /// What somebody named and cannot have; nil when there is nothing like that.
+    /// Why a letter that was named cannot be requeued; nil when all can.
     private func impossible(
         _ named: [RecordAddress], _ outcomes: [Requeue.Outcome]
     ) -> String? {
@@ -254,5 +244,124 @@ struct DeadLettersRequeueCommand: ParsableCommand {
             throw CommandError.failure(
                 "another weir dead-letters requeue is at work in \(directory)\(owner): wait for it")
         }
+    }
+}
+
+/// Which dead letters are selected.
+struct DeadLetterOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Only of this topic; may be given several times (default: all).", valueName: "topic"))
+    var topic: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Only with this reason; may be given several times (default: all of rejected records).",
+            discussion: DeadLetterQuery.knownReasons.joined(separator: ", ") + ".",
+            valueName: "reason"))
+    var reason: [String] = []
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp(
+            "Only with this value in this column of weir dump rejected; may be given several times.",
+            valueName: "column=value"))
+    var conditions: [String] = []
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var data: DataOptions
+
+    var isNarrowed: Bool {
+        !topic.isEmpty || !reason.isEmpty || !conditions.isEmpty || times.isGiven
+    }
+
+    func query() throws -> DeadLetterQuery {
+        var query = DeadLetterQuery()
+        query.topics = Set(topic)
+        query.reasons = Set(reason)
+        if let unknown = reason.first(where: { !DeadLetterQuery.knownReasons.contains($0) }) {
+            throw CommandError.usage(
+                "no reason '\(unknown)': there are "
+                    + DeadLetterQuery.knownReasons.joined(separator: ", "))
+        }
+        (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
+        query.conditions = try conditions.map { try DumpQuery.Condition(argument: $0) }
+        return query
+    }
+
+    func stores() throws -> StoreSet { try StoreSet(directories: data.directories) }
+}
+
+enum DeadLettersReport {
+    /// Tables show places and times as people read them; other formats have numbers.
+    static func table(_ letters: [DeadLetter], as format: DumpFormat) -> ReportTable {
+        guard format == .table else { return fields(letters) }
+        return ReportTable(
+            columns: [
+                .init("dead_letter"), .init("time"), .init("type"), .init("reason"),
+                .init("bytes", isNumber: true), .init("origin"), .init("detail"),
+            ],
+            rows: letters.map { letter in
+                [
+                    .text(letter.place.description),
+                    .text(UTC.text(milliseconds: letter.timestampMilliseconds)),
+                    .text(letter.type), .text(letter.reason), integer(letter.valueBytes),
+                    text(letter.origin?.description), .text(letter.detail),
+                ]
+            })
+    }
+
+    private static func fields(_ letters: [DeadLetter]) -> ReportTable {
+        ReportTable(
+            columns: [
+                .init("topic"), .init("partition", isNumber: true),
+                .init("offset", isNumber: true), .init("timestamp", isNumber: true),
+                .init("type"), .init("reason"), .init("detail"), .init("bytes", isNumber: true),
+                .init("origin"),
+            ],
+            rows: letters.map { letter in
+                [
+                    .text(letter.place.topic), .integer(Int128(letter.place.partition)),
+                    .integer(Int128(letter.place.offset)),
+                    .integer(Int128(letter.timestampMilliseconds)), .text(letter.type),
+                    .text(letter.reason), .text(letter.detail), integer(letter.valueBytes),
+                    text(letter.origin?.description),
+                ]
+            })
+    }
+
+    private static func integer(_ number: Int?) -> ReportValue {
+        number.map { .integer(Int128($0)) } ?? .null
+    }
+
+    private static func text(_ text: String?) -> ReportValue { text.map { .text($0) } ?? .null }
+}
+
+/// The outcomes of a requeue.
+enum RequeueReport {
+    static func table(_ letters: [DeadLetter], _ outcomes: [Requeue.Outcome]) -> ReportTable {
+        ReportTable(
+            columns: [.init("dead_letter"), .init("result"), .init("copy"), .init("detail")],
+            rows: zip(letters, outcomes).map { letter, outcome in
+                let place = ReportValue.text(letter.place.description)
+                return switch outcome {
+                case .due: [place, .text("due"), .null, .text("")]
+                case .requeued(let copy):
+                    [place, .text("requeued"), .text(copy.description), .text("")]
+                case .before(let copy):
+                    [
+                        place, .text("requeued_before"), .text(copy.description),
+                        .text("nothing was published"),
+                    ]
+                case .impossible(let words): [place, .text("impossible"), .null, .text(words)]
+                }
+            })
+    }
+
+    /// How many there were of each outcome, in words.
+    static func summary(_ outcomes: [Requeue.Outcome], isDry: Bool) -> String {
+        let requeued = outcomes.count { if case .requeued = $0 { true } else { false } }
+        let due = outcomes.count { $0 == .due }
+        let before = outcomes.count { if case .before = $0 { true } else { false } }
+        let impossible = outcomes.count { if case .impossible = $0 { true } else { false } }
+        return (isDry ? "\(due) would be requeued" : "\(requeued) requeued")
+            + ", \(before) were before, \(impossible) cannot be"
     }
 }

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
+import Inspection
 import PartnerPostbacks
 import Pipelines
+import Streams
 
 /// `weir deliveries`
 struct DeliveriesCommand: ParsableCommand {
@@ -35,11 +37,10 @@ struct DeliveriesListCommand: ParsableCommand {
     @Option(help: "At most so many (default: 100).")
     var limit = 100
     @OptionGroup var pipelines: PipelinesOptions
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         guard limit > 0 else { throw CommandError.usage("--limit is \(limit): write 1 or more") }
         let state = try state.map { word in
             guard let state = DeliveryState(rawValue: word) else {
@@ -55,9 +56,8 @@ struct DeliveriesListCommand: ParsableCommand {
             deliveries += try store.deliveries(partner: partner, state: state, limit: limit)
         }
         deliveries.sort { $0.changedMilliseconds > $1.changedMilliseconds }
-        let output = BufferedOutput()
-        try output.write(DeliveriesReport(Array(deliveries.prefix(limit))).text(format))
-        try output.flush()
+        try BufferedOutput.print(
+            DeliveriesReport(deliveries: deliveries.prefix(limit)), as: format)
         if deliveries.count >= limit {
             Notice.write("there may be more than these \(limit): give --limit")
         }
@@ -73,11 +73,10 @@ struct DeliveriesShowCommand: ParsableCommand {
     @Argument(help: "The document's id, 32 hex digits, or what weir deliveries list names.")
     var id: String
     @OptionGroup var data: DataOptions
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let output = BufferedOutput()
         var count = 0
         for store in try data.deliveryStores() {
@@ -98,7 +97,7 @@ struct DeliveriesShowCommand: ParsableCommand {
 }
 
 extension PipelineDirectory {
-    /// Throws that there is no such partner: none with a file, and none with deliveries.
+    /// Throws when a partner has neither a file nor deliveries.
     func checkPartner(_ name: String, in stores: [DeliveryStore]) throws {
         var known = Set(try stores.flatMap { try $0.knownPartners() })
         guard !known.contains(name) else { return }
@@ -111,16 +110,259 @@ extension PipelineDirectory {
 }
 
 extension DataOptions {
-    /// The stores of deliveries that are there, at least one.
+    /// The stores of deliveries that exist, at least one.
     func deliveryStores() throws -> [DeliveryStore] {
-        let paths = directories.map(DeliveryStore.path(in:)).filter {
-            FileManager.default.fileExists(atPath: $0)
-        }
-        guard !paths.isEmpty else {
+        let stores = try existingDeliveryStores()
+        guard !stores.isEmpty else {
             throw CommandError.failure(
                 "no deliveries.sqlite in \(directories.joined(separator: ", ")): run weir-partner-postbacks first, or give --data"
             )
         }
-        return try paths.map { try DeliveryStore(existing: $0) }
+        return stores
+    }
+
+    func existingDeliveryStores() throws -> [DeliveryStore] {
+        try directories.map(DeliveryStore.path(in:))
+            .filter { FileManager.default.fileExists(atPath: $0) }
+            .map { try DeliveryStore(existing: $0) }
+    }
+}
+
+/// `weir deliveries retry`
+struct DeliveriesRetryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Has deliveries sent now, from the beginning of the schedule.",
+        discussion: """
+            What is dead or held is pending again; what is pending and waits for its next attempt waits no \
+            longer, and neither does the partner that could not be reached or asked for a pause. The \
+            worker may run meanwhile, and sends them at once. A revision with a higher one beside it \
+            is left as it is. A partner that answered 410, 401 or 403 is asked again once it is named. What is for a \
+            partner without a file cannot be sent, and is left as it is.
+
+              weir deliveries retry 2d0136c18b5007e0d205543c5bf2f427
+              weir deliveries retry --partner acme
+              weir deliveries retry --all-dead
+            """)
+
+    /// How many known deliveries an error names.
+    private static let namedCount = 3
+
+    @Argument(help: "The document's id.")
+    var id: String?
+    @Option(
+        help:
+            "All pending, dead and held ones of this partner, which is enabled when it answered 410, 401 or 403."
+    )
+    var partner: String?
+    @Flag(help: "All dead ones of all partners.")
+    var allDead = false
+    @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
+
+    func run() throws {
+        try BufferedOutput.print(text())
+    }
+
+    /// Retries, and returns what happened, a line each.
+    func text() throws -> String {
+        let selections =
+            [id.map(DeliverySelection.id), partner.map(DeliverySelection.partner)]
+            .compactMap(\.self) + (allDead ? [.allDead] : [])
+        guard selections.count == 1, let selection = selections.first else {
+            throw CommandError.usage("say which: an id, --partner NAME or --all-dead, one of them")
+        }
+        let stores = try data.deliveryStores()
+        let unknown = try partnersWithoutFile(in: stores)
+        switch selection {
+        case .id(let id): try checkID(id, in: stores, unknown)
+        case .partner(let name): try checkPartner(name, in: stores, unknown)
+        case .allDead: break
+        }
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let retried = try stores.reduce(RetriedDeliveries()) { sum, store in
+            let left =
+                selection == .allDead
+                ? try unknown + store.disabledPartners().map(\.name) : []
+            return sum.adding(try store.retry(selection, leaving: left, nowMilliseconds: now))
+        }
+        var lines = try Self.lines(retried, of: selection, in: stores)
+        if selection == .allDead { lines += try linesOfLeft(in: stores, unknown) }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// Partners that have deliveries and no file with a url; none when there is no configuration.
+    private func partnersWithoutFile(in stores: [DeliveryStore]) throws -> [String] {
+        guard pipelines.directory.exists else { return [] }
+        let known = Set(
+            try pipelines.directory.partners().filter { !$0.delivery.isOff }.map(\.name))
+        let found = try stores.flatMap { try $0.knownPartners() }
+        return Set(found).subtracting(known).sorted()
+    }
+
+    /// Words on the partners whose dead deliveries are left as they are.
+    private func linesOfLeft(in stores: [DeliveryStore], _ unknown: [String]) throws -> [String] {
+        let dead = Set(
+            try stores.flatMap { try $0.counts() }.filter { $0.state == .dead }.map(\.partner))
+        let disabled = try stores.flatMap { try $0.disabledPartners() }
+        return dead.sorted().compactMap { name in
+            if unknown.contains(name) { return "\(name) is left: \(withoutFile(name))" }
+            guard let disabled = disabled.first(where: { $0.name == name }) else { return nil }
+            return
+                "\(name) is left: it \(disabled.words): see weir deliveries retry --partner \(name)"
+        }
+    }
+
+    private func withoutFile(_ partner: String) -> String {
+        "there is no file \(pipelines.directory.path)/partners/\(partner).yaml with a url"
+    }
+
+    /// Throws when nothing can be sent to a partner.
+    private func checkFile(of partner: String, _ unknown: [String]) throws {
+        guard unknown.contains(partner) else { return }
+        throw CommandError.failure(
+            "\(withoutFile(partner)): what is for \(partner) is left as it is; put it back, which a running weir-partner-postbacks sees at once"
+        )
+    }
+
+    private static func lines(
+        _ retried: RetriedDeliveries, of selection: DeliverySelection, in stores: [DeliveryStore]
+    ) throws -> [String] {
+        var lines = ["\(retried.retried) to be sent now, \(retried.left) left as they are"]
+        if case .partner(let name) = selection, retried.retried + retried.left == 0 {
+            lines = ["nothing for \(name) is pending, dead or held"]
+        }
+        lines += retried.enabled.map { "\($0) is enabled again" }
+        lines += retried.awakened.map { "\($0) is asked again at once" }
+        guard case .id(let id) = selection else { return lines }
+        for store in stores {
+            let named = Set(try store.history(of: id).map(\.delivery.partner))
+            lines += try store.disabledPartners().filter { named.contains($0.name) }.map {
+                "\($0.name) \($0.words): see weir deliveries retry --partner \($0.name)"
+            }
+        }
+        return lines
+    }
+
+    private func checkID(
+        _ id: String, in stores: [DeliveryStore], _ unknown: [String]
+    ) throws {
+        let found = try stores.flatMap { try $0.history(of: id) }.map(\.delivery)
+        guard !found.isEmpty else {
+            let last = try stores.flatMap { try $0.deliveries(limit: Self.namedCount) }
+                .sorted { $0.changedMilliseconds > $1.changedMilliseconds }
+                .prefix(Self.namedCount).map(\.id)
+            let known =
+                last.isEmpty ? "there are none" : "the last are \(last.joined(separator: ", "))"
+            throw CommandError.failure(
+                "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): \(known); see weir deliveries list"
+            )
+        }
+        let isOpen = found.contains { $0.state != .delivered && $0.state != .superseded }
+        guard isOpen, found.contains(where: { !$0.partner.isEmpty }) else {
+            let states = found.map { "revision \($0.revision) is \($0.state.rawValue)" }
+            throw CommandError.failure(
+                "nothing of '\(id)' can be retried: \(states.joined(separator: ", "))")
+        }
+        for partner in found.map(\.partner) { try checkFile(of: partner, unknown) }
+    }
+
+    private func checkPartner(
+        _ name: String, in stores: [DeliveryStore], _ unknown: [String]
+    ) throws {
+        try checkFile(of: name, unknown)
+        try pipelines.directory.checkPartner(name, in: stores)
+    }
+}
+
+struct DeliveriesReport: Report {
+    let deliveries: ArraySlice<Delivery>
+
+    var table: String {
+        guard !deliveries.isEmpty else { return "no deliveries\n" }
+        let table = TextTable(
+            header: [
+                "id", "revision", "partner", "state", "attempts", "changed", "next_attempt",
+                "reason",
+            ],
+            isNumber: [false, true, false, false, true, false, false, false],
+            rows: deliveries.map { delivery in
+                [
+                    delivery.id, "\(delivery.revision)", delivery.partner,
+                    delivery.state.rawValue, "\(delivery.attempts)",
+                    UTC.text(milliseconds: delivery.changedMilliseconds),
+                    delivery.nextAttemptMilliseconds.map { UTC.text(milliseconds: $0) } ?? "",
+                    delivery.reason,
+                ]
+            })
+        return table.text
+    }
+
+    func write(to json: inout JSONText) {
+        json.objects(deliveries, Self.writeMembers)
+    }
+
+    static func writeMembers(of delivery: Delivery, to json: inout JSONText) {
+        json.member("id", delivery.id)
+        json.member("revision", delivery.revision)
+        json.member("partner", delivery.partner)
+        json.member("state", delivery.state.rawValue)
+        json.member("reason", delivery.reason.isEmpty ? nil : delivery.reason)
+        json.member("attempts", delivery.attempts)
+        json.member("created_at", UTC.text(milliseconds: delivery.createdMilliseconds))
+        json.member("changed_at", UTC.text(milliseconds: delivery.changedMilliseconds))
+        json.member(
+            "next_attempt_at", delivery.nextAttemptMilliseconds.map { UTC.text(milliseconds: $0) })
+        json.member("partition", delivery.partition)
+        json.member("offset", delivery.offset)
+    }
+}
+
+/// One delivery with its attempts and its document.
+struct DeliveryReport: Report {
+    var delivery: Delivery
+    var attempts: [StoredAttempt]
+    var document: [UInt8]
+
+    var table: String {
+        let reason = delivery.reason.isEmpty ? "" : " (\(delivery.reason))"
+        var lines = [
+            "\(delivery.id):\(delivery.revision) for \(delivery.partner): \(delivery.state.rawValue)\(reason)",
+            "partition \(delivery.partition), offset \(delivery.offset), taken over at \(UTC.text(milliseconds: delivery.createdMilliseconds))",
+        ]
+        if let next = delivery.nextAttemptMilliseconds {
+            lines.append("next attempt at \(UTC.text(milliseconds: next))")
+        }
+        if !attempts.isEmpty {
+            lines +=
+                TextTable(
+                    header: ["attempt", "at", "milliseconds", "status", "fault"],
+                    isNumber: [true, false, true, true, false],
+                    rows: attempts.map { attempt in
+                        [
+                            "\(attempt.number)",
+                            UTC.text(milliseconds: attempt.startedMilliseconds),
+                            "\(attempt.durationMilliseconds)", attempt.status.map { "\($0)" } ?? "",
+                            attempt.fault ?? "",
+                        ]
+                    }
+                ).lines
+        }
+        lines.append(String(decoding: document, as: UTF8.self))
+        return lines.map(\.withoutControls).joined(separator: "\n") + "\n"
+    }
+
+    func write(to json: inout JSONText) {
+        json.object { json in
+            DeliveriesReport.writeMembers(of: delivery, to: &json)
+            json.objects("history", attempts) { attempt, json in
+                json.member("attempt", attempt.number)
+                json.member("at", UTC.text(milliseconds: attempt.startedMilliseconds))
+                json.member("duration_ms", attempt.durationMilliseconds)
+                json.member("status", attempt.status)
+                json.member("fault", attempt.fault)
+            }
+            json.member("document", String(decoding: document, as: UTF8.self))
+        }
     }
 }

@@ -32,12 +32,11 @@ struct DiffCommand: ParsableCommand {
     @Flag(help: "End with exit code 1 when anything differs.")
     var exitCode = false
     @OptionGroup var pipelines: PipelinesOptions
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         let differs = try compare().write(as: format, isRaw: csv.isSet())
         guard !exitCode || !differs else { throw CommandError.differs }
     }
@@ -53,30 +52,19 @@ struct DiffCommand: ParsableCommand {
             query.conversionModels = try pipelines.conversionModels()
             return try sets[0].diff(sets[1], everyDumpBy: query)
         }
-        var query = try selection.query(name)
+        let query = try selection.query(name)
         guard name != Funnel.name else {
             return try sets[0].diff(
                 sets[1], funnel: pipelines.funnelQuery(query), comparison.question(query))
         }
-        if name == ConversionUpdatesFold.streamName {
-            query.conversionModels = try pipelines.conversionModels()
-        }
-        return try sets[0].diff(sets[1], comparison.question(query))
+        return try sets[0].diff(sets[1], comparison.question(pipelines.dumpQuery(query)))
     }
 }
 
 extension StoreComparison {
     /// Writes the table and then the notices; says whether anything differs.
     func write(as format: DumpFormat, isRaw: Bool) throws -> Bool {
-        let output = BufferedOutput()
-        if format == .table, table.rows.isEmpty {
-            try output.write("same\n")
-        } else {
-            try table.write(as: format, isRaw: isRaw) { (piece: [UInt8]) throws(CommandError) in
-                try output.write(piece)
-            }
-        }
-        try output.flush()
+        try BufferedOutput.print(table, as: format, isRaw: isRaw, ifEmpty: "same\n")
         notices.forEach(Notice.write)
         return differs
     }

@@ -16,8 +16,6 @@ struct DigestCommand: ParsableCommand {
 
     func run() throws {
         let digest = try StoreSet(directories: data.directories).digest()
-        let output = BufferedOutput()
-        try output.write(digest + "\n")
-        try output.flush()
+        try BufferedOutput.print(digest + "\n")
     }
 }

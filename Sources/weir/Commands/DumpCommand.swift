@@ -67,22 +67,19 @@ struct DumpCommand: ParsableCommand {
             """, valueName: "time"))
     var asOf: String?
     @OptionGroup var source: SourceOptions
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         let isRaw = try csv.isSet()
         let output = BufferedOutput()
-        let notices = try write(as: format, isRaw: isRaw) { (piece: [UInt8]) throws(CommandError) in
-            try output.write(piece)
-        }
+        let notices = try write(as: format, isRaw: isRaw, to: output.write(bytes:))
         try output.flush()
         notices.forEach(Notice.write)
     }
 
-    /// Writes what is asked for, and returns what a reader should know beside it.
+    /// Writes the selected rows, and returns the notices.
     func write(
         as format: DumpFormat, isRaw: Bool = false,
         to sink: ([UInt8]) throws(CommandError) -> Void
@@ -144,7 +141,6 @@ struct DumpCommand: ParsableCommand {
         return question
     }
 
-    /// The question that the options ask.
     func query(models: [ConversionModel] = []) throws -> DumpQuery {
         var query = try selection.query(name)
         query.conversionModels = models
@@ -154,7 +150,6 @@ struct DumpCommand: ParsableCommand {
 }
 
 extension Funnel {
-    /// What a reader should know beside the rows.
     fileprivate var notices: [String] {
         var notices: [String] = []
         if !missingStreams.isEmpty {

@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLog
 import Explanation
 import Inspection
+import Streams
 import Worker
 
 /// `weir explain`
@@ -36,12 +37,11 @@ struct ExplainCommand: ParsableCommand {
     var records = false
     @OptionGroup var source: SourceOptions
     @OptionGroup var masking: MaskOptions
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         guard limit >= 0 else { throw CommandError.usage("--limit \(limit): give 0 or more") }
         let cell = try selection.cell(source.pipelines)
         let explainer = try source.explainer()
@@ -75,5 +75,198 @@ struct ExplainCommand: ParsableCommand {
     private func print(_ record: ExplainedRecord, to output: BufferedOutput) throws {
         try RecordPrinter(output, format: .ndjson, mask: masking.mask(topic: record.topic))
             .print(record.folded.record)
+    }
+}
+
+/// The records behind a number, in every format.
+struct ExplainReport {
+    struct Entry {
+        var topic: String
+        var partition: Int32
+        var offset: Int64
+        var timestampMilliseconds: Int64
+        var type: String
+        /// Why it is left out or refused; nil for others.
+        var reason: String?
+        var amounts: CellAmounts
+    }
+
+    private let dump: String
+    private let conditions: [String]
+    private let limit: Int
+    private(set) var counted: [Entry] = []
+    private(set) var leftOut: [Entry] = []
+
+    init(_ dump: String, _ conditions: [String], limit: Int) {
+        self.dump = dump
+        self.conditions = conditions
+        self.limit = limit
+    }
+
+    /// Adds a record; true when it is listed.
+    mutating func add(_ record: ExplainedRecord) -> Bool {
+        var entry = Entry(
+            topic: record.topic, partition: record.folded.record.partition,
+            offset: record.folded.record.offset,
+            timestampMilliseconds: record.folded.record.timestampMilliseconds,
+            type: record.folded.type, amounts: record.amounts)
+        switch record.role {
+        case .counted:
+            guard counted.count < limit else { return false }
+            entry.reason = record.folded.refusal.map { "\($0.reason): \($0.detail)" }
+            counted.append(entry)
+        case .leftOut(let reason):
+            guard leftOut.count < limit else { return false }
+            entry.reason = reason
+            leftOut.append(entry)
+        case .untold: return false
+        }
+        return true
+    }
+
+    func notices(_ explanation: Explanation) -> [String] {
+        var notices: [String] = []
+        func note(_ shown: Int, _ all: Int64, _ words: String) {
+            guard all > shown else { return }
+            notices.append("\(all - Int64(shown)) more records \(words): give --limit")
+        }
+        note(counted.count, explanation.counted, "count")
+        note(leftOut.count, explanation.leftOut, "were left out")
+        for untold in explanation.untold {
+            notices.append(
+                "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "
+                    + untold.reason)
+        }
+        return notices + explanation.words
+    }
+
+    func write(
+        _ explanation: Explanation, as format: DumpFormat, isRaw: Bool = false,
+        to output: BufferedOutput
+    ) throws(CommandError) {
+        switch format {
+        case .table: try writeTable(explanation, to: output)
+        case .json: try output.write(json(explanation) + "\n")
+        case .ndjson: for line in lines(explanation) { try output.write(line + "\n") }
+        case .csv:
+            try output.write(
+                table(counted + leftOut, explanation.measures, withReason: true), as: .csv,
+                isRaw: isRaw)
+            notices(explanation).forEach(Notice.write)
+        }
+    }
+
+    private func writeTable(
+        _ explanation: Explanation, to output: BufferedOutput
+    ) throws(CommandError) {
+        let place = ([dump] + conditions).joined(separator: " ")
+        try output.write("\(place.withoutControls)\n")
+        for measure in explanation.measures {
+            try output.write("\(measure.name.withoutControls) = \(measure.stored)\n")
+        }
+        try output.write("\nrecords that add to it:\n")
+        let hasReason = counted.contains { $0.reason != nil }
+        try output.write(table(counted, explanation.measures, withReason: hasReason), as: .table)
+        if !leftOut.isEmpty {
+            try output.write("\nleft out:\n")
+            try output.write(table(leftOut, [], withReason: true), as: .table)
+        }
+        try output.write("\n")
+        for notice in notices(explanation) { try output.write("\(notice.withoutControls)\n") }
+    }
+
+    private func table(
+        _ entries: [Entry], _ measures: [Explanation.Measure], withReason: Bool
+    ) -> ReportTable {
+        let columns =
+            ["topic", "partition", "offset", "time", "type"].map {
+                ReportTable.Column($0, isNumber: $0 == "partition" || $0 == "offset")
+            } + measures.map { ReportTable.Column($0.name, isNumber: true) }
+            + (withReason ? [ReportTable.Column("why")] : [])
+        return ReportTable(
+            columns: columns,
+            rows: entries.map { entry in
+                let head: [ReportValue] = [
+                    .text(entry.topic), .integer(Int128(entry.partition)),
+                    .integer(Int128(entry.offset)),
+                    .text(UTC.text(milliseconds: entry.timestampMilliseconds)), .text(entry.type),
+                ]
+                let amounts = measures.map { measure in
+                    ReportValue.integer(entry.amounts[measure.place])
+                }
+                let reason = entry.reason.map { ReportValue.text($0) } ?? .null
+                return head + amounts + (withReason ? [reason] : [])
+            })
+    }
+}
+
+extension ExplainReport {
+    private func json(_ explanation: Explanation) -> String {
+        var json = JSONText()
+        json.object { json in
+            writeNumber(explanation, to: &json)
+            json.objects("records", counted) { writeMembers(of: $0, explanation, to: &$1) }
+            json.objects("left_out", leftOut, writeMembers)
+            writeSummary(explanation, to: &json)
+        }
+        return json.text.withoutControlsInJSON
+    }
+
+    /// The number, each record, and last whether it adds up.
+    private func lines(_ explanation: Explanation) -> [String] {
+        func line(_ part: String, _ body: (inout JSONText) -> Void) -> String {
+            var json = JSONText()
+            json.object { json in
+                json.member("part", part)
+                body(&json)
+            }
+            return json.text.withoutControlsInJSON
+        }
+        return [line("number") { writeNumber(explanation, to: &$0) }]
+            + counted.map { entry in
+                line("record") { writeMembers(of: entry, explanation, to: &$0) }
+            }
+            + leftOut.map { entry in line("left_out") { writeMembers(of: entry, to: &$0) } }
+            + [line("sum") { writeSummary(explanation, to: &$0) }]
+    }
+
+    private func writeNumber(_ explanation: Explanation, to json: inout JSONText) {
+        json.member("dump", dump)
+        json.member("where", conditions)
+        json.object("number") { json in
+            for measure in explanation.measures { json.member(measure.name, measure.stored) }
+        }
+    }
+
+    private func writeMembers(
+        of entry: Entry, _ explanation: Explanation, to json: inout JSONText
+    ) {
+        writeMembers(of: entry, to: &json)
+        json.object("adds") { json in
+            for measure in explanation.measures where entry.amounts[measure.place] != 0 {
+                json.member(measure.name, entry.amounts[measure.place])
+            }
+        }
+    }
+
+    private func writeMembers(of entry: Entry, to json: inout JSONText) {
+        json.member("topic", entry.topic)
+        json.member("partition", entry.partition)
+        json.member("offset", entry.offset)
+        json.member("timestamp_ms", entry.timestampMilliseconds)
+        json.member("type", entry.type)
+        if let reason = entry.reason { json.member("why", reason) }
+    }
+
+    private func writeSummary(_ explanation: Explanation, to json: inout JSONText) {
+        json.objects("untold", explanation.untold) { untold, json in
+            json.member("topic", untold.topic)
+            json.member("why", untold.reason)
+            json.member("records", untold.records)
+        }
+        json.member("counted", explanation.counted)
+        json.member("left_out_count", explanation.leftOut)
+        json.member("adds_up", explanation.addsUp)
+        json.member("words", explanation.words)
     }
 }

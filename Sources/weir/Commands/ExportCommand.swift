@@ -14,7 +14,6 @@ struct ExportCommand: ParsableCommand {
             docs/export-profiles.md says what each column is and which are not there.
             """)
 
-    /// What can be exported.
     enum Subject: String, ExpressibleByArgument, CaseIterable {
         /// What `weir-postbacks` decoded for partners.
         case postbacks
@@ -41,13 +40,13 @@ struct ExportCommand: ParsableCommand {
         let output = BufferedOutput()
         let written = try StoreSet(directories: data.directories).export(
             query(), catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
-            to: output.write)
+            to: output.write(bytes:))
         try output.flush()
         let words = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
         for notice in words { Notice.write(notice) }
     }
 
-    /// What is to be said of the rows that are not there.
+    /// Words on the rows that are left out.
     func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {
         var notices: [String] = []
         if omissions.adAttributionKit > 0 {
@@ -68,7 +67,6 @@ struct ExportCommand: ParsableCommand {
         return notices
     }
 
-    /// The question that the options ask.
     func query() throws -> ExportQuery {
         guard let profile = ExportProfile(rawValue: profile) else {
             let known = ExportProfile.allCases.map(\.rawValue).joined(separator: ", ")

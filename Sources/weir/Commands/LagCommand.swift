@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import Inspection
+import Streams
 
 /// `weir lag`
 struct LagCommand: ParsableCommand {
@@ -24,23 +26,101 @@ struct LagCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
     @OptionGroup var pipelines: PipelinesOptions
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let log = try log.open(.existing, dataDirectories: data.directories)
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let report = try LagReport(
             directories: data.directories, log: log, groups: pipelines.groups(),
             nowMilliseconds: now)
-        let output = BufferedOutput()
-        try output.write(report.text(format))
-        try output.flush()
+        try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {
             Notice.write(
                 "no stores in \(data.directories.joined(separator: ", ")): run a worker first, "
                     + "or give --data")
+        }
+    }
+}
+
+extension LagReport: Report {
+    var table: String {
+        guard !streams.isEmpty else { return "no stores\n" }
+        let table = TextTable(
+            header: [
+                "stream", "partition", "next_offset", "earliest", "end", "lag", "lag_seconds",
+                "committed_offset", "store", "note",
+            ],
+            isNumber: [false, true, true, true, true, true, true, true, false, false],
+            rows: streams.flatMap { stream in
+                stream.partitions.map { lag in
+                    [
+                        stream.stream, "\(lag.partition)", Self.cell(lag.nextOffset),
+                        Self.cell(lag.earliestOffset), Self.cell(lag.endOffset),
+                        Self.cell(lag.lag), Self.cell(lag.lagSeconds),
+                        Self.cell(lag.committedOffset), lag.store ?? "", lag.note ?? "",
+                    ]
+                }
+            })
+        let summaries = streams.map(summary)
+        return (table.lines + [""] + summaries).joined(separator: "\n") + "\n"
+    }
+
+    private static func cell(_ number: Int64?) -> String { number.map { "\($0)" } ?? "" }
+
+    private func summary(_ stream: StreamLag) -> String {
+        let partitions = stream.furthest
+        let standing = partitions.count { $0.lag == nil && !$0.isUnanswered }
+        let unanswered = partitions.count { $0.isUnanswered }
+        let known = partitions.count - standing - unanswered
+        var parts: [String] = []
+        if known > 0 || partitions.isEmpty {
+            var words = "\(stream.lag) records behind in \(known)"
+            if known < partitions.count { words += " of \(partitions.count)" }
+            words += " partitions"
+            if let seconds = stream.lagSeconds, stream.lag > 0 {
+                words += ", the oldest for \(seconds) s"
+            }
+            parts.append(words)
+        }
+        let unfolded = partitions.count { $0.store == nil }
+        if unfolded > 0 { parts.append("\(unfolded) not folded by any store") }
+        if standing > 0 { parts.append("\(standing) cannot go on: see the note") }
+        if unanswered > 0 { parts.append("\(unanswered) not known now: see the note") }
+        if let waiting = stream.waiting {
+            var words = "\(waiting.count) pending"
+            if let seconds = nowMilliseconds.flatMap(waiting.seconds) {
+                words += ", the oldest for \(seconds) s"
+            }
+            parts.append(words)
+        }
+        return "\(stream.stream): " + parts.joined(separator: "; ")
+    }
+
+    func write(to json: inout JSONText) {
+        json.object { json in json.objects("streams", streams, writeMembers) }
+    }
+
+    private func writeMembers(of stream: StreamLag, to json: inout JSONText) {
+        json.member("stream", stream.stream)
+        json.member("topic", stream.topic)
+        json.member("lag", stream.lag)
+        json.member("lag_seconds", stream.lagSeconds)
+        if let waiting = stream.waiting {
+            json.member("pending", waiting.count)
+            json.member("pending_seconds", nowMilliseconds.flatMap(waiting.seconds))
+        }
+        json.objects("partitions", stream.partitions) { lag, json in
+            json.member("partition", lag.partition)
+            json.member("next_offset", lag.nextOffset)
+            json.member("earliest", lag.earliestOffset)
+            json.member("end", lag.endOffset)
+            json.member("lag", lag.lag)
+            json.member("lag_seconds", lag.lagSeconds)
+            json.member("committed_offset", lag.committedOffset)
+            json.member("store", lag.store)
+            json.member("note", lag.note)
         }
     }
 }

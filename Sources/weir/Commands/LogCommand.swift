@@ -53,11 +53,10 @@ struct LogTrimCommand: ParsableCommand {
             "An archive that is being written: sqlite:PATH, or off (WEIR_ARCHIVE; default: off).",
             valueName: "sqlite:PATH"))
     var archive: String?
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         let described = try topics.directory.topics()
         let log = try openLog()
         let known = try log.topics().map(\.name)
@@ -76,11 +75,7 @@ struct LogTrimCommand: ParsableCommand {
         let rows = try trim.plan(topics: Set(topic))
         if !dryRun { try trim.run(rows) }
         let report = TrimReport(rows: rows, isDry: dryRun)
-        let output = BufferedOutput()
-        try report.table.write(as: format) { (piece: [UInt8]) throws(CommandError) in
-            try output.write(piece)
-        }
-        try output.flush()
+        try BufferedOutput.print(report.table, as: format)
         Notice.write(report.summary)
     }
 

@@ -1,6 +1,8 @@
 import ArgumentParser
+import EventLog
 import Foundation
 import Inspection
+import JSONReader
 import PartnerPostbacks
 import Pipelines
 import Streams
@@ -21,19 +23,13 @@ struct PartnersListCommand: ParsableCommand {
 
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var data: DataOptions
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let partners = try pipelines.directory.partners()
-        let paths = data.directories.map(DeliveryStore.path(in:)).filter {
-            FileManager.default.fileExists(atPath: $0)
-        }
-        let stores = try paths.map { try DeliveryStore(existing: $0) }
-        let output = BufferedOutput()
-        try output.write(PartnersReport(partners, stores).text(format))
-        try output.flush()
+        try BufferedOutput.print(
+            PartnersReport(partners, data.existingDeliveryStores()), as: format)
     }
 }
 
@@ -63,11 +59,10 @@ struct PartnersPreviewCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let partners = try pipelines.directory.partners()
         guard let partner = partners.first(where: { $0.name == name }) else {
             throw CommandError.failure(
@@ -84,8 +79,206 @@ struct PartnersPreviewCommand: ParsableCommand {
         if partner.delivery.isOff {
             Notice.write("\(name) is off: its file has no url, and nothing is sent to it")
         }
-        let output = BufferedOutput()
-        try output.write(RequestReport(request).text(format))
-        try output.flush()
+        try BufferedOutput.print(RequestReport(request: request), as: format)
+    }
+}
+
+/// The configured partners, with their deliveries.
+struct PartnersReport: Report {
+    private struct Line {
+        var partner: Partner
+        var counts: [DeliveryState: Int]
+        var disabled: DisabledPartner?
+        var rest: PartnerRest?
+    }
+
+    private let lines: [Line]
+
+    init(_ partners: [Partner], _ stores: [DeliveryStore]) throws {
+        var counts: [String: [DeliveryState: Int]] = [:]
+        var disabled: [DisabledPartner] = []
+        var resting: [String: PartnerRest] = [:]
+        for store in stores {
+            for (partner, state, count) in try store.counts() {
+                counts[partner, default: [:]][state, default: 0] += count
+            }
+            disabled += try store.disabledPartners()
+            resting.merge(try store.restingPartners()) {
+                $0.untilMilliseconds > $1.untilMilliseconds ? $0 : $1
+            }
+        }
+        lines = partners.map { partner in
+            Line(
+                partner: partner, counts: counts[partner.name] ?? [:],
+                disabled: disabled.first { $0.name == partner.name }, rest: resting[partner.name])
+        }
+    }
+
+    var table: String {
+        guard !lines.isEmpty else { return "no partners\n" }
+        let table = TextTable(
+            header: ["partner", "trust", "method", "url"] + DeliveryState.allCases.map(\.rawValue)
+                + ["note"],
+            isNumber: [false, false, false, false] + DeliveryState.allCases.map { _ in true }
+                + [false],
+            rows: lines.map { line in
+                let delivery = line.partner.delivery
+                return [line.partner.name, Self.trust(line.partner), delivery.method.rawValue]
+                    + [Self.url(line.partner) ?? ""]
+                    + DeliveryState.allCases.map { "\(line.counts[$0] ?? 0)" }
+                    + [Self.note(line)]
+            })
+        return table.text
+    }
+
+    private static func trust(_ partner: Partner) -> String {
+        partner.trust.map(\.rawValue).sorted().joined(separator: ",")
+    }
+
+    /// nil when its postbacks go nowhere yet.
+    private static func url(_ partner: Partner) -> String? {
+        partner.delivery.isOff ? nil : partner.delivery.url.text
+    }
+
+    private static func note(_ line: Line) -> String {
+        if line.partner.delivery.isOff { return "off: its file has no url" }
+        if let disabled = line.disabled {
+            return
+                "disabled: it answered \(disabled.status); see weir deliveries retry --partner \(line.partner.name)"
+        }
+        guard let rest = line.rest else { return "" }
+        let time = UTC.text(milliseconds: rest.untilMilliseconds)
+        return switch rest.cause {
+        case .asked: "asked for a pause until \(time)"
+        case .away: "cannot be reached; asked again at \(time)"
+        }
+    }
+
+    func write(to json: inout JSONText) {
+        json.objects(lines) { line, json in
+            json.member("partner", line.partner.name)
+            json.member("trust", line.partner.trust.map(\.rawValue).sorted())
+            json.member("method", line.partner.delivery.method.rawValue)
+            json.member("url", Self.url(line.partner))
+            for state in DeliveryState.allCases {
+                json.member(state.rawValue, line.counts[state] ?? 0)
+            }
+            json.member("disabled", line.disabled != nil)
+            json.member("rests_because", line.rest?.cause.rawValue)
+            json.member(
+                "rests_until", line.rest.map { UTC.text(milliseconds: $0.untilMilliseconds) })
+        }
+    }
+}
+
+/// Finds the document for a preview.
+struct PreviewSource {
+    let partner: String
+    let data: DataOptions
+    let log: LogOptions
+
+    /// The document that `--postback` names; without it, the newest for the partner.
+    func document(
+        _ option: String?, pipelines: PipelineDirectory
+    ) throws -> PostbackDocument {
+        guard let parser = JSONParser() else {
+            throw CommandError.failure("no memory for a JSON parser")
+        }
+        let bytes: [UInt8] =
+            switch option {
+            case nil: try newest(parser, pipelines: pipelines)
+            case let id? where id.wholeMatch(of: /[0-9a-f]{32}/) != nil: try stored(id)
+            case let file?: try unwrapped(contents(of: file), parser)
+            }
+        do throws(UnreadableDocument) {
+            return try PostbackDocument(bytes, parser: parser)
+        } catch {
+            throw CommandError.failure(
+                "\(option ?? "the newest record") is no document of partner-postbacks: \(error)")
+        }
+    }
+
+    private func stored(_ id: String) throws -> [UInt8] {
+        for store in try data.deliveryStores() {
+            if let last = try store.history(of: id).last { return last.document }
+        }
+        throw CommandError.failure(
+            "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): give a file")
+    }
+
+    private func contents(of path: String) throws -> [UInt8] {
+        do {
+            guard path != "-" else {
+                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
+            }
+            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw CommandError.failure(
+                "cannot read \(path): give a file that is there and readable, or an id")
+        }
+    }
+
+    /// The value of a record's line; other JSON is the document itself.
+    private func unwrapped(_ bytes: [UInt8], _ parser: JSONParser) throws -> [UInt8] {
+        bytes.withUnsafeBytes { bytes in
+            guard let value = try? parser.parse(bytes).member("value"), value.isObject else {
+                return Array(bytes)
+            }
+            var json = JSONText()
+            json.value(value)
+            return Array(json.text.utf8)
+        }
+    }
+
+    private func newest(_ parser: JSONParser, pipelines: PipelineDirectory) throws -> [UInt8] {
+        let topic = try pipelines.partnerPostbacksTopic()
+        let log = try log.open(.existing, dataDirectories: data.directories)
+        let reader = try log.reader(topic: topic)
+        defer { reader.close() }
+        var newest: (timestamp: Int64, bytes: [UInt8])?
+        var reading = try TopicReading(reader, partition: nil, from: nil, to: nil)
+        try reading.readStretch { record in
+            guard record.timestampMilliseconds >= newest?.timestamp ?? .min,
+                let bytes = record.value,
+                let name = try? parser.parse(bytes).member("partner")?.string,
+                name.elementsEqual(partner.utf8)
+            else { return }
+            newest = (record.timestampMilliseconds, Array(bytes))
+        }
+        guard let newest else {
+            throw CommandError.failure(
+                "no document for '\(partner)' in \(topic) of \(log.address): give --postback a file"
+            )
+        }
+        return newest.bytes
+    }
+}
+
+/// A request to a partner. Its secrets are masked already.
+struct RequestReport: Report {
+    let request: PartnerRequest
+
+    var table: String {
+        let noAddress = Partner.Delivery.noAddress
+        let url =
+            request.url.hasPrefix(noAddress)
+            ? "(no url is set)" + request.url.dropFirst(noAddress.count) : request.url
+        var lines = ["\(request.method) \(url)"]
+        lines += request.headers.map { "\($0.name): \($0.value)" }
+        if let body = request.body { lines += ["", String(decoding: body, as: UTF8.self)] }
+        return lines.map(\.withoutControls).joined(separator: "\n") + "\n"
+    }
+
+    func write(to json: inout JSONText) {
+        json.object { json in
+            json.member("method", request.method)
+            json.member(
+                "url", request.url.hasPrefix(Partner.Delivery.noAddress) ? nil : request.url)
+            json.objects("headers", request.headers) { header, json in
+                json.member("name", header.name)
+                json.member("value", header.value)
+            }
+            json.member("body", request.body.map { String(decoding: $0, as: UTF8.self) })
+        }
     }
 }

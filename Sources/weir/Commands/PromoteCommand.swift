@@ -2,6 +2,7 @@ import AggregateStore
 import ArgumentParser
 import Foundation
 import Inspection
+import Streams
 import Worker
 
 /// `weir promote`
@@ -51,11 +52,10 @@ struct PromoteCommand: ParsableCommand {
             "How long workers may take to give their stores up (default: 120).",
             valueName: "seconds"))
     var patience = 120
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let order = try order()
         let promotion = try Promotion(order)
         var report = PromotionReport(
@@ -77,9 +77,7 @@ struct PromoteCommand: ParsableCommand {
             if emit { report.sent = try send(promotion, order) }
             try addCorrections(of: promotion, to: &report)
         }
-        let output = BufferedOutput()
-        try output.write(report.text(format))
-        try output.flush()
+        try BufferedOutput.print(report, as: format)
         for stream in report.streams {
             guard let refusal = stream.refusal else { continue }
             Notice.write("weir-\(stream.stream) will refuse to go on with it: \(refusal)")
@@ -126,5 +124,218 @@ struct PromoteCommand: ParsableCommand {
         var listed = report
         try corrections.forEach { _, correction in try listed.add(correction) }
         report = listed
+    }
+}
+
+/// What a promotion has changed, or would change.
+struct PromotionReport: Report {
+    private struct Line {
+        var correction: Correction
+        /// Differences of the content; values are JSON.
+        var differences: [(path: String, from: String?, to: String?)]
+    }
+
+    private let isDryRun: Bool
+    private let data: String
+    private let directory: String
+    var isBack = false
+    var streams: [PromotedStream] = []
+    /// How many corrections were sent; nil without `--emit`.
+    var sent: Int?
+    private var lines: [Line] = []
+    private var revenue: [String: RevenueChange] = [:]
+
+    init(isDryRun: Bool, data: String, directory: String) {
+        self.isDryRun = isDryRun
+        self.directory = directory
+        self.data = data
+    }
+
+    mutating func add(_ correction: Correction) throws {
+        guard correction.kind != .unchanged else { return }
+        let new = try PostbackDocumentText(correction.postback.document)
+        let old = try correction.publishedDocument.map { try PostbackDocumentText($0) }
+        var differences: [(path: String, from: String?, to: String?)] = []
+        if correction.kind == .changed, let old {
+            differences = PostbackDocumentText.differences(from: old, to: new)
+        }
+        let isWithdrawn = correction.kind == .withdrawn
+        note(old, \.before)
+        note(isWithdrawn ? nil : new, \.after)
+        lines.append(Line(correction: correction, differences: differences))
+    }
+
+    private mutating func note(
+        _ document: PostbackDocumentText?, _ side: WritableKeyPath<RevenueChange, RevenueBounds>
+    ) {
+        guard let document, let currency = document["conversion.revenue.currency"],
+            let least = RevenueBounds.micros(document["conversion.revenue.min"]),
+            let most = RevenueBounds.micros(document["conversion.revenue.max"])
+        else { return }
+        revenue[currency, default: RevenueChange()][keyPath: side].add(least, most)
+    }
+
+    private func count(_ kind: Correction.Kind) -> Int {
+        lines.count { $0.correction.kind == kind }
+    }
+}
+
+extension PromotionReport {
+    var table: String {
+        var text = streams.map(Self.words)
+        if streams.isEmpty { text.append("the set is in force already") }
+        if !lines.isEmpty {
+            let table = TextTable(
+                header: [
+                    "correction", "state", "partner", "id", "revision", "campaign", "app",
+                    "difference",
+                ],
+                isNumber: [false, false, false, false, true, false, true, false],
+                rows: lines.map(Self.cells))
+            text += [""] + table.lines
+        }
+        text += ["", summary]
+        for (currency, change) in revenue.sorted(by: { $0.key < $1.key }) {
+            text.append(
+                "revenue \(currency.unquoted): \(change.before.words) -> \(change.after.words)")
+        }
+        if !isDryRun, let first = streams.first {
+            text.append(
+                isBack
+                    ? "forth again: weir promote \(first.from) --data \(data)"
+                    : "back: weir promote --back --data \(data)")
+        }
+        return text.map(\.withoutControls).joined(separator: "\n") + "\n"
+    }
+
+    private static func words(_ stream: PromotedStream) -> String {
+        let behind = stream.behind > 0 ? ", \(stream.behind) records folded on" : ""
+        return "\(stream.stream): \(stream.from) -> \(stream.to)\(behind)"
+    }
+
+    private static func cells(_ line: Line) -> [String] {
+        let correction = line.correction
+        let postback = correction.postback
+        return [
+            correction.kind.rawValue, correction.state.rawValue, postback.partner, postback.id,
+            "\(correction.revision)", postback.campaign, "\(postback.appID)",
+            line.differences.map { difference in
+                let name = difference.path
+                return
+                    "\(name) \(difference.from?.unquoted ?? "null") -> \(difference.to?.unquoted ?? "null")"
+            }.joined(separator: ", "),
+        ]
+    }
+
+    private var summary: String {
+        let kinds = [Correction.Kind.changed, .added, .withdrawn].map { "\(count($0)) \($0)" }
+        let due = lines.count { $0.correction.state == .due || $0.correction.state == .sending }
+        var words = "corrections: \(kinds.joined(separator: ", "))"
+        if let sent { words += "; \(sent) sent" }
+        if due > 0, !isDryRun {
+            words += "; \(due) not sent: weir promote \(directory) --emit sends them"
+        }
+        return words
+    }
+}
+
+extension PromotionReport {
+    func write(to json: inout JSONText) {
+        json.object { json in
+            json.objects("streams", streams) { stream, json in
+                json.member("stream", stream.stream)
+                json.member("from", stream.from)
+                json.member("to", stream.to)
+                json.member("behind", stream.behind)
+            }
+            json.objects("corrections", lines, Self.writeMembers)
+            json.object("totals", writeTotals)
+        }
+    }
+
+    private static func writeMembers(of line: Line, to json: inout JSONText) {
+        let correction = line.correction
+        let postback = correction.postback
+        json.member("kind", correction.kind.rawValue)
+        json.member("state", correction.state.rawValue)
+        json.member("partner", postback.partner)
+        json.member("id", postback.id)
+        json.member("revision", correction.revision)
+        json.member("supersedes", correction.supersedes)
+        json.member("ad_network_id", postback.adNetworkID)
+        json.member("campaign", postback.campaign)
+        json.member("app_id", postback.appID)
+        json.member("partition", postback.partition)
+        json.member("offset", postback.originOffset)
+        json.objects("differences", line.differences) { difference, json in
+            json.member("path", difference.path)
+            json.name("from")
+            json.raw(difference.from ?? "null")
+            json.name("to")
+            json.raw(difference.to ?? "null")
+        }
+    }
+
+    private func writeTotals(to json: inout JSONText) {
+        for kind in [Correction.Kind.changed, .added, .withdrawn] {
+            json.member(kind.rawValue, count(kind))
+        }
+        json.member("sent", sent)
+        json.objects("revenue", revenue.sorted { $0.key < $1.key }) { currency, json in
+            json.name("currency")
+            json.raw(currency.key)
+            let change = currency.value
+            for (name, bounds) in [("before", change.before), ("after", change.after)] {
+                json.member("\(name)_min_micros", bounds.least)
+                json.member("\(name)_max_micros", bounds.most)
+            }
+        }
+    }
+}
+
+/// The revenue of some postbacks in a currency, before and after they were corrected.
+private struct RevenueChange {
+    var before = RevenueBounds()
+    var after = RevenueBounds()
+}
+
+/// Bounds of revenue, in micros of a currency.
+private struct RevenueBounds {
+    private(set) var least: Int128 = 0
+    private(set) var most: Int128 = 0
+
+    mutating func add(_ least: Int128, _ most: Int128) {
+        self.least += least
+        self.most += most
+    }
+
+    var words: String { "\(Self.units(least))..\(Self.units(most))" }
+
+    /// Reads a decimal number of units; nil for what is none.
+    static func micros(_ text: String?) -> Int128? {
+        guard let text else { return nil }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let whole = Int128(parts[0]) else {
+            return Double(text).map { Int128(($0 * 1_000_000).rounded()) }
+        }
+        guard parts.count == 2 else { return whole * 1_000_000 }
+        let digits = parts[1].prefix(6)
+        let padded = digits + String(repeating: "0", count: 6 - digits.count)
+        return Int128(padded).map { whole * 1_000_000 + $0 }
+    }
+
+    private static func units(_ micros: Int128) -> String {
+        let fraction = String(micros % 1_000_000)
+        guard fraction != "0" else { return "\(micros / 1_000_000)" }
+        var digits = Substring(String(repeating: "0", count: 6 - fraction.count) + fraction)
+        while digits.last == "0" { digits = digits.dropLast() }
+        return "\(micros / 1_000_000).\(digits)"
+    }
+}
+
+extension String {
+    /// The text of a JSON string without its quotes.
+    fileprivate var unquoted: String {
+        count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : self
     }
 }

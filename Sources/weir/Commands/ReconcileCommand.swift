@@ -28,12 +28,11 @@ struct ReconcileCommand: ParsableCommand {
     var all = false
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         guard records || !all else {
             throw CommandError.usage("--all is of --records: counts have all postbacks")
         }
@@ -42,12 +41,7 @@ struct ReconcileCommand: ParsableCommand {
         question.showsMatched = all
         question.trustsDevelopment = try pipelines.trustsDevelopment()
         let found = try StoreSet(directories: data.directories).reconciliation(question)
-        let output = BufferedOutput()
-        try found.table.write(as: format, isRaw: csv.isSet()) {
-            (piece: [UInt8]) throws(CommandError) in
-            try output.write(piece)
-        }
-        try output.flush()
+        try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
         found.notices.forEach(Notice.write)
     }
 }

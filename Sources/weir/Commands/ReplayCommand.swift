@@ -87,11 +87,10 @@ struct ReplayCommand: ParsableCommand {
             "Threads that verify signatures; nothing else depends on it (default: one a processor).",
             valueName: "count"))
     var threads: Int?
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let order = try order()
         guard !follow || order.range.isOpen else {
             throw CommandError.usage("--follow has no end: leave --to-offset and --to-time out")
@@ -99,15 +98,12 @@ struct ReplayCommand: ParsableCommand {
         let run = try ReplayRun(order, topics: topic)
         if order.mode == .recorded { tellOfMissingStores(run, order) }
         try run.lostHistory().forEach { Notice.write($0.words) }
-        let output = BufferedOutput()
         if dryRun {
-            try output.write(ReplayPlanReport(try run.plan()).text(format))
-            return try output.flush()
+            return try BufferedOutput.print(ReplayPlanReport(run.plan()), as: format)
         }
         StopSignal.listen()
         let (streams, isDone) = try run.replay(follows: follow, stop: .ofProcess)
-        try output.write(ReplayReport(streams).text(format))
-        try output.flush()
+        try BufferedOutput.print(ReplayReport(streams: streams), as: format)
         guard isDone else {
             throw CommandError.failure(
                 "stopped before the end: run the same command again to go on")
@@ -164,7 +160,6 @@ struct ReplayCommand: ParsableCommand {
 }
 
 extension LostHistory {
-    /// What is gone, where the log begins now, and what to do.
     var words: String {
         let begin =
             firstMilliseconds.map { "\(offsets.upperBound), of \(UTC.text(milliseconds: $0))" }
@@ -176,7 +171,7 @@ extension LostHistory {
     }
 }
 
-/// How many threads verify signatures: as many as were asked for, else one a processor.
+/// How many threads verify signatures: the option, else one a processor.
 func threadCount(_ option: Int?) throws(CommandError) -> Int {
     guard let option else { return ProcessInfo.processInfo.activeProcessorCount }
     guard (1...1024).contains(option) else {
@@ -186,20 +181,132 @@ func threadCount(_ option: Int?) throws(CommandError) -> Int {
 }
 
 extension ReplaySource {
-    /// What the options of a command name.
     init(
         _ log: LogOptions, archive: String?, data: [String], pipelines: PipelinesOptions
     ) throws {
-        var path: String?
-        if let archive = archive ?? Environment()["WEIR_ARCHIVE"], archive != "off" {
-            guard case .sqlite(let file)? = try? LogAddress(archive) else {
-                throw CommandError.usage(
-                    "--archive '\(LogAddress.masked(archive))' is no archive: write sqlite:PATH")
-            }
-            path = file
-        }
+        let path = try SourceOptions.archivePath(archive)
         self.init(
             log: try LogAddress(Environment().log(log.log, dataDirectories: data)),
             archivePath: path, pipelines: pipelines.directory)
+    }
+}
+
+/// What a replay would read.
+struct ReplayPlanReport: Report {
+    private let plans: [ReplayPlan]
+
+    init(_ plans: [ReplayPlan]) {
+        self.plans = plans
+    }
+
+    var table: String {
+        let table = TextTable(
+            header: ["topic", "partition", "from", "to", "records", "log", "archive", "gone"],
+            isNumber: [false, true, true, true, true, false, false, false],
+            rows: plans.flatMap { plan in
+                plan.partitions.map { partition in
+                    [
+                        plan.topic, "\(partition.partition)", "\(partition.fromOffset)",
+                        "\(partition.toOffset)", "\(partition.records)",
+                        Self.words(partition.log), Self.words(partition.archive),
+                        Self.words(partition.gone),
+                    ]
+                }
+            })
+        return (table.lines + [""] + plans.map(Self.summary)).joined(separator: "\n") + "\n"
+    }
+
+    /// The first and the last offset.
+    private static func words(_ offsets: Range<Int64>?) -> String {
+        guard let offsets, !offsets.isEmpty else { return "" }
+        return "\(offsets.lowerBound)-\(offsets.upperBound - 1)"
+    }
+
+    private static func summary(_ plan: ReplayPlan) -> String {
+        var words = "\(plan.topic): \(plan.records) records"
+        if let rate = plan.recordsPerSecond, let seconds = plan.seconds {
+            words += ", \(Int64(rate)) a second in a sample: about \(duration(seconds))"
+        }
+        switch plan.mode {
+        case .recorded: words += "; each under its recorded configuration"
+        case .present: words += "; under the present configuration"
+        }
+        if plan.lacksStore { words += ", since no store has recorded any" }
+        let gone = plan.partitions.reduce(0) { $0 + Int64($1.gone?.count ?? 0) }
+        if gone > 0 {
+            words +=
+                "; \(gone) offsets are gone: give --archive a copy that has them, or do without them"
+        }
+        return words
+    }
+
+    private static func duration(_ seconds: Double) -> String {
+        let seconds = Int64(seconds.rounded(.up))
+        if seconds < 120 { return "\(seconds) s" }
+        return seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
+    }
+
+    func write(to json: inout JSONText) {
+        json.objects(plans) { plan, json in
+            json.member("stream", plan.stream)
+            json.member("topic", plan.topic)
+            json.member("configuration", plan.mode.rawValue)
+            json.member("records", plan.records)
+            json.member("records_per_second", plan.recordsPerSecond.map { Int64($0) })
+            json.member("seconds", plan.seconds.map { Int64($0.rounded(.up)) })
+            json.objects("partitions", plan.partitions) { partition, json in
+                json.member("partition", partition.partition)
+                json.member("from", partition.fromOffset)
+                json.member("to", partition.toOffset)
+                json.member("records", partition.records)
+                Self.write("log", partition.log, to: &json)
+                Self.write("archive", partition.archive, to: &json)
+                Self.write("gone", partition.gone, to: &json)
+            }
+        }
+    }
+
+    /// The first offset and the one after the last, or null.
+    private static func write(_ name: String, _ offsets: Range<Int64>?, to json: inout JSONText) {
+        json.name(name)
+        guard let offsets, !offsets.isEmpty else { return json.raw("null") }
+        json.array { json in
+            json.raw(offsets.lowerBound)
+            json.raw(offsets.upperBound)
+        }
+    }
+}
+
+/// How far streams were replayed.
+struct ReplayReport: Report {
+    let streams: [ReplayedStream]
+
+    var table: String {
+        let table = TextTable(
+            header: ["topic", "partition", "first_offset", "next_offset", "records"],
+            isNumber: [false, true, true, true, true],
+            rows: streams.flatMap { stream in
+                stream.partitions.map { state in
+                    [
+                        stream.topic, "\(state.partition)", "\(state.firstOffset)",
+                        "\(state.nextOffset)", "\(state.records)",
+                    ]
+                }
+            })
+        return table.text
+    }
+
+    func write(to json: inout JSONText) {
+        json.objects(streams) { stream, json in
+            json.member("stream", stream.stream)
+            json.member("topic", stream.topic)
+            json.member("complete", stream.isComplete)
+            json.objects("partitions", stream.partitions) { state, json in
+                json.member("partition", state.partition)
+                json.member("first_offset", state.firstOffset)
+                json.member("next_offset", state.nextOffset)
+                json.member("records", state.records)
+            }
+        }
     }
 }

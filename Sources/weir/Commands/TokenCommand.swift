@@ -1,4 +1,12 @@
+import AggregateStore
 import ArgumentParser
+import Collector
+import Crypto
+import Foundation
+import JSONReader
+import Pipelines
+import Streams
+import Worker
 
 /// `weir token`
 struct TokenCommand: ParsableCommand {
@@ -9,4 +17,373 @@ struct TokenCommand: ParsableCommand {
             TokenMakeCommand.self, TokenReadCommand.self, TokenNewKeyCommand.self,
             TokenNewProducerCommand.self,
         ])
+}
+
+/// `weir token make`
+struct TokenMakeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "make",
+        abstract: "Signs a token for GET /i, GET /c or a notice with the first of token_keys.",
+        discussion: """
+            The event is what is appended when the token comes back: a JSON object as the topic has \
+            it, with the campaign key and, of a click, the overlay as the bid sent it. Members that \
+            --open names are taken from the query; of a click the collector adds clicked_at_ms, and a \
+            click_id where the event has none. A token is one event, however often it comes: it holds for \
+            no longer than the worker of its topic remembers what it has counted.
+            """)
+
+    @Option(help: "i (image), c (click and redirect) or n (win, billing and loss notices).")
+    var use: TokenUse
+    @Option(help: "Type of the event; default skoverlay.presented, skoverlay.click, openrtb.win.")
+    var type: String?
+    @Option(help: ArgumentHelp("The event.", valueName: "json"))
+    var event: String
+    @Option(help: ArgumentHelp("Where a click goes to.", valueName: "url"))
+    var to: String?
+    @Option(
+        help: ArgumentHelp(
+            "Members that the query may say, as presented_at_ms,zone_id.", valueName: "names"))
+    var open: String?
+    @Option(
+        help: ArgumentHelp(
+            "How long it holds: seconds, or with m, h or d behind; default as long as it may.",
+            valueName: "time"))
+    var expiresIn: String?
+    @OptionGroup var pipelines: PipelinesOptions
+
+    func run() throws {
+        try BufferedOutput.print(token(nowSeconds: Int64(Date().timeIntervalSince1970)) + "\n")
+    }
+
+    func token(nowSeconds: Int64) throws -> String {
+        let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
+        let type = type ?? use.types.first ?? ""
+        guard use != .click || to != nil else {
+            throw CommandError.usage("a click needs --to, the address that it goes on to")
+        }
+        let signed: String?
+        do {
+            let token = try EventToken(
+                use: use, type: type, event: TokenEvent.checked(event, use: use, type: type),
+                openMembers: open.map { $0.split(separator: ",").map(String.init) } ?? [],
+                target: to ?? "",
+                expiresAtSeconds: nowSeconds + seconds(TokenLifetimes(pipelines.directory)))
+            signed = try keys.sign(token)
+        } catch let error as TokenFault {
+            throw CommandError.usage("\(error)")
+        }
+        guard let text = signed else {
+            throw CommandError.failure(
+                "\(pipelines.directory.path)/collector.yaml has no token_keys: make one with weir token new-key --out FILE"
+            )
+        }
+        return text
+    }
+
+    private func seconds(_ lifetimes: TokenLifetimes) throws(CommandError) -> Int64 {
+        let longest = lifetimes.longestSeconds(use)
+        guard longest > 0 else {
+            throw .usage(
+                "no token of this use holds: \(use.topic.rawValue).yaml has dedupe_window_seconds: 0"
+            )
+        }
+        guard let expiresIn else { return longest }
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        let unit = expiresIn.last.flatMap { units[$0] }
+        let digits = unit == nil ? expiresIn[...] : expiresIn.dropLast()
+        guard let count = Int64(digits), (1...Self.maxSeconds).contains(count)
+        else {
+            throw .usage("--expires-in '\(expiresIn)' is not understood: write 600, 10m, 24h, 6d")
+        }
+        guard count * (unit ?? 1) <= longest else {
+            throw .usage(
+                "--expires-in '\(expiresIn)' is longer than \(use.topic.rawValue) are remembered: give at most \(longest)"
+            )
+        }
+        return count * (unit ?? 1)
+    }
+
+    /// Ten years: more than any worker remembers.
+    private static let maxSeconds: Int64 = 315_360_000
+}
+
+private enum TokenEvent {
+    /// The event in JSON, with `initiated_by` added to a click that lacks it. Throws what a worker
+    /// would reject it for.
+    static func checked(
+        _ text: String, use: TokenUse, type: String
+    ) throws(CommandError) -> String {
+        guard let reader = RecordKeyReader() else { throw .failure("no memory for a parser") }
+        var fault: TokenFault?
+        let event: String
+        do throws(Rejection) {
+            event = try reader.read(Array(text.utf8)) { event throws(Rejection) in
+                do throws(TokenFault) {
+                    try EventToken.checkFixedMembers(of: event, use: use)
+                } catch {
+                    fault = error
+                }
+                var json = JSONText()
+                json.object { json in
+                    event.forEachMember { name, member in
+                        json.name(String(decoding: name, as: UTF8.self))
+                        json.value(member)
+                    }
+                    if use == .click, event.member("initiated_by") == nil {
+                        json.member("initiated_by", "user")
+                    }
+                }
+                return json.text
+            }
+            let value = try reader.read(Array(event.utf8)) { event throws(Rejection) in
+                Self.appended(event, type: type)
+            }
+            if fault == nil { _ = try reader.events(value, topic: use.topic, type: type) }
+        } catch {
+            throw .usage("--event: \(error.reason.name): \(error.detail)")
+        }
+        if let fault { throw .usage("--event: \(fault)") }
+        return event
+    }
+
+    /// The event as it may be appended: with the members that the collector adds to a click, and a
+    /// value for those that a notice may leave to its query.
+    private static func appended(_ event: JSONValue, type: String) -> [UInt8] {
+        let isClick = type == "skoverlay.click"
+        let added: StaticString? =
+            switch type {
+            case "skoverlay.click": "clicked_at_ms"
+            case "openrtb.billing": "price"
+            case "openrtb.loss": "loss_reason"
+            default: nil
+            }
+        var json = JSONText()
+        json.object { json in
+            event.forEachMember { name, member in
+                let name = String(decoding: name, as: UTF8.self)
+                guard !isClick || name != "clicked_at_ms" else { return }
+                json.name(name)
+                json.value(member)
+            }
+            guard let added, isClick || event.member(added) == nil else { return }
+            json.member("\(added)", 0)
+        }
+        return Array(json.text.utf8)
+    }
+}
+
+extension TokenUse: ExpressibleByArgument {}
+
+/// `weir token read`
+struct TokenReadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "read", abstract: "Says what a token carries, if one of token_keys signed it.")
+
+    @Argument(help: "The token, or an address with it as its parameter t.")
+    var token: String
+    @OptionGroup var pipelines: PipelinesOptions
+
+    func run() throws {
+        try BufferedOutput.print(json(nowSeconds: Int64(Date().timeIntervalSince1970)) + "\n")
+    }
+
+    func json(nowSeconds: Int64) throws -> String {
+        let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
+        let text = token.firstMatch(of: /[?&]t=([^&#]+)/).map { String($0.1) } ?? token
+        let found = try Self.token(text, keys)
+        var json = JSONText()
+        json.object { json in
+            json.member("use", found.use.rawValue)
+            json.member("type", found.type)
+            json.member("expires_at", UTC.text(milliseconds: found.expiresAtSeconds * 1000))
+            json.member("expired", nowSeconds >= found.expiresAtSeconds)
+            json.member("open", found.openMembers)
+            json.member("to", found.target.isEmpty ? nil : found.target)
+            json.name("event")
+            json.raw(found.event)
+        }
+        return json.text.withoutControlsInJSON
+    }
+
+    /// Reads a token of any use. A token is signed for one use, so the others are tried until one
+    /// fits.
+    private static func token(_ text: String, _ keys: TokenKeys) throws(CommandError) -> EventToken
+    {
+        for use in TokenUse.allCases {
+            do throws(TokenFault) {
+                return try keys.read(text, for: use)
+            } catch .forged {
+                continue
+            } catch {
+                throw .failure("\(error)")
+            }
+        }
+        throw .failure("\(TokenFault.forged)")
+    }
+}
+
+/// `weir token new-key`
+struct TokenNewKeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new-key",
+        abstract: "Makes a key to sign tokens with, for a file that token_keys names.")
+
+    @Option(
+        help: ArgumentHelp(
+            "Write it to a new file that only its owner reads, in a directory that is made; default: print it.",
+            valueName: "file"))
+    var out: String?
+
+    func run() throws {
+        if let out { return try SecretFile.make(SecretText.random() + "\n", at: out) }
+        try BufferedOutput.print(SecretText.random() + "\n")
+    }
+}
+
+/// 256 random bits in base64url.
+enum SecretText {
+    static func random() -> String {
+        SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
+            Data(bytes).base64EncodedString().replacing("+", with: "-")
+                .replacing("/", with: "_").replacing("=", with: "")
+        }
+    }
+}
+
+/// `weir token new-producer`
+struct TokenNewProducerCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new-producer",
+        abstract: "Makes a key for a producer of events, and the lines of collector.yaml for it.",
+        discussion: """
+            The key is shown this once, as the header to send, on standard error; the lines for the \
+            configuration, which hold its SHA-256 only, on standard output, with a comment that says \
+            where in collector.yaml they belong. A running collector takes them over within seconds.
+            """)
+
+    @Option(
+        help:
+            "What the producer is called: letters, digits, and within them dashes, underscores and dots."
+    )
+    var name: String
+    @Option(help: "The topics that it may send to, as bids,impressions,overlay-clicks.")
+    var topics: String
+    @OptionGroup var pipelines: PipelinesOptions
+
+    func run() throws {
+        let key = SecretText.random()
+        try BufferedOutput.print(lines(key: key))
+        StandardError.write(line: "Authorization: Bearer \(key)")
+    }
+
+    /// The lines for a key, and where they belong.
+    func lines(key: String) throws -> String {
+        // Anything else would have to be quoted in YAML, and would be hard to read in logs.
+        let isPlain = name.wholeMatch(of: /[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}/) != nil
+        guard isPlain, name.lowercased() != "null" else {
+            throw CommandError.usage(
+                "--name '\(name.withoutControls)' is no name of a producer: write 1 to 255 letters, digits, "
+                    + "'-', '_' and '.', as bidder-eu, a letter, digit or '_' first, and not null")
+        }
+        let digest = Array(key.utf8).withUnsafeBytes { HexDigest.sha256($0) }
+        let listed = topics.split(separator: ",").map(String.init)
+        for topic in listed where ProducerTopic(rawValue: topic) == nil {
+            let known = ProducerTopic.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandError.usage("--topics '\(topic)' is none of \(known)")
+        }
+        let file = "\(pipelines.directory.path)/collector.yaml"
+        let place = KeysPlace(of: (try? String(contentsOfFile: file, encoding: .utf8)) ?? "")
+        let indent = place.indent
+        return """
+            # \(place.words(file))
+            \(place.hasKeys ? "" : "keys:\n")\(indent)- name: \(name)
+            \(indent)  sha256: \(digest)
+            \(indent)  topics: [\(listed.joined(separator: ", "))]
+
+            """
+    }
+}
+
+/// Where in the text of `collector.yaml` another key belongs.
+private enum KeysPlace {
+    /// There is no `keys`.
+    case end
+    /// `keys` is there and empty; the line as it is written.
+    case inPlace(of: String)
+    /// Keys are there, on lines that begin with these spaces.
+    case below(indent: String)
+    /// Keys are there in another form.
+    case list
+
+    init(of text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let place = lines.firstIndex(where: { $0.hasPrefix("keys:") }) else {
+            self = .end
+            return
+        }
+        let value = lines[place].dropFirst("keys:".count).prefix { $0 != "#" }
+            .filter { $0 != " " && $0 != "\t" && $0 != "\r" }
+        let next = lines[(place + 1)...].first { line in
+            let text = line.drop { $0 == " " }
+            return !text.isEmpty && !text.hasPrefix("#")
+        }
+        if value.isEmpty, let next, next.drop(while: { $0 == " " }).hasPrefix("-") {
+            self = .below(indent: String(next.prefix { $0 == " " }))
+        } else if value.isEmpty || value == "[]" {
+            self = .inPlace(of: String(lines[place].prefix { $0 != "#" }).trimmed)
+        } else {
+            self = .list
+        }
+    }
+
+    var indent: String {
+        switch self {
+        case .below(let indent): indent
+        case .end, .inPlace, .list: "  "
+        }
+    }
+
+    /// Whether the new lines go below an existing `keys`.
+    var hasKeys: Bool {
+        if case .below = self { true } else { false }
+    }
+
+    func words(_ file: String) -> String {
+        switch self {
+        case .end: "Add these lines at the end of \(file):"
+        case .inPlace(let line): "Put these lines in place of the line `\(line)` of \(file):"
+        case .below: "Put these lines right below the line `keys:` of \(file):"
+        case .list: "Put these lines in place of `keys` of \(file), with the keys that it has:"
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { trimmingCharacters(in: .whitespaces) }
+}
+
+/// A file that only its owner can read.
+enum SecretFile {
+    /// Makes the file and its directories. Throws when the file exists.
+    static func make(_ text: String, at path: String) throws(CommandError) {
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw .failure("cannot make the directory \(directory): let this user write there")
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let words = String(cString: strerror(errno))
+            throw .failure(
+                "cannot make \(path): \(words): give --out another file, or remove this one")
+        }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        guard write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {
+            throw .failure("cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+    }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import EventLog
+import Inspection
+import Streams
 
 /// `weir topics`
 struct TopicsCommand: ParsableCommand {
@@ -34,9 +36,7 @@ struct TopicsApplyCommand: ParsableCommand {
         let described = try topics.directory(pipelines.directory).topics()
         let log = try log.open(.create, dataDirectories: data.directories)
         let application = try TopicsApplication(described, to: log)
-        let output = BufferedOutput()
-        try output.write(application.lines.map { $0 + "\n" }.joined())
-        try output.flush()
+        try BufferedOutput.print(application.lines.map { $0 + "\n" }.joined())
         if !application.differing.isEmpty {
             Notice.write(
                 "warning: \(application.differing.joined(separator: ", ")) in \(log.address) "
@@ -64,18 +64,163 @@ struct TopicsListCommand: ParsableCommand {
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
-    @Option(help: "table or json (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
-        let format = try Environment().format(format, default: ReportFormat.table)
+        let format = try format.chosen()
         let directory = topics.directory(pipelines.directory)
         let described = directory.exists ? try directory.topics() : []
         let log = try log.open(.existing, dataDirectories: data.directories)
-        let output = BufferedOutput()
         let report = try TopicsReport(log, described)
-        try output.write(report.text(format))
-        try output.flush()
+        try BufferedOutput.print(report, as: format)
         report.notices.forEach(Notice.write)
+    }
+}
+
+/// Creates topics and compares those that exist.
+struct TopicsApplication {
+    /// A line for each topic, one for each difference, and one for all that are unknown.
+    private(set) var lines: [String] = []
+    /// The topics that exist and differ from their description.
+    private(set) var differing: [String] = []
+    /// The topics whose settings could not be compared.
+    private(set) var unknown: [String] = []
+    /// Why they could not: after one failure no other topic is asked for.
+    private var unknownReason: String?
+
+    /// Creates the topics that are not there, and compares the others.
+    init(_ described: [DescribedTopic], to log: any LogBackend) throws(LogError) {
+        var created: Set<String> = []
+        for topic in described where try log.create(topic) { created.insert(topic.name) }
+        let topics = try log.topics()
+        var settings = TopicSettings(of: log)
+        for topic in described {
+            guard let found = topics.first(where: { $0.name == topic.name }) else {
+                throw .unknownTopic(topic.name, address: log.address)
+            }
+            let size = "\(topic.name) (\(found.partitionCount) partitions)"
+            if created.contains(topic.name) {
+                lines.append("created  \(size)")
+            } else {
+                note(TopicComparison(topic, found, &settings), topic, size)
+            }
+        }
+        guard let words = unknownReason else { return }
+        let whose = unknown.count == 1 ? "its" : "their"
+        lines.append(
+            "unknown  \(unknown.joined(separator: ", ")): \(whose) settings were not compared: "
+                + words)
+    }
+
+    private mutating func note(
+        _ comparison: TopicComparison, _ topic: DescribedTopic, _ size: String
+    ) {
+        for drift in comparison.drifts {
+            lines.append("differs  \(topic.name): \(drift.words): \(drift.remedy)")
+        }
+        if !comparison.drifts.isEmpty { differing.append(topic.name) }
+        if let words = comparison.unknown {
+            unknownReason = unknownReason ?? words
+            unknown.append(topic.name)
+        }
+        if comparison.drifts.isEmpty, comparison.unknown == nil {
+            lines.append("exists   \(size)")
+        }
+    }
+}
+
+extension LogBackend {
+    /// Creates a topic as described unless it exists; true when it was created.
+    @discardableResult
+    func create(_ topic: DescribedTopic) throws(LogError) -> Bool {
+        try createTopic(
+            topic.name, partitionCount: topic.partitionCount, settings: topic.creationSettings)
+    }
+}
+
+/// The topics of a log, compared with the topics directory.
+struct TopicsReport: Report {
+    struct Entry {
+        var name: String
+        var partitionCount: Int32
+        /// Records that the topic still holds; nil when not all of its partitions answer.
+        var records: Int64?
+        /// Why a partition does not answer.
+        var fault: LogError?
+        /// Nil when the topics directory does not describe it.
+        var described: DescribedTopic?
+        /// Nil when it is not described.
+        var comparison: TopicComparison?
+    }
+
+    let entries: [Entry]
+
+    init(_ log: any LogBackend, _ described: [DescribedTopic]) throws(LogError) {
+        var entries: [Entry] = []
+        var settings = TopicSettings(of: log)
+        for topic in try log.topics() {
+            let (bounds, faults) = try log.reader(topic: topic.name).knownBounds(
+                of: Array(0..<topic.partitionCount))
+            let records = bounds.reduce(0) { $0 + $1.endOffset - $1.earliestOffset }
+            let described = described.first { $0.name == topic.name }
+            entries.append(
+                Entry(
+                    name: topic.name, partitionCount: topic.partitionCount,
+                    records: faults.isEmpty ? records : nil,
+                    fault: faults.min { $0.key < $1.key }?.value,
+                    described: described,
+                    comparison: described.map { TopicComparison($0, topic, &settings) }))
+        }
+        self.entries = entries
+    }
+
+    /// Notices to print after the report.
+    var notices: [String] {
+        var notices = entries.compactMap { entry in
+            entry.fault.map { "the records of \(entry.name) are not known: \($0)" }
+        }
+        let unknown = entries.filter { $0.comparison?.unknown != nil }
+        if let words = unknown.first?.comparison?.unknown {
+            let names = unknown.map(\.name).joined(separator: ", ")
+            notices.append("settings of \(names) were not compared: \(words)")
+        }
+        return notices
+    }
+
+    var table: String {
+        guard !entries.isEmpty else { return "no topics\n" }
+        let table = TextTable(
+            header: ["topic", "partitions", "records", "described", "drift"],
+            isNumber: [false, true, true, false, false],
+            rows: entries.map { entry in
+                let drifts = entry.comparison?.drifts.map(\.words).joined(separator: "; ") ?? ""
+                let isKnown = entry.comparison?.unknown == nil
+                return [
+                    entry.name, "\(entry.partitionCount)",
+                    entry.records.map { "\($0)" } ?? "unknown",
+                    entry.described?.file ?? "no",
+                    drifts.isEmpty ? (isKnown ? "" : "unknown") : drifts,
+                ]
+            })
+        return table.text
+    }
+
+    func write(to json: inout JSONText) {
+        json.objects(entries) { entry, json in
+            json.member("topic", entry.name)
+            json.member("partitions", entry.partitionCount)
+            json.member("records", entry.records)
+            json.member("described_partitions", entry.described?.partitionCount)
+            json.object("settings") { json in
+                for (name, value) in (entry.described?.settings ?? [:]).sorted(by: { $0 < $1 }) {
+                    json.member(name, value)
+                }
+            }
+            json.objects("drift", entry.comparison?.drifts ?? []) { drift, json in
+                json.member("setting", drift.subject)
+                json.member("found", drift.found)
+                json.member("described", drift.described)
+            }
+        }
     }
 }

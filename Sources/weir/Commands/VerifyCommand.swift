@@ -52,10 +52,7 @@ struct VerifyCommand: ParsableCommand {
         try bytes.withUnsafeBytes { bytes in
             for document in DocumentSequence(bytes) {
                 let found = verifier.verify(document)
-                switch format {
-                case .table: try output.write((count > 0 ? "\n" : "") + found.table)
-                case .json: try output.write(found.json + "\n")
-                }
+                try output.write((count > 0 && format == .table ? "\n" : "") + found.text(format))
                 count += 1
             }
         }

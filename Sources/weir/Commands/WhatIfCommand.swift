@@ -29,15 +29,14 @@ struct WhatIfCommand: ParsableCommand {
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var comparison: ComparisonOptions
     @OptionGroup var data: DataOptions
-    @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
-    var format: String?
+    @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     /// By campaign, and by what cannot be added up.
     private static let columns = ["ad_network_id", "campaign", "app_id", "event", "currency"]
 
     func run() throws {
-        let format = try Environment().format(format, default: DumpFormat.table)
+        let format = try format.chosen()
         var query = try selection.query("decoded-events")
         if selection.by == nil { query.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()

@@ -1,12 +1,15 @@
 import AggregateStore
 import EventLog
+import Foundation
 import Inspection
+import Streams
 
-/// A dead letter as it is listed: what is known of a refused record, without its bytes.
+/// A dead letter as it is listed: what is known of a rejected record, without its bytes.
 struct DeadLetter {
-    /// The header of a requeued record that says where the first record lies that it is a copy of.
+    /// The header of a requeued record. It names the place of the first record of which this is a
+    /// copy.
     static let originHeader = "weir_origin"
-    /// Headers that Weir adds begin with this; a copy has none of those that its record had.
+    /// Headers that Weir adds begin with this. They are not copied.
     static let ownPrefix = "weir_"
 
     let place: RecordAddress
@@ -19,9 +22,10 @@ struct DeadLetter {
     let valueBytes: Int?
     /// SHA-256 in hex of a value that was too large to keep.
     let valueSHA256: String?
-    /// Where the first record lies that this one says that it is a copy of; nil when it says nothing.
+    /// The place of the first record of which this one claims to be a copy; nil when it claims
+    /// nothing.
     let origin: RecordAddress?
-    /// What a copy of it has too: the SHA-256 of its key and value.
+    /// SHA-256 of key and value, which a copy has too.
     let contentSHA256: String
 
     init(_ kept: KeptRecord) {
@@ -41,7 +45,8 @@ struct DeadLetter {
         contentSHA256 = digest
     }
 
-    /// The SHA-256 of the key and the value of a record, told from each other and from none.
+    /// SHA-256 of the key and the value of a record. Lengths are hashed too, so that key, value and
+    /// null cannot be confused.
     static func contentSHA256(of record: RecordView) -> String {
         var bytes: [UInt8] = []
         for part in [record.key, record.value] {
@@ -51,7 +56,7 @@ struct DeadLetter {
         return bytes.withUnsafeBytes { HexDigest.sha256($0) }
     }
 
-    /// Where the record lies that a copy of this one names as its origin.
+    /// The place that a copy of this record names as its origin.
     var firstPlace: RecordAddress { origin ?? place }
 
     /// Why no copy of it can be published; nil when one can.
@@ -74,7 +79,7 @@ extension RecordAddress {
         self.init(text)
     }
 
-    /// Reads a place that a person wrote.
+    /// Reads a place from the command line.
     init(argument text: String) throws(CommandError) {
         guard let place = RecordAddress(text) else {
             throw .usage(
@@ -102,5 +107,66 @@ extension KeptRecord {
         return OutgoingRecord(
             topic: place.topic, partition: place.partition, key: refusal.key, headers: headers,
             value: refusal.value)
+    }
+}
+
+extension KeptRecord {
+    /// Lends the record in the form in which a log gives it.
+    func withRecord(_ body: (RecordView) throws -> Void) rethrows {
+        try refusal.key.withBytes { key in
+            try refusal.headers.withUnsafeBytes { headers in
+                try refusal.value.withBytes { value in
+                    try body(
+                        RecordView(
+                            partition: place.partition, offset: place.offset,
+                            timestampMilliseconds: refusal.timestampMilliseconds, key: key,
+                            headers: RecordHeaders(encoded: headers), value: value))
+                }
+            }
+        }
+    }
+}
+
+/// A rejected record for people: a line for each thing that is known of it, then its value.
+struct DeadLetterText {
+    private let kept: KeptRecord
+    private let record: RecordView
+    private let maskedValue: [UInt8]?
+
+    init(_ kept: KeptRecord, _ record: RecordView, maskedValue: [UInt8]?) {
+        self.kept = kept
+        self.record = record
+        self.maskedValue = maskedValue
+    }
+
+    var text: String {
+        let letter = DeadLetter(kept)
+        var lines = [
+            ("dead letter", letter.place.description),
+            ("time", UTC.text(milliseconds: letter.timestampMilliseconds)),
+            ("type", letter.type), ("reason", letter.reason), ("detail", letter.detail),
+        ]
+        if let origin = letter.origin { lines.append(("origin", origin.description)) }
+        lines.append(("key", record.key.map(Self.words) ?? "none"))
+        record.headers.forEach { name, value in
+            lines.append(("header", "\(Self.words(name)): \(value.map(Self.words) ?? "null")"))
+            return true
+        }
+        lines.append(("value", value))
+        return lines.map { name, words in
+            name + String(repeating: " ", count: 13 - name.count) + words.escaped + "\n"
+        }.joined()
+    }
+
+    private var value: String {
+        if let hash = kept.refusal.valueSHA256 { return "too large to keep; SHA-256 \(hash)" }
+        guard let value = record.value else { return "null: a tombstone" }
+        guard let maskedValue else { return Self.words(value) }
+        return maskedValue.withUnsafeBytes { "(masked) " + Self.words($0) }
+    }
+
+    /// Bytes as text, or as base64 when they are not UTF-8.
+    private static func words(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(validating: bytes, as: UTF8.self) ?? "base64 \(Data(bytes).base64EncodedString())"
     }
 }

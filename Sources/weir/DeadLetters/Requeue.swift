@@ -1,12 +1,12 @@
 import EventLog
 import Inspection
 
-/// Publishes copies of dead letters, each once, however often it is asked to.
+/// Publishes copies of dead letters, each once, however often the command is run.
 ///
-/// The log is what says that a copy was published, and nothing else does: whatever ended the attempt before,
-/// the copy is there, and is found, or it is not, and is published.
+/// The log itself shows whether a copy was published, and nothing else is asked: whatever ended the
+/// last attempt, the copy is in the log and is found, or it is not and is published.
 struct Requeue {
-    /// What became of a dead letter.
+    /// What happened to a dead letter.
     enum Outcome: Equatable {
         /// A copy would be published.
         case due
@@ -14,22 +14,24 @@ struct Requeue {
         case requeued(RecordAddress)
         /// A copy was published before, and lies there.
         case before(RecordAddress)
-        /// No copy can be published.
+        /// Why no copy can be published.
         case impossible(String)
     }
 
-    /// A copy is published together with at most so many others.
+    /// The most records, and bytes of values, that are published together.
     private static let batchRecords = 100
     private static let batchBytes = 8 << 20
 
     private let log: any LogBackend
-    /// The dead letters of some places, with their bytes.
+    /// Looks up dead letters by their places, with their bytes.
     private let fetch: ([RecordAddress]) throws -> [KeptRecord]
-    /// Whether letters are requeued of which the log no longer shows whether they were before.
+    /// Whether to requeue letters for which the log no longer reaches back far enough to show an
+    /// earlier copy.
     var includesUnchecked = false
-    /// Is told how many records of the log were looked through.
+    /// Called now and then with the number of records of the log that were read.
     var onProgress: (Int64) -> Void = { _ in }
-    /// Is called with a dead letter that is due, and a record that names its origin and is no copy of it.
+    /// Called with a dead letter that is due, and a record that names its origin but is no copy of
+    /// it.
     var onStranger: (DeadLetter, RecordAddress) -> Void = { _, _ in }
 
     init(to log: any LogBackend, _ fetch: @escaping ([RecordAddress]) throws -> [KeptRecord]) {
@@ -37,7 +39,7 @@ struct Requeue {
         self.fetch = fetch
     }
 
-    /// What would become of dead letters, in their order.
+    /// What would happen to each dead letter, in their order.
     func plan(_ letters: [DeadLetter]) throws -> [Outcome] {
         let topics = try log.topics()
         var copies: [TopicPartition: DeadLetterCopies] = [:]
@@ -66,8 +68,8 @@ struct Requeue {
         }
     }
 
-    /// Publishes copies of those of the dead letters that are due. `note` is told what became of each,
-    /// as soon as it is durable.
+    /// Publishes copies of the dead letters that are due. `note` is called for each as soon as its
+    /// outcome is durable.
     func publish(
         _ letters: [DeadLetter], _ plan: [Outcome], note: (Int, Outcome) -> Void
     ) throws {
@@ -118,5 +120,60 @@ struct Requeue {
         }
         if topic.isArchive { return "\(log.address) has a copy of its topic: give --log the log" }
         return nil
+    }
+}
+
+/// Which records of a partition are copies of dead letters: those with the header `weir_origin` and
+/// the same bytes. Any producer can write the header, so a record of other bytes is no copy. A copy
+/// goes to the partition of its dead letter. It therefore lies after it, and the log has it for as
+/// long as it has the dead letter's place.
+struct DeadLetterCopies {
+    /// The first offset that the partition still has.
+    let earliestOffset: Int64
+    /// Offsets of the records that name an origin, ascending, by origin and then by content.
+    private let offsets: [RecordAddress: [String: [Int64]]]
+
+    /// Reads a partition from the first of the dead letters to its end.
+    init(
+        of letters: [DeadLetter], in partition: TopicPartition, _ log: any LogBackend,
+        onProgress: (Int64) -> Void
+    ) throws {
+        let reader = try log.reader(topic: partition.topic)
+        defer { reader.close() }
+        earliestOffset = try reader.bounds(of: [partition.partition]).first?.earliestOffset ?? 0
+        let first = letters.map(\.place.offset).min() ?? 0
+        let wanted = Set(letters.map(\.firstPlace))
+        var offsets: [RecordAddress: [String: [Int64]]] = [:]
+        var reading = try TopicReading(
+            reader, partition: partition.partition, from: .offset(first), to: nil)
+        var count: Int64 = 0
+        try reading.readStretch { record in
+            count += 1
+            if count.isMultiple(of: 10_000) { onProgress(count) }
+            guard let header = record.headers.first(named: "weir_origin"),
+                let origin = RecordAddress(header), wanted.contains(origin)
+            else { return }
+            let content = DeadLetter.contentSHA256(of: record)
+            offsets[origin, default: [:]][content, default: []].append(record.offset)
+        }
+        self.offsets = offsets
+    }
+
+    /// The copy of a dead letter; nil when there is none. Of several copies of one record each was
+    /// made from the one before, which was rejected again.
+    func copy(of letter: DeadLetter) -> RecordAddress? {
+        offsets[letter.firstPlace]?[letter.contentSHA256]?.first { $0 > letter.place.offset }
+            .map { place($0, beside: letter) }
+    }
+
+    /// The first record after a dead letter that names its origin and has other bytes; nil when there is none.
+    func stranger(to letter: DeadLetter) -> RecordAddress? {
+        offsets[letter.firstPlace]?.filter { $0.key != letter.contentSHA256 }.values.joined()
+            .filter { $0 > letter.place.offset }.min().map { place($0, beside: letter) }
+    }
+
+    private func place(_ offset: Int64, beside letter: DeadLetter) -> RecordAddress {
+        RecordAddress(
+            topic: letter.place.topic, partition: letter.place.partition, offset: offset)
     }
 }

@@ -1,6 +1,6 @@
 import EventLog
 
-/// A day of auctions and what followed, made by rule: the same in every run.
+/// A day of auctions and their notices, made by rule: the same in every run.
 enum DemoAuctions {
     private static let seats = ["acme-dsp", "bidder-7", "northwind"]
     private static let campaigns = ["5239", "5240"]
@@ -14,7 +14,6 @@ enum DemoAuctions {
         """,
     ]
 
-    /// The auctions that were won.
     static var wins: [Int] { (0..<240).filter { $0 % 5 != 0 && [1, 6].contains($0 % 8) } }
 
     /// 240 auctions in a day, the notices of their winners, in-app offers, repeats and broken records.

@@ -1,6 +1,6 @@
 import EventLog
 
-/// Postbacks that Apple really signed: from its documentation, from devices, and from public test suites.
+/// Postbacks that Apple signed: from its documentation, from devices, and from public test suites.
 enum DemoPostbacks {
     /// A postback with the type of its record.
     struct Sample {
@@ -117,8 +117,9 @@ enum DemoPostbacks {
 }
 
 extension DemoPostbacks {
-    /// What Apple signed, then what a receiver on the open internet gets as well: a repeat from the
-    /// developer's copy, another conversion value on a signed postback, a forged one, and nonsense.
+    /// The signed postbacks, then what a receiver on the open internet gets as well: a repeat from
+    /// the developer's copy, another conversion value on a signed postback, a forged one, and
+    /// nonsense.
     static func records() -> [OutgoingRecord] {
         let fine = signedByApple[7].json
         let extra: [(String, String?)] = [

@@ -3,7 +3,7 @@ import Foundation
 import Inspection
 import Pipelines
 
-/// What the demo shows of its stores and of what it published.
+/// What the demo prints about its stores and about what it published.
 struct DemoReport {
     let directory: String
     let pipelines: PipelineDirectory
@@ -77,7 +77,8 @@ struct DemoReport {
             "A signed postback that came again with another value", "conflicts", to: output)
     }
 
-    /// A dump under a title and the command that prints it, without the measures that are 0 in every row.
+    /// A dump under a title and the command that prints it. Measures that are 0 in every row are
+    /// left out.
     private func section(
         _ title: String, _ name: String, by columns: String? = nil, to output: BufferedOutput
     ) throws {
@@ -92,7 +93,6 @@ struct DemoReport {
         try write(name, by: columns, shortening, to: output)
     }
 
-    /// A command and what it prints.
     private func write(
         _ name: String, by columns: String?, _ options: [String], to output: BufferedOutput
     ) throws {

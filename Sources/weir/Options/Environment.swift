@@ -1,10 +1,9 @@
 import Foundation
 
-/// What the options of the command line fall back to.
+/// The environment variables that options fall back to.
 struct Environment {
     private let variables: [String: String]
 
-    /// Takes variables; by default those of the process.
     init(_ variables: [String: String] = ProcessInfo.processInfo.environment) {
         self.variables = variables
     }
@@ -26,12 +25,10 @@ struct Environment {
         option ?? self["WEIR_LOG"] ?? "sqlite:\(dataDirectories.first ?? "data")/log.sqlite"
     }
 
-    /// The directory of the configuration.
     func pipelines(_ option: String?) -> String {
         option ?? self["WEIR_PIPELINES"] ?? "pipelines"
     }
 
-    /// The directory of the descriptions of topics.
     func topics(_ option: String?) -> String {
         option ?? self["WEIR_TOPICS"] ?? "topics"
     }

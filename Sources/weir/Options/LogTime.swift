@@ -5,25 +5,26 @@ import Synchronization
 
 /// Times as a person writes them.
 enum LogTime {
-    /// What may be written, for help.
+    /// The accepted forms, for help and errors.
     static let forms = """
         RFC 3339, a date, milliseconds since 1970, now, today, yesterday (from midnight, UTC), or so long \
         ago: 90s, 15m, 24h, 7d, 2w
         """
 
-    /// The clock as the program started: all relative times of a command line mean the same instant.
+    /// The clock at the start of the program: all relative times of a command line refer to the
+    /// same instant.
     private static let startMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
     private static let dayMilliseconds: Int64 = 86_400_000
-    /// A number is milliseconds since 1970 from 2001-09-09 to the end of 9999. A smaller one is seconds, days or
-    /// a year to whoever writes it.
+    /// Numbers count as milliseconds since 1970 from 2001-09-09 to the end of 9999. A person who
+    /// writes a smaller number means seconds, days or a year.
     private static let numbers: ClosedRange<Int64> = 1_000_000_000_000...253_402_300_799_999
     private static let units: [Character: Int64] = [
         "s": 1000, "m": 60_000, "h": 3_600_000, "d": dayMilliseconds, "w": 7 * dayMilliseconds,
     ]
-    /// The relative times that standard error named already.
+    /// The relative times that were explained on standard error already.
     private static let named = Mutex<Set<String>>([])
 
-    /// Milliseconds since 1970. What a relative time stands for is written to standard error.
+    /// Milliseconds since 1970. What a relative time stands for is written to standard error, once.
     static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {
         if let number = Int64(text) {
             guard numbers.contains(number) else {
@@ -62,14 +63,13 @@ enum LogTime {
     }
 }
 
-/// The stretch of time that is asked for.
+/// The selected time span.
 struct TimeOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
     var since: String?
     @Option(parsing: .unconditional, help: "Only before this time.")
     var until: String?
 
-    /// Whether any of them was given.
     var isGiven: Bool { since != nil || until != nil }
 
     /// Both in milliseconds since 1970; nil for one that was not given.

@@ -1,7 +1,138 @@
 import ArgumentParser
+import ConversionModels
 import EventLog
 import Explanation
+import Foundation
 import Inspection
+import KafkaLog
+import Logging
+import Pipelines
+import Streams
+
+/// Where the stores are.
+struct DataOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A directory of stores; may be given several times (WEIR_DATA, separated by colons; "
+                + "default: data).",
+            valueName: "dir"))
+    var data: [String] = []
+
+    /// The data directories, at least one.
+    var directories: [String] { Environment().dataDirectories(data) }
+}
+
+/// Where the event log is.
+struct LogOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT] (WEIR_LOG; default: sqlite:DATA/log.sqlite).",
+            discussion: "How to reach Kafka stands in kafka.yaml of WEIR_PIPELINES."))
+    var log: String?
+
+    func open(
+        _ mode: EmbeddedLog.Mode, dataDirectories: [String]
+    ) throws -> any LogBackend {
+        let text = Environment().log(log, dataDirectories: dataDirectories)
+        return try Self.open(LogAddress(text), mode)
+    }
+
+    static func open(_ address: LogAddress, _ mode: EmbeddedLog.Mode) throws -> any LogBackend {
+        var logger = Logger(label: "weir")
+        logger.logLevel = .warning
+        return try address.open(mode, logger: logger) { brokers in
+            let directory = PipelineDirectory(Environment().pipelines(nil))
+            let kafka = directory.exists ? try directory.kafka() : KafkaFile()
+            return try KafkaSettings(
+                brokers: brokers, written: kafka.settings, places: kafka.places,
+                memoryBytes: kafka.memoryMebibytes << 20)
+        }
+    }
+}
+
+struct TopicsOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The directory that describes the topics (WEIR_TOPICS; default: topics).",
+            valueName: "dir"))
+    var topics: String?
+
+    /// The directory of the descriptions, in which the topic of documents for partners has its
+    /// configured name. Faults of the configuration are not reported here, but by those who read
+    /// it.
+    func directory(_ pipelines: PipelineDirectory) -> TopicDirectory {
+        var directory = directory
+        if let name = try? pipelines.partnerPostbacksTopic() {
+            directory.renamed[PipelineStream.partnerPostbacks.rawValue] = name
+        }
+        return directory
+    }
+
+    var directory: TopicDirectory { TopicDirectory(Environment().topics(topics)) }
+}
+
+/// Where the configuration is.
+struct PipelinesOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The directory of the configuration (WEIR_PIPELINES; default: pipelines).",
+            valueName: "dir"))
+    var pipelines: String?
+
+    var directory: PipelineDirectory { PipelineDirectory(Environment().pipelines(pipelines)) }
+
+    /// Whether there is a configuration. The default directory may be absent; one that was named
+    /// may not.
+    private var isConfigured: Bool {
+        directory.exists || pipelines != nil || Environment()["WEIR_PIPELINES"] != nil
+    }
+
+    /// The catalog; an empty one where there is no configuration.
+    func catalog() throws(ConfigurationError) -> Catalog {
+        isConfigured ? try directory.catalog() : Catalog()
+    }
+
+    /// App Store ids of the configured apps by bundle id.
+    func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
+        isConfigured ? try directory.appsByBundle() : [:]
+    }
+
+    /// The conversion models; none where there is no configuration.
+    func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
+        isConfigured ? try directory.conversionModels() : []
+    }
+
+    /// The consumer groups of the workers; none where there is no configuration.
+    func groups() throws(ConfigurationError) -> [PipelineStream: String] {
+        isConfigured ? try directory.groups() : [:]
+    }
+
+    /// A query of a dump; that of conversion values has the models that they are explained by.
+    func dumpQuery(_ query: DumpQuery) throws(ConfigurationError) -> DumpQuery {
+        guard query.name == ConversionUpdatesFold.streamName else { return query }
+        var query = query
+        query.conversionModels = try conversionModels()
+        return query
+    }
+
+    /// A query of the funnel with what the configuration adds.
+    func funnelQuery(
+        _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
+    ) throws(ConfigurationError) -> FunnelQuery {
+        FunnelQuery(
+            query: query, dateRule: dateRule, catalog: try catalog(),
+            trustsDevelopment: try trustsDevelopment(), appsByBundle: try appsByBundle())
+    }
+
+    /// Whether postbacks of the verdict `development` are trusted.
+    func trustsDevelopment() throws(ConfigurationError) -> Bool {
+        directory.has(.postbacks) ? try directory.postbacks().trustDevelopment : false
+    }
+}
+
+extension PipelineDirectory {
+    var exists: Bool { FileManager.default.fileExists(atPath: path) }
+}
 
 /// Where records, stores and configuration are.
 struct SourceOptions: ParsableArguments {
@@ -14,7 +145,7 @@ struct SourceOptions: ParsableArguments {
     var archive: String?
     @OptionGroup var pipelines: PipelinesOptions
 
-    /// What explains the numbers of the stores.
+    /// Explains numbers of the stores by the records of the log.
     func explainer() throws -> Explainer {
         let log = try log.open(.existing, dataDirectories: data.directories)
         let path = try archivePath
@@ -24,7 +155,8 @@ struct SourceOptions: ParsableArguments {
             address: log.address, rules: .pipelines(pipelines.directory))
     }
 
-    /// What tells how far an hour had come at an instant. The log is opened when it is needed.
+    /// Tells how much of an hour had been appended at an instant. The log is opened when it is
+    /// first needed.
     func hours() throws -> FoldedHours {
         let directories = data.directories
         let address = Environment().log(log.log, dataDirectories: directories)

@@ -1,13 +1,12 @@
-/// Walks over the text of JSON (RFC 8259) and says where its values lie.
+/// Walks through the text of JSON (RFC 8259) and finds where its values lie.
 ///
-/// Unlike `JSONParser` it lets through whatever the grammar does: any depth, any number, lone
-/// surrogates. What a worker is to reject can be published. It works without recursion.
+/// Unlike `JSONParser` it accepts everything that the grammar allows: any depth, any number, lone
+/// surrogates. So records that a worker rejects can be published. It does not recurse.
 struct JSONScanner {
     /// Why a text is not JSON.
     struct Fault: Error, Equatable {
-        /// Where, in bytes from the start.
+        /// In bytes from the start.
         var position: Int
-        /// What is wrong there.
         var words: String
     }
 
@@ -18,17 +17,15 @@ struct JSONScanner {
         self.bytes = bytes
     }
 
-    /// Whether everything was read.
     var isAtEnd: Bool { position == bytes.count }
 
-    /// Moves over whitespace.
     mutating func skipSpace() {
         while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
             position += 1
         }
     }
 
-    /// Moves over one value, whose first byte is here; says where it lies.
+    /// Moves over the value that begins here; returns where it lies.
     mutating func skipValue() throws(Fault) -> Range<Int> {
         let start = position
         var closings: [UInt8] = []
@@ -52,8 +49,8 @@ struct JSONScanner {
         return start..<position
     }
 
-    /// Moves over an object, whose first byte is here, and calls `body` with where each member's name
-    /// (a string with its quotes) and value lie.
+    /// Moves over the object that begins here, and calls `body` with where the name (a string with
+    /// its quotes) and the value of each member lie.
     mutating func skipObject<Failure: Error>(
         _ body: (_ name: Range<Int>, _ value: Range<Int>) throws(Failure) -> Void
     ) throws(Fault) -> Failure? {
@@ -78,16 +75,16 @@ struct JSONScanner {
         return failure
     }
 
-    /// In a text that is known to be JSON, with no string open here: moves to the next string; false when
-    /// there is none.
+    /// Only in a text that is known to be JSON, outside of strings: moves to the next string; false
+    /// when there is none.
     mutating func skipToString() -> Bool {
         guard let next = bytes[position...].firstIndex(of: UInt8(ascii: "\"")) else { return false }
         position = next
         return true
     }
 
-    /// In a text that is known to be JSON, behind a string: moves over the colon to the value of the
-    /// member that the string names; false when it names none.
+    /// Only in a text that is known to be JSON, after a string: moves over the colon to the
+    /// member's value; false when the string is no member's name.
     mutating func skipToMemberValue() -> Bool {
         skipSpace()
         guard byte == UInt8(ascii: ":") else { return false }
@@ -100,7 +97,7 @@ struct JSONScanner {
 
     private func fault(_ words: String) -> Fault { Fault(position: position, words: words) }
 
-    /// Moves over the bracket here, and over its counterpart when that follows: says whether it does.
+    /// Moves over the bracket here, and over its counterpart when that follows: true when it does.
     private mutating func skipOpening(_ closing: UInt8, _ closings: inout [UInt8]) -> Bool {
         position += 1
         skipSpace()
@@ -112,7 +109,7 @@ struct JSONScanner {
         return false
     }
 
-    /// Behind a value: moves over the brackets that close, then over the comma to the next value.
+    /// After a value: moves over closing brackets, then over the comma to the next value.
     private mutating func skipToNextValue(_ closings: inout [UInt8]) throws(Fault) {
         while let closing = closings.last {
             skipSpace()
@@ -210,7 +207,7 @@ struct JSONScanner {
 }
 
 extension UInt8 {
-    /// The number that the character stands for as a hexadecimal digit.
+    /// The value of a hexadecimal digit; nil for any other character.
     var hexDigit: UInt16? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(self - UInt8(ascii: "0"))
@@ -218,5 +215,82 @@ extension UInt8 {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(self - UInt8(ascii: "A")) + 10
         default: nil
         }
+    }
+}
+
+extension JSONScanner {
+    /// The unescaped UTF-8 bytes of the string that lies, with its quotes, at `range`; nil when it
+    /// is no string or has a lone surrogate.
+    func string(_ range: Range<Int>) -> [UInt8]? {
+        guard range.count >= 2, bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
+        let inner = UnsafeRawBufferPointer(
+            rebasing: bytes[range.lowerBound + 1..<range.upperBound - 1])
+        guard inner.contains(UInt8(ascii: "\\")) else { return Array(inner) }
+        return Self.unescaped(inner)
+    }
+
+    /// Whether the string at `range`, unescaped, is this text.
+    func isString(_ range: Range<Int>, _ text: StaticString) -> Bool {
+        let wanted = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        let inner = UnsafeRawBufferPointer(
+            rebasing: bytes[range.lowerBound + 1..<range.upperBound - 1])
+        if inner.count == wanted.count, inner.elementsEqual(wanted) { return true }
+        guard inner.contains(UInt8(ascii: "\\")) else { return false }
+        return Self.unescaped(inner)?.elementsEqual(wanted) ?? false
+    }
+
+    private static func unescaped(_ inner: UnsafeRawBufferPointer) -> [UInt8]? {
+        var result: [UInt8] = []
+        result.reserveCapacity(inner.count)
+        var position = 0
+        while position < inner.count {
+            let byte = inner[position]
+            guard byte == UInt8(ascii: "\\") else {
+                result.append(byte)
+                position += 1
+                continue
+            }
+            if inner[position + 1] == UInt8(ascii: "u") {
+                guard let scalar = scalar(inner, &position) else { return nil }
+                result.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
+            } else {
+                result.append(plain(inner[position + 1]))
+                position += 2
+            }
+        }
+        return result
+    }
+
+    /// The character for which the one after a backslash stands.
+    private static func plain(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: byte
+        }
+    }
+
+    /// Reads one `\u` escape, or two that are a pair of surrogates.
+    private static func scalar(
+        _ inner: UnsafeRawBufferPointer, _ position: inout Int
+    ) -> Unicode.Scalar? {
+        let high = unit(inner, position)
+        position += 6
+        guard UTF16.isLeadSurrogate(high) else { return Unicode.Scalar(high) }
+        guard position + 6 <= inner.count, inner[position] == UInt8(ascii: "\\"),
+            inner[position + 1] == UInt8(ascii: "u")
+        else { return nil }
+        let low = unit(inner, position)
+        guard UTF16.isTrailSurrogate(low) else { return nil }
+        position += 6
+        return Unicode.Scalar(
+            0x10000 + (UInt32(high) - 0xD800) << 10 + (UInt32(low) - 0xDC00))
+    }
+
+    private static func unit(_ inner: UnsafeRawBufferPointer, _ position: Int) -> UInt16 {
+        inner[position + 2..<position + 6].reduce(0) { $0 << 4 | ($1.hexDigit ?? 0) }
     }
 }

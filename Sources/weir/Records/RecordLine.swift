@@ -1,21 +1,20 @@
 import Attestation
 import EventLog
+import Foundation
+import Inspection
 
-/// A line of NDJSON that stands for a record: what `weir publish` reads and `weir read` writes.
+/// A record as a line of NDJSON: what `weir publish` reads and `weir read` writes.
 ///
-/// Members: `key` (string) or `key_base64`; `timestamp_ms`; `headers`, an object of strings, where null
-/// stands for a null value and `{"base64": string}` for bytes that are no text; one of `value` (any
-/// JSON, taken as the very bytes of the line), `text` and `base64`; `partition`; and `offset`, which
-/// publishing passes over. Null means absent; a record without a value is a tombstone.
+/// Members: `key` (string) or `key_base64`; `timestamp_ms`; `headers`, an object of strings, with
+/// null for a null value and `{"base64": string}` for bytes that are not UTF-8; one of `value` (any
+/// JSON; its bytes are taken as they are), `text` and `base64`; `partition`; and `offset`, which
+/// publishing ignores. Null means absent. A record without a value is a tombstone.
 enum RecordLine {
     /// What is wrong with a line.
     struct Fault: Error, Equatable {
-        /// Words for people.
         var words: String
     }
 
-    /// The record that a line stands for.
-    ///
     /// - Parameters:
     ///   - line: the line without its end.
     ///   - topic: where the record is to go.
@@ -35,7 +34,7 @@ enum RecordLine {
     }
 }
 
-/// The members of a line, by where they lie.
+/// Where the members of a line lie.
 private struct Members {
     enum Name: String, CaseIterable {
         case key
@@ -129,8 +128,8 @@ private struct Members {
         return integer
     }
 
-    /// Up to the year 9999: a larger number is another unit, and one such record would make every id
-    /// of its partition look old. -1 is a record without time.
+    /// Up to the year 9999: a larger number has another unit, and one such record would make every
+    /// id of its partition look old. -1 stands for a record without a time.
     func timestamp() throws(RecordLine.Fault) -> Int64? {
         guard let milliseconds = try integer(.timestamp) else { return nil }
         guard (-1...253_402_300_799_999).contains(milliseconds) else {
@@ -165,7 +164,7 @@ private struct Members {
         return headers
     }
 
-    /// The bytes of a header value that is written as `{"base64": string}`.
+    /// The bytes of a header value in the form `{"base64": string}`.
     private static func bytes(_ scanner: JSONScanner, _ place: Range<Int>) -> [UInt8]? {
         var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
         let strings = inner
@@ -205,10 +204,104 @@ extension JSONScanner {
 }
 
 extension RecordLine {
-    /// The bytes that base64 stands for.
     fileprivate static func decoded(_ text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
         let range = text.withUnsafeBytes { Base64.standard.decode($0, into: &bytes) }
         return range == nil ? nil : bytes
+    }
+}
+
+extension RecordLine {
+    /// Appends a record as a line, with its end. Publishing the line gives the same record, unless
+    /// a masked value replaces its own: then a header says so.
+    static func append(
+        _ record: RecordView, maskedValue: [UInt8]? = nil, to line: inout [UInt8]
+    ) {
+        JSONBytes.append(
+            "{\"partition\":\(record.partition),\"offset\":\(record.offset)", to: &line)
+        JSONBytes.append(",\"timestamp_ms\":\(record.timestampMilliseconds)", to: &line)
+        if let key = record.key {
+            if isUTF8(key) {
+                JSONBytes.append(",\"key\":", to: &line)
+                appendText(key, to: &line)
+            } else {
+                JSONBytes.append(",\"key_base64\":", to: &line)
+                appendBase64(key, to: &line)
+            }
+        }
+        appendHeaders(record.headers, isMasked: maskedValue != nil, to: &line)
+        if let maskedValue {
+            maskedValue.withUnsafeBytes { appendValue($0, to: &line) }
+        } else {
+            appendValue(record.value, to: &line)
+        }
+        JSONBytes.append("}\n", to: &line)
+    }
+
+    /// Whether a value can stand in a line as it is, so that publishing gives the same bytes.
+    static func standsAsValue(_ value: UnsafeRawBufferPointer) -> Bool {
+        guard !value.contains(where: { $0 == 0x0A || $0 == 0x0D }), isUTF8(value) else {
+            return false
+        }
+        var scanner = JSONScanner(value)
+        guard (try? scanner.skipValue()) != nil, scanner.isAtEnd else { return false }
+        return !value.elementsEqual("null".utf8)
+    }
+
+    static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    private static func appendHeaders(
+        _ headers: RecordHeaders, isMasked: Bool, to line: inout [UInt8]
+    ) {
+        guard !headers.isEmpty || isMasked else { return }
+        JSONBytes.append(",\"headers\":{", to: &line)
+        var isFirst = true
+        headers.forEach { name, value in
+            if !isFirst { JSONBytes.append(",", to: &line) }
+            isFirst = false
+            appendText(name, to: &line)
+            JSONBytes.append(":", to: &line)
+            if let value, isUTF8(value) {
+                appendText(value, to: &line)
+            } else if let value {
+                JSONBytes.append("{\"base64\":", to: &line)
+                appendBase64(value, to: &line)
+                JSONBytes.append("}", to: &line)
+            } else {
+                JSONBytes.append("null", to: &line)
+            }
+            return true
+        }
+        if isMasked {
+            if !isFirst { JSONBytes.append(",", to: &line) }
+            JSONBytes.append("\"\(SecretMask.header)\":\"true\"", to: &line)
+        }
+        JSONBytes.append("}", to: &line)
+    }
+
+    private static func appendValue(_ value: UnsafeRawBufferPointer?, to line: inout [UInt8]) {
+        guard let value else { return JSONBytes.append(",\"value\":null", to: &line) }
+        if standsAsValue(value) {
+            JSONBytes.append(",\"value\":", to: &line)
+            line.append(contentsOf: value)
+        } else if isUTF8(value) {
+            JSONBytes.append(",\"text\":", to: &line)
+            appendText(value, to: &line)
+        } else {
+            JSONBytes.append(",\"base64\":", to: &line)
+            appendBase64(value, to: &line)
+        }
+    }
+
+    private static func appendText(_ text: some Sequence<UInt8>, to line: inout [UInt8]) {
+        var string: [UInt8] = []
+        JSONBytes.appendString(text, to: &string)
+        line.append(contentsOf: JSONBytes.shown(string))
+    }
+
+    private static func appendBase64(_ bytes: UnsafeRawBufferPointer, to line: inout [UInt8]) {
+        JSONBytes.append("\"\(Data(bytes).base64EncodedString())\"", to: &line)
     }
 }

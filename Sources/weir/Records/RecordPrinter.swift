@@ -2,7 +2,7 @@ import EventLog
 import Inspection
 import Streams
 
-/// How records are written.
+/// The formats of records.
 enum RecordFormat: String, CaseIterable {
     /// A line that `weir publish` reads.
     case ndjson
@@ -10,13 +10,12 @@ enum RecordFormat: String, CaseIterable {
     case table
 }
 
-/// Writes records of a topic to the output.
 struct RecordPrinter {
     private let output: BufferedOutput
     private let format: RecordFormat
     private let mask: SecretMask?
 
-    /// Prints records; without a mask, with the secrets that they hold.
+    /// Without a mask, secrets are printed.
     init(
         _ output: BufferedOutput, format: RecordFormat, mask: SecretMask?
     ) throws(CommandError) {

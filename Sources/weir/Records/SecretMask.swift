@@ -1,31 +1,33 @@
+import ArgumentParser
 import EventLog
 
-/// Hides the secrets of store notifications from whoever reads what is printed: shared secrets and
-/// receipts, with which anybody could ask Apple about a customer.
+/// Hides the secrets of store notifications in what is printed: shared secrets and receipts, with
+/// which anybody could ask Apple about a customer.
 ///
-/// `signedPayload` stays as it is: a JWS proves where it came from and opens nothing.
+/// `signedPayload` is not hidden: a JWS proves where it came from and gives no access.
 struct SecretMask {
-    /// What stands for a value that is hidden.
+    /// Stands for a hidden value.
     static let replacement = "\"***\""
-    /// The header of a printed record of which something is hidden.
+    /// The header of a printed record in which something is hidden.
     static let header = "weir_masked"
 
-    /// Members whose values are hidden, whatever they are, wherever they stand.
+    /// Members whose values are hidden, of any type and at any depth.
     private static let secretNames: [StaticString] = [
         "password", "latest_receipt", "receipt-data", "latest_expired_receipt",
     ]
-    /// What a text that is no JSON may not contain; lower case.
+    /// Words, in lower case, that hide a text that is not JSON as a whole.
     private static let secretWords = ["password", "receipt", "\\u"].map { Array($0.utf8) }
-    /// Members that a notification of version 1 has, and hardly anything else has both.
+    /// Members that a notification of version 1 has; hardly anything else has both.
     private static let notificationNames: [StaticString] = ["password", "notification_type"]
-    /// Topics all of whose records are masked, whatever they are.
+    /// Topics of which every record is masked.
     private static let topics = ["store-notifications", "store-notifications.dlq"]
     private static let typePrefix = "appstore."
 
     private let isOfTopic: Bool
 
-    /// Masks the records of a topic: all of them when it has the name of that of notifications, which
-    /// configuration can change; else those that say that they are one, and those that look like one.
+    /// Masks records of a topic. All are masked when the topic has the default name of
+    /// notifications, which configuration can change; of other topics those whose type or content
+    /// says that they are notifications.
     init(topic: String) {
         isOfTopic = Self.topics.contains(topic)
     }
@@ -41,8 +43,8 @@ struct SecretMask {
         return Self.masked(value)
     }
 
-    /// Whether a value names all that tells a notification of version 1, be it JSON or a part of it,
-    /// or JSON within a string.
+    /// Whether a value has all members by which a notification of version 1 is recognised: as JSON,
+    /// as part of it, or as JSON in a string.
     private static func looksLikeNotification(_ value: UnsafeRawBufferPointer) -> Bool {
         if notificationNames.allSatisfy({ contains(value, $0) }) { return true }
         // An escape may stand for a letter of a name.
@@ -75,8 +77,8 @@ struct SecretMask {
 
     /// A value with its secrets hidden; nil when there is nothing to hide.
     ///
-    /// Everything else stays as it is, byte for byte. A text that is no JSON is hidden as a whole when
-    /// a secret may be in it.
+    /// All other bytes stay as they are. A text that is not JSON is hidden as a whole when a secret
+    /// may be in it.
     static func masked(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
         guard isWholeJSON(value) else {
             return mayHoldSecret(value) ? Array("***".utf8) : nil
@@ -84,7 +86,8 @@ struct SecretMask {
         return maskedJSON(value)
     }
 
-    /// Goes over a text that is known to be JSON, string by string: one before a colon is a name.
+    /// Goes through a text that is known to be JSON, string by string. A string before a colon is a
+    /// member's name.
     private static func maskedJSON(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
         var scanner = JSONScanner(json)
         var masked: [UInt8] = []
@@ -111,8 +114,8 @@ struct SecretMask {
         return masked
     }
 
-    /// Whether a string is itself the text of an object or an array in which a secret may be: some
-    /// queues wrap what they deliver.
+    /// Whether a string holds the text of an object or array that may have a secret: some queues
+    /// wrap what they deliver.
     private static func holdsNotification(_ scanner: JSONScanner, _ string: Range<Int>) -> Bool {
         guard let text = scanner.string(string) else { return false }
         let first = text.first { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }
@@ -120,8 +123,8 @@ struct SecretMask {
         return text.withUnsafeBytes(mayHoldSecret)
     }
 
-    /// Whether one of the words is in a text, in any case, with zeros between the letters or not. An
-    /// escape may stand for a letter.
+    /// Whether a text has one of the words, in any case, with or without zeros between the letters
+    /// (UTF-16). An escape may stand for a letter.
     private static func mayHoldSecret(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let text = bytes.filter { $0 != 0 }.map { byte in
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
@@ -129,5 +132,21 @@ struct SecretMask {
         return text.indices.contains { place in
             secretWords.contains { text[place...].starts(with: $0) }
         }
+    }
+}
+
+/// Whether secrets are printed.
+struct MaskOptions: ParsableArguments {
+    @Flag(
+        help: """
+            Shows passwords and receipts of store notifications, which are masked otherwise \
+            (WEIR_UNMASKED).
+            """)
+    var unmasked = false
+
+    /// The mask for records of a topic; nil when secrets are to be printed.
+    func mask(topic: String) throws(CommandError) -> SecretMask? {
+        guard try !Environment().isSet("WEIR_UNMASKED", option: unmasked) else { return nil }
+        return SecretMask(topic: topic)
     }
 }

@@ -1,19 +1,51 @@
 import EventLog
+import Streams
 
-/// Reads a stretch of a topic, partition by partition, and then what is appended to it.
+/// A limit of `--from` or `--to`.
+enum ReadLimit: Equatable {
+    /// This offset, in every partition.
+    case offset(Int64)
+    /// The first record of this time or later, milliseconds since 1970.
+    case time(Int64)
+
+    /// Reads an offset in digits, or a time in any other form.
+    init(_ text: String, option: String) throws(CommandError) {
+        if let offset = Int64(text) {
+            guard offset >= 0 else { throw .usage("\(option) \(text): offsets begin with 0") }
+            self = .offset(offset)
+        } else {
+            self = .time(try LogTime.milliseconds(text, option: option))
+        }
+    }
+
+    /// The offset in a partition, clamped to what the partition holds.
+    func offset(
+        in bounds: PartitionBounds, of reader: any LogReader
+    ) throws(LogError) -> Int64 {
+        let wanted =
+            switch self {
+            case .offset(let offset): offset
+            case .time(let time):
+                try reader.offset(partition: bounds.partition, atOrAfter: time) ?? bounds.endOffset
+            }
+        return min(max(wanted, bounds.earliestOffset), bounds.endOffset)
+    }
+}
+
+/// Reads a range of a topic, partition by partition, and then what is appended to it.
 struct TopicReading {
     private let reader: any LogReader
     private let batch = RecordBatch()
-    /// The partitions to read, each from where on and up to where.
+    /// The partitions to read, each with its next and its end offset.
     private var stretches: [(partition: Int32, next: Int64, end: Int64)] = []
 
     private static let batchRecords = 1000
     private static let batchBytes = 4 << 20
     private static let waitMilliseconds = 1000
-    /// A log that gives nothing for so long before the end of a stretch has failed.
+    /// A log that gives nothing for this long before the end of a range has failed.
     private let patience: Duration
 
-    /// Chooses what to read: everything that is there now, within the limits.
+    /// Selects everything that is in the topic now, within the limits.
     ///
     /// - Parameter patience: how long the log may give nothing before the end of a stretch is met.
     init(
@@ -38,8 +70,8 @@ struct TopicReading {
         }
     }
 
-    /// Calls `body` with each record of the stretch, up to its end as it was at the start: a fetch that
-    /// is not answered yet is waited for, and offsets of no record at the end are passed.
+    /// Calls `body` with each record of the range. Its end is that at the start. Waits for fetches
+    /// that are not answered yet, and skips offsets without a record.
     mutating func readStretch(_ body: (RecordView) throws -> Void) throws {
         for index in stretches.indices {
             let (partition, _, end) = stretches[index]
@@ -73,7 +105,7 @@ struct TopicReading {
                 + "see weir lag and the cluster, then read on with --from \(offset)")
     }
 
-    /// Calls `body` with each record behind the stretch, for ever, and `pause` after each batch.
+    /// Calls `body` with each record after the range, for ever, and `pause` after each batch.
     mutating func follow(
         _ body: (RecordView) throws -> Void, pause: () throws -> Void
     ) throws {

@@ -2,7 +2,7 @@ import EventLog
 
 /// A topic of a log beside its description.
 struct TopicComparison {
-    /// What differs: partitions first, settings by name.
+    /// Partitions first, then replicas, then settings by name.
     private(set) var drifts: [TopicDrift] = []
     /// Why the settings could not be compared; nil when they were, or the log has none.
     private(set) var unknown: String?
@@ -50,7 +50,7 @@ struct TopicComparison {
             TopicDrift(subject: subject, found: found, described: described, remedy: remedy))
     }
 
-    /// Numbers by value, words without regard to case, lists without regard to their order.
+    /// Numbers are compared by value, words without case, lists without order.
     private static func normal(_ text: String) -> [String] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             let word = part.filter { !$0.isWhitespace }.lowercased()
@@ -87,5 +87,41 @@ extension TopicComparison {
         return "write it in \(described.file), or change it with kafka-configs.sh "
             + "--bootstrap-server \(brokers) --alter --entity-type topics "
             + "--entity-name \(described.name) --add-config \(name)=\(value)"
+    }
+}
+
+/// One way in which a topic differs from its description.
+struct TopicDrift: Equatable {
+    /// `partitions`, `replicas`, or the name of a setting.
+    var subject: String
+    /// What the log has; nil when it does not know the setting.
+    var found: String?
+    /// What the description says.
+    var described: String
+    var remedy: String
+
+    /// Subject and both values, in a few words.
+    var words: String { "\(subject) \(found ?? "unknown"), not \(described)" }
+}
+
+/// Asks a log for the settings of topics. After one question without an answer it asks no more:
+/// each would wait in vain.
+struct TopicSettings {
+    let log: any LogBackend
+    private var failure: LogError?
+
+    init(of log: any LogBackend) {
+        self.log = log
+    }
+
+    /// The settings of a topic; nil where the log has none.
+    mutating func ask(_ topic: String) throws(LogError) -> [String: String]? {
+        if let failure { throw failure }
+        do throws(LogError) {
+            return try log.settings(ofTopic: topic)
+        } catch {
+            failure = error
+            throw error
+        }
     }
 }

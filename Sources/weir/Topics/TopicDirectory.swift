@@ -3,17 +3,14 @@ import Yams
 
 /// The directory that describes the topics: an AsyncAPI document each.
 struct TopicDirectory {
-    /// The path as it was given.
     let path: String
-    /// Names that topics have instead of the described ones.
+    /// Configured names of topics, by their described ones.
     var renamed: [String: String] = [:]
 
-    /// Names a directory; nothing is read yet.
     init(_ path: String) {
         self.path = path
     }
 
-    /// Whether the directory is there.
     var exists: Bool {
         var isDirectory: ObjCBool = false
         return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
@@ -41,7 +38,6 @@ struct TopicDirectory {
         return topics.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// The topic of a name.
     func topic(_ name: String, missingFrom log: String) throws(CommandError) -> DescribedTopic {
         guard exists else {
             throw .failure(
@@ -113,8 +109,26 @@ struct TopicDirectory {
         return Int32(count)
     }
 
-    /// A number in digits alone, anything else as it is written.
+    /// A whole number in plain digits, anything else as it is written.
     private static func text(_ value: Node) -> String {
         value.int.map { "\($0)" } ?? value.string ?? ""
+    }
+}
+
+/// A topic as a file of the topics directory describes it.
+struct DescribedTopic: Equatable {
+    var name: String
+    var partitionCount: Int32
+    /// Copies of each partition in a cluster; nil: the cluster's default.
+    var replicaCount: Int32?
+    /// Settings of the topic by Kafka's names, as they are written.
+    var settings: [String: String]
+    var file: String
+
+    /// The settings together with the number of replicas, as a log takes them.
+    var creationSettings: [String: String] {
+        var settings = settings
+        settings["replicas"] = replicaCount.map { "\($0)" }
+        return settings
     }
 }

@@ -7,14 +7,13 @@ import PartnerPostbacks
 import Pipelines
 import Worker
 
-/// Who still needs which records of an embedded log: stores, replays that are under way, what is known of
-/// installs, deliveries, archives, and consumer groups of whatever else reads it.
+/// Who still needs which records of an embedded log: stores, replays under way, the store of
+/// installs, deliveries, archives, and any other consumer groups.
 struct LogNeeds {
-    /// Someone that goes on with a partition at an offset.
+    /// The first record that somebody needs of a partition.
     struct Need: Equatable {
-        /// The first record that is needed.
+        /// The offset of the first record that is needed.
         var offset: Int64
-        /// Who needs it.
         var who: String
     }
 
@@ -22,22 +21,21 @@ struct LogNeeds {
     private struct Reader {
         var who: String
         var topic: String
-        /// What tells the topic from others of its name; nil where that is not known, and it counts.
+        /// The identity of the topic, which differs from others of its name; nil when it is not
+        /// known: then the name alone counts.
         var identity: String?
         var nextOffsets: [Int32: Int64]
-        /// Whether it needs all of the partitions that it has no offset of.
+        /// Whether it needs everything of the partitions of which it has no offset.
         var needsTheRest = false
-        /// Whether it shows that the topic is being folded.
+        /// Whether it is evidence that the topic is being folded.
         var isFold = true
     }
 
     private var readers: [Reader] = []
-    /// By topic, the program that folds it.
+    /// The program that folds a topic, by topic.
     private let programs: [String: String]
     private let log: EmbeddedLog
 
-    /// Finds who reads a log.
-    ///
     /// - Parameters:
     ///   - directories: the data directories; a replay is known when its directory lies in one of them, or is
     ///     one.
@@ -67,7 +65,7 @@ struct LogNeeds {
         }
     }
 
-    /// Who needs the most of a partition; nil when nobody needs any of it.
+    /// The need that reaches back furthest in a partition; nil when nobody needs any of it.
     func need(of topic: TopicDescription, partition: Int32) throws(LogError) -> Need? {
         let groups = try log.groupOffsets(ofTopic: topic.name).sorted { $0.key < $1.key }
         let own = readers.filter {
@@ -158,8 +156,8 @@ extension LogNeeds {
         return readers
     }
 
-    /// Replays whose directory lies in a data directory, or is it, and that may still read on. What was put
-    /// in force and is not any more reads nothing.
+    /// Replays that may still read on, whose directory is a data directory or lies in one. A set
+    /// that was promoted before and is not in force any more reads nothing.
     private static func replays(in directory: String) throws -> [Reader] {
         let sets = try StoreSets(directory: directory)
         let promoted = Set(

@@ -1,10 +1,10 @@
 import EventLog
 import Foundation
+import Inspection
 
-/// Deletes the records of an embedded log that are past the retention of their topics, and that nobody needs
-/// any more.
+/// Deletes the records of an embedded log that are past the retention of their topics and that
+/// nobody needs any more.
 struct LogTrim {
-    /// What is to be done about a partition, and why no more.
     struct Row: Equatable {
         var topic: String
         var partition: Int32
@@ -12,21 +12,20 @@ struct LogTrim {
         var earliestOffset: Int64
         /// Offset of the next record.
         var endOffset: Int64
-        /// Everything below goes.
+        /// All records below this offset are deleted.
         var target: Int64
-        /// Why what is left is kept.
+        /// Why the rest is kept.
         var reason: String
         /// Who needs records that are past the retention; nil when nobody does.
         var holder: String?
 
-        /// Number of offsets that go.
         var count: Int64 { target - earliestOffset }
     }
 
     private let log: EmbeddedLog
     private let described: [DescribedTopic]
     private let nowMilliseconds: Int64
-    /// Who needs what; nil when nobody is asked.
+    /// nil: the needs of readers are ignored.
     private let needs: LogNeeds?
 
     init(
@@ -38,7 +37,7 @@ struct LogTrim {
         self.nowMilliseconds = nowMilliseconds
     }
 
-    /// What would go, by topic and partition.
+    /// What would be deleted, by topic and partition.
     func plan(topics names: Set<String> = []) throws -> [Row] {
         var rows: [Row] = []
         for topic in try log.topics() where names.isEmpty || names.contains(topic.name) {
@@ -51,7 +50,6 @@ struct LogTrim {
         return rows
     }
 
-    /// Deletes what a plan says.
     func run(_ rows: [Row]) throws(LogError) {
         for row in rows where row.count > 0 {
             try log.trim(topic: row.topic, partition: row.partition, before: row.target)
@@ -97,7 +95,7 @@ struct LogTrim {
         return row
     }
 
-    /// The first offset that the retention keeps.
+    /// The first offset that is within the retention.
     private func retentionEnd(
         _ retention: TopicRetention, _ topic: String, _ bounds: PartitionBounds,
         _ reader: any LogReader
@@ -115,5 +113,84 @@ struct LogTrim {
         }
         // Records that came meanwhile are not meant.
         return min(end, bounds.endOffset)
+    }
+}
+
+/// How long the records of a topic are kept, by the settings of its description, which have Kafka's
+/// names.
+struct TopicRetention: Equatable {
+    /// Records older than this are deleted; nil: no limit.
+    var milliseconds: Int64?
+    /// The oldest records of a partition are deleted while it has more bytes; nil: no limit.
+    var bytes: Int64?
+    /// Whether the last record of each key is kept for ever: such a topic is not trimmed.
+    var isCompacted = false
+
+    /// Reads `cleanup.policy`, `retention.ms` and `retention.bytes`; what is not described is kept for ever.
+    init(_ topic: DescribedTopic) throws(CommandError) {
+        let policies = (topic.settings["cleanup.policy"] ?? "delete").split(separator: ",")
+        isCompacted = !policies.contains("delete")
+        guard !isCompacted else { return }
+        milliseconds = try Self.limit("retention.ms", of: topic)
+        bytes = try Self.limit("retention.bytes", of: topic)
+    }
+
+    private static func limit(
+        _ name: String, of topic: DescribedTopic
+    ) throws(CommandError) -> Int64? {
+        guard let text = topic.settings[name] else { return nil }
+        guard let number = Int64(text), number >= -1 else {
+            throw .failure(
+                "\(topic.file): \(name) is '\(text)': write a whole number, or -1 for no limit")
+        }
+        return number == -1 ? nil : number
+    }
+
+    /// Both limits in words; nil when there is none.
+    var words: String? {
+        let rules =
+            (milliseconds.map { ["\(Self.span($0))"] } ?? [])
+            + (bytes.map { ["\($0) bytes"] } ?? [])
+        return rules.isEmpty ? nil : rules.joined(separator: " and ")
+    }
+
+    private static func span(_ milliseconds: Int64) -> String {
+        for (unit, name) in [(86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes")]
+        where milliseconds >= unit && milliseconds % Int64(unit) == 0 {
+            return "\(milliseconds / Int64(unit)) \(name)"
+        }
+        return "\(milliseconds) ms"
+    }
+}
+
+struct TrimReport {
+    let rows: [LogTrim.Row]
+    let isDry: Bool
+
+    var table: ReportTable {
+        ReportTable(
+            columns: [
+                .init("topic"), .init("partition", isNumber: true),
+                .init("earliest", isNumber: true), .init("end", isNumber: true),
+                .init(isDry ? "would_trim" : "trimmed", isNumber: true),
+                .init("left", isNumber: true), .init("why_no_more"),
+            ],
+            rows: rows.map { row in
+                [
+                    .text(row.topic), .integer(Int128(row.partition)),
+                    .integer(Int128(row.earliestOffset)), .integer(Int128(row.endOffset)),
+                    .integer(Int128(row.count)), .integer(Int128(row.endOffset - row.target)),
+                    .text(row.reason),
+                ]
+            })
+    }
+
+    var summary: String {
+        let count = rows.reduce(0) { $0 + $1.count }
+        let topics = Dictionary(grouping: rows.filter { $0.count > 0 }, by: \.topic)
+            .map { name, rows in "\(name) \(rows.reduce(0) { $0 + $1.count })" }.sorted()
+        let words = isDry ? "would trim" : "trimmed"
+        let what = topics.isEmpty ? "" : ": \(topics.joined(separator: ", "))"
+        return "\(words) \(count) records that are past the retention of their topics\(what)"
     }
 }

@@ -5,12 +5,12 @@ import Inspection
 import Synchronization
 import Worker
 
-/// The parts of `weir up` beside the collector.
+/// The parts of `weir up` other than the collector.
 final class Components: Sendable {
     /// The name of a part, and what it does until it is asked to stop.
     typealias Part = (name: String, work: @Sendable (StopSignal) throws -> Void)
 
-    /// How long parts may take to fold what is in the log when everything ends.
+    /// How long parts may take at shutdown to fold what is in the log.
     private static let catchUpSeconds = 10.0
     private static let pollSeconds = 0.05
 
@@ -19,33 +19,31 @@ final class Components: Sendable {
     private let signal = StopSignal()
     private let all = Mutex<[Component]>([])
 
-    /// None yet, of a log and a directory of stores.
     init(directory: String, log address: LogAddress) {
         self.directory = directory
         self.address = address
     }
 
-    /// Starts parts.
     func start(_ parts: [Part]) {
         all.withLock { all in
             all += parts.map { part in Component(part.name, stop: signal, work: part.work) }
         }
     }
 
-    /// Those that failed, and why.
+    /// The parts that failed, and why.
     var failures: [(name: String, fault: String)] {
         all.withLock { all in all.compactMap { part in part.fault.map { (part.name, $0) } } }
     }
 
-    /// Which failed, for those who may ask anybody's machine, and so without a reason.
+    /// Which parts failed, without the reasons: anybody may ask for this by HTTP.
     var states: [ProgramPart] {
         all.withLock { all in
             all.map { ProgramPart($0.name, hasFailed: $0.fault != nil) }
         }
     }
 
-    /// Waits until nothing is left in the log that a part which works has not folded, for some seconds at
-    /// most. A cluster has others that write and fold: there nothing is waited for.
+    /// Waits until the working parts have folded all of the log, for some seconds at most. A
+    /// cluster has other writers and workers: there it waits for nothing.
     func catchUp() {
         guard case .sqlite = address else { return }
         let deadline = ContinuousClock.now + .seconds(Self.catchUpSeconds)
@@ -71,9 +69,93 @@ final class Components: Sendable {
             }
     }
 
-    /// Asks all to stop, and waits until they have.
     func stop() {
         signal.request()
         for part in all.withLock({ $0 }) { part.join() }
+    }
+}
+
+/// A part of `weir up`, on its own thread.
+final class Component: Sendable {
+    /// Pauses before a failed part is started again: the cause may pass, as a lock on a file does.
+    private static let pauseSeconds = [2.0, 5, 10, 30, 60]
+    /// A part that failed counts as failed until it has worked for this long.
+    private static let provedSeconds = 10.0
+    private static let pollSeconds = 0.05
+
+    private struct State {
+        /// Why it last failed.
+        var fault: String?
+        /// When it was last started; nil while it does not run.
+        var begin: ContinuousClock.Instant?
+    }
+
+    /// The name of the part's own program.
+    let name: String
+    private let state = Mutex(State())
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Starts the part. A failure is written to standard error at once. The other parts go on, so
+    /// that records are still taken by HTTP, and this one is started again after a pause.
+    init(_ name: String, stop: StopSignal, work: @escaping @Sendable (StopSignal) throws -> Void) {
+        self.name = name
+        let thread = Thread { [self] in
+            var failures = 0
+            while true {
+                state.withLock { $0.begin = .now }
+                do {
+                    try work(stop)
+                    break
+                } catch {
+                    failures = hasProved ? 1 : failures + 1
+                    note("\(error)")
+                }
+                guard !stop.isRequested, rest(failures, stop) else { break }
+            }
+            ended.signal()
+        }
+        thread.name = name
+        thread.stackSize = 8 << 20
+        thread.start()
+    }
+
+    /// Why it failed; nil when it did not, or has worked well since.
+    var fault: String? {
+        state.withLock { state in hasProved(state) ? nil : state.fault }
+    }
+
+    private var hasProved: Bool { state.withLock { hasProved($0) } }
+
+    private func hasProved(_ state: State) -> Bool {
+        state.begin.map { $0.duration(to: .now) > .seconds(Self.provedSeconds) } ?? false
+    }
+
+    /// The same words are not written twice in a row.
+    private func note(_ fault: String) {
+        let isNew = state.withLock { state in
+            let isNew = state.fault != fault || hasProved(state)
+            state.fault = fault
+            state.begin = nil
+            return isNew
+        }
+        if isNew { Notice.write("\(name): \(fault)") }
+    }
+
+    /// Waits before the next try; false when a stop was requested meanwhile.
+    private func rest(_ failures: Int, _ stop: StopSignal) -> Bool {
+        let seconds = Self.pauseSeconds[min(failures, Self.pauseSeconds.count) - 1]
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            if stop.isRequested { return false }
+            Thread.sleep(forTimeInterval: Self.pollSeconds)
+        }
+        return true
+    }
+
+    /// Waits until it has ended.
+    func join() {
+        ended.wait()
+        // For whoever waits again.
+        ended.signal()
     }
 }

@@ -6,8 +6,8 @@ import PartnerPostbacks
 import Synchronization
 import Worker
 
-/// Tells how `weir up` is: in a line that is written over at a terminal every two seconds, and logged once
-/// a minute where there is none.
+/// Reports the state of `weir up`: at a terminal in a line that is replaced every two seconds,
+/// elsewhere in a log line each minute.
 final class UpSummary: Sendable {
     private static let terminalSeconds = 2.0
     private static let logSeconds = 60.0
@@ -24,7 +24,7 @@ final class UpSummary: Sendable {
         self.components = components
     }
 
-    /// Says where the collector listens, and goes on to say what comes of it.
+    /// Says where the collector listens, then starts the thread that reports.
     func begin(listeningAt listening: ListenAddress) {
         Notice.write("up: http://\(listening)  log \(address)  stores \(directory)")
         let thread = Thread { [self] in
@@ -41,7 +41,7 @@ final class UpSummary: Sendable {
         thread.start()
     }
 
-    /// Takes the line away; none is shown any more when it returns.
+    /// Removes the line; none is shown after this returns.
     func end() {
         isOver.withLock { isOver in
             isOver = true
@@ -87,5 +87,71 @@ final class UpSummary: Sendable {
             let count = counts.reduce(0) { $0 + ($1.state == state ? $1.count : 0) }
             return count > 0 ? (state.rawValue, count) : nil
         }
+    }
+}
+
+/// The state of `weir up` in one line.
+struct SummaryLine {
+    var failed: [String] = []
+    /// Records that each stream has folded and has left to fold, in the order in which they are
+    /// shown.
+    var streams: [(name: String, folded: Int64, left: Int64)] = []
+    /// Documents for partners by state.
+    var deliveries: [(state: String, count: Int)] = []
+    /// Why none of this is known; nil when it is.
+    var fault: String?
+
+    /// The line with whole numbers.
+    var text: String {
+        line(
+            streams: { name, folded, left in
+                left > 0 ? "\(name) \(folded) (+\(left))" : "\(name) \(folded)"
+            }, count: { "\($0)" }
+        )
+        .joined(separator: "  ")
+    }
+
+    /// The line with short numbers, in at most this many characters: its end is cut off.
+    func text(columns: Int) -> String {
+        let parts = line(
+            streams: { name, folded, left in
+                let name = Self.shortNames[name] ?? name
+                let behind = left > 0 ? " (+\(Self.short(left)))" : ""
+                return "\(name) \(Self.short(folded))\(behind)"
+            }, count: { Self.short(Int64($0)) })
+        let whole = parts.joined(separator: "  ")
+        guard whole.count > columns else { return whole }
+        return whole.prefix(max(columns - 1, 0)) + "…"
+    }
+
+    private func line(
+        streams stream: (String, Int64, Int64) -> String, count: (Int) -> String
+    ) -> [String] {
+        let parts =
+            failed.map { "FAILED \($0)" } + (fault.map { [$0] } ?? [])
+            + streams.map { stream($0.name, $0.folded, $0.left) }
+            + deliveries.map { "\($0.state) \(count($0.count))" }
+        return parts.isEmpty ? ["nothing has come in yet"] : parts
+    }
+
+    private static let shortNames = [
+        "overlay-clicks": "clicks", "store-notifications": "notifications",
+        "conversion-updates": "updates",
+    ]
+
+    /// At most five characters: 9999, 12.3k, 999k, 1.23M.
+    static func short(_ number: Int64) -> String {
+        guard number >= 10_000 else { return "\(number)" }
+        var scaled = Double(number)
+        var unit = ""
+        for next in ["k", "M", "G", "T", "P"] where scaled >= 1000 {
+            scaled /= 1000
+            unit = next
+        }
+        let places = scaled < 10 ? 2 : scaled < 100 ? 1 : 0
+        let factor = [1.0, 10, 100][places]
+        // Cut off, so that nothing is counted before it is there.
+        let cut = (scaled * factor).rounded(.down) / factor
+        return places == 0 ? "\(Int(cut))\(unit)" : "\(cut)\(unit)"
     }
 }

@@ -3,10 +3,10 @@ import Foundation
 import Pipelines
 import Worker
 
-/// Trims the log of `weir up` now and then, as `weir log trim` does it, on a thread of its own. What keeps it
-/// from that is written once, and stops nothing else.
+/// Trims the log of `weir up` at intervals, as `weir log trim` does, on its own thread. What keeps
+/// records from being deleted is written once, and stops nothing else.
 struct UpTrim {
-    /// How often, unless somebody says otherwise.
+    /// The default interval.
     static let defaultSeconds = 3600
     private static let pollSeconds = 0.1
     private static let mostSaid = 1000
@@ -18,8 +18,8 @@ struct UpTrim {
     let archivePath: String?
     let seconds: Int
 
-    /// Works until a stop is asked for; the first time comes after one interval, when workers have had time
-    /// to begin.
+    /// Works until a stop is requested. The first trim comes after one interval, when workers have
+    /// started.
     func work(until stop: StopSignal) {
         var said: Set<String> = []
         var last = ContinuousClock.now
@@ -32,7 +32,7 @@ struct UpTrim {
         }
     }
 
-    /// Trims, and returns what there is to say.
+    /// Trims once, and returns the notices.
     private func once() -> [String] {
         do {
             let log = try EmbeddedLog(path: path, mode: .existing)

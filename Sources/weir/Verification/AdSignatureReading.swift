@@ -14,7 +14,7 @@ struct AdSignatureReading {
         self.keys = keys
     }
 
-    /// The network's id, lower case; nil when it is not said.
+    /// The network's id in lower case; nil when it is missing.
     static func network(of document: JSONValue) -> String? {
         let form = AdSignatureForm(of: document)
         return form.flatMap { document.member($0.network)?.string }
@@ -30,7 +30,7 @@ struct AdSignatureReading {
         return fidelities.elements.map(finding)
     }
 
-    /// Judges the signature that lies in `place`: the document, or one of its fidelities.
+    /// Judges the signature in `place`: the document, or one of its fidelities.
     private func finding(in place: JSONValue) -> SignedDocument.Finding {
         do throws(Rejection) {
             return try withSignedText(in: place) { ad, signature in
@@ -129,5 +129,92 @@ struct AdSignatureReading {
             return integer
         }
         throw Rejection(.wrongType, "\(name) is neither a number nor a string of digits")
+    }
+}
+
+/// The forms of signed ads, with the names of their fields.
+enum AdSignatureForm {
+    /// `SKAdImpression`, a view-through ad.
+    case impression
+    /// The answer to Safari for an ad on the web.
+    case web
+    /// The `skadn` object of an OpenRTB bid.
+    case openRTB
+
+    /// The form of a document; nil when it is no ad.
+    init?(of document: JSONValue) {
+        if document.firstMember("adNetworkIdentifier") != nil {
+            self = .impression
+        } else if document.firstMember("ad_network_id") != nil {
+            self = .web
+        } else if document.firstMember("network") != nil
+            || document.firstMember("fidelities") != nil
+        {
+            self = .openRTB
+        } else {
+            return nil
+        }
+    }
+
+    var network: StaticString {
+        switch self {
+        case .impression: "adNetworkIdentifier"
+        case .web: "ad_network_id"
+        case .openRTB: "network"
+        }
+    }
+
+    var campaign: StaticString {
+        switch self {
+        case .impression: "adCampaignIdentifier"
+        case .web: "campaign_id"
+        case .openRTB: "campaign"
+        }
+    }
+
+    var sourceIdentifier: StaticString {
+        switch self {
+        case .impression: "sourceIdentifier"
+        case .web: "source_identifier"
+        case .openRTB: "sourceidentifier"
+        }
+    }
+
+    var item: StaticString {
+        switch self {
+        case .impression: "advertisedAppStoreItemIdentifier"
+        case .web: "itunes_item_id"
+        case .openRTB: "itunesitem"
+        }
+    }
+
+    var nonce: StaticString {
+        switch self {
+        case .impression: "adImpressionIdentifier"
+        case .web, .openRTB: "nonce"
+        }
+    }
+
+    var sourceApp: StaticString {
+        switch self {
+        case .impression: "sourceAppStoreItemIdentifier"
+        case .web: "source_app_id"
+        case .openRTB: "sourceapp"
+        }
+    }
+
+    /// The document's name of a signed field, by the signature's name for it.
+    func name(ofSigned field: String) -> String {
+        switch field {
+        case "ad-network-id": network.description
+        case "campaign-id": campaign.description
+        case "source-identifier": sourceIdentifier.description
+        case "itunes-item-id": item.description
+        case "nonce": nonce.description
+        case "source-app-id": sourceApp.description
+        case "source-domain": "source_domain"
+        case "fidelity-type": self == .web ? "fidelity_type" : "fidelity"
+        default: field
+        }
     }
 }

@@ -2,8 +2,8 @@ import Attestation
 import JSONReader
 import Streams
 
-/// Verifies single documents: postbacks, as the worker does it, the signatures of ads, and notifications
-/// of the App Store.
+/// Verifies single documents: postbacks as the worker does, ads, and notifications of the App
+/// Store.
 final class DocumentVerifier {
     private let trustedKeys: TrustedKeys
     private let adKeys: [VerificationKey]
@@ -12,8 +12,6 @@ final class DocumentVerifier {
     private let parser: JSONParser
     private let notifications: NotificationReading
 
-    /// Makes a verifier.
-    ///
     /// - Parameters:
     ///   - trustedKeys: for postbacks.
     ///   - adKeys: keys that any ad may be signed with; none: those of the catalog count.
@@ -39,8 +37,8 @@ final class DocumentVerifier {
             trust: notifications, parser: payloadParser, innerParser: innerParser)
     }
 
-    /// Says what a document is and whether its signature holds. Of a record's line, as `weir publish`
-    /// reads it, the document is the value, and `ce_via` says whether it came by a relay.
+    /// Says what a document is and whether its signature holds. Of a record's line, as `weir
+    /// publish` reads it, the value is the document, and `ce_via` says whether it came by a relay.
     func verify(_ text: UnsafeRawBufferPointer) -> SignedDocument {
         let line = try? RecordLine.record(text, topic: "", partitionCount: .max)
         guard let line, let value = line.value else {
@@ -131,5 +129,51 @@ final class DocumentVerifier {
             if found == nil, names.isString(name, "postback") { found = value }
         }
         return UnsafeRawBufferPointer(rebasing: text[found ?? 0..<text.count])
+    }
+}
+
+/// The JSON documents of a file: one over many lines, or many after one another.
+///
+/// A JWS on its own line is a document. Text that is not JSON is one too: up to the end of its line
+/// when the line looks like a whole document, else up to the end of the file.
+struct DocumentSequence: Sequence, IteratorProtocol {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    mutating func next() -> UnsafeRawBufferPointer? {
+        var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: bytes[position...]))
+        scanner.skipSpace()
+        let start = position + scanner.position
+        guard start < bytes.count else { return nil }
+        let isWhole = (try? scanner.skipValue()) != nil
+        let end = isWhole ? position + scanner.position : faultyEnd(from: start)
+        position = end
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+    }
+
+    private func faultyEnd(from start: Int) -> Int {
+        let line = bytes[start...].prefix { $0 != 0x0A && $0 != 0x0D }
+        let isOneLine = line.first == UInt8(ascii: "{") && line.last == UInt8(ascii: "}")
+        let isWhole = isOneLine || Self.isJWS(UnsafeRawBufferPointer(rebasing: line))
+        return isWhole ? line.endIndex : bytes.count
+    }
+
+    /// Whether a text looks like a compact JWS: three parts in the digits of base64url.
+    static func isJWS(_ text: UnsafeRawBufferPointer) -> Bool {
+        var dots = 0
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "."): dots += 1
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                continue
+            default: return false
+            }
+        }
+        return dots == 2
     }
 }

@@ -1,13 +1,16 @@
 import Attestation
+import Crypto
 import JSONReader
+import Pipelines
 import Streams
+import Worker
 
 /// Reads notifications of the App Store, judges what is signed in them, and lists their fields.
 struct NotificationReading {
     private let trust: NotificationTrust
     /// For payloads, one at a time.
     private let parser: JSONParser
-    /// For those within a payload that is still in use.
+    /// For payloads within a payload that is still in use.
     private let innerParser: JSONParser
 
     init(trust: NotificationTrust, parser: JSONParser, innerParser: JSONParser) {
@@ -32,7 +35,8 @@ struct NotificationReading {
             text, of: .notification, unsigned: SignedField.members(of: body, notIn: &seen))
     }
 
-    /// A JWS that stands alone: a notification, a transaction, or what else the App Store signs.
+    /// A JWS without a body around it: a notification, a transaction, or something else that the
+    /// App Store signs.
     func document(
         _ jws: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind? = nil,
         unsigned: [SignedField] = []
@@ -80,13 +84,13 @@ struct NotificationReading {
             ])
     }
 
-    /// What a JWS is that stands alone.
+    /// What a JWS without a body around it is.
     private static func kind(of payload: JSONValue) -> AppStorePayload.Kind {
         if payload.member("notificationType") != nil { return .notification }
         return .inner(payload.member("receiptType") != nil ? .appTransaction : .transaction)
     }
 
-    /// Judges a JWS; its payload, when it has one, stays valid until the parser reads the next.
+    /// Judges a JWS. Its payload, if any, stays valid until the parser is used again.
     private func read(
         _ text: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind?, part: String,
         by parser: JSONParser
@@ -117,7 +121,7 @@ struct NotificationReading {
         return (judgement, payload)
     }
 
-    /// The fields of a payload; a JWS within a notification is judged by itself.
+    /// The fields of a payload. A JWS in a notification is judged by itself.
     private static func fields(of payload: AppStorePayload) -> [SignedField] {
         let names = InnerJWS.allCases.filter { payload.jws($0)?.string != nil }
             .map { "\($0.holder).\($0.member)" }
@@ -155,4 +159,105 @@ struct NotificationReading {
     private static let countedAllTheSame =
         "weir-store-notifications counts it all the same: store-notifications.yaml allows its "
         + "environment, whose signatures nobody can verify"
+}
+
+/// Whose store notifications count, by `store-notifications.yaml`.
+struct NotificationTrust {
+    struct App {
+        var bundleID: String
+        /// The App Store id that notifications of Production have to name; nil when it is not asked for.
+        var appAppleID: Int64?
+        var sharedSecrets: [String]
+    }
+
+    let verifier: AppStoreVerifier
+    /// nil: there is no configuration.
+    private let apps: [App]?
+    private let environments: Set<AppStoreEnvironment>
+
+    /// Trusts Apple's root alone and knows no app.
+    init() {
+        self.init(roots: [.appleRootCAG3], apps: nil, environments: [])
+    }
+
+    /// Without apps (nil) neither apps nor environments are judged.
+    init(roots: [AppStoreRoot], apps: [App]?, environments: Set<AppStoreEnvironment>) {
+        verifier = AppStoreVerifier(roots: roots)
+        self.apps = apps
+        self.environments = environments
+    }
+
+    /// Whether a worker counts notifications of an environment whoever signed them.
+    func allowsUnverified(_ environment: AppStoreEnvironment?) -> Bool {
+        environment.map { $0.isLocal && environments.contains($0) } ?? false
+    }
+
+    /// Why a worker does not count a notification whose signature holds, or need not; nil when it
+    /// does count it.
+    func note(on payload: AppStorePayload) -> String? {
+        guard let apps else {
+            return "bundle and environment are not judged: there is no store-notifications.yaml"
+        }
+        let bundleID = payload.bundleID.map(Array.init) ?? []
+        guard let app = apps.first(where: { $0.bundleID.utf8.elementsEqual(bundleID) }) else {
+            return Self.untrusted("its bundle is none of the apps of store-notifications.yaml")
+        }
+        guard let environment = payload.environment, environments.contains(environment) else {
+            return Self.untrusted("its environment is none that store-notifications.yaml allows")
+        }
+        guard environment == .production, let appAppleID = app.appAppleID else { return nil }
+        return appAppleID == payload.appAppleID
+            ? nil : Self.untrusted("appAppleId is not the app_apple_id of its bundle")
+    }
+
+    /// Judges the password of a notification of version 1.
+    func judge(password: [UInt8]?, bundleID: String?) -> (verdict: Verdict, reason: String) {
+        guard let password else { return (.invalid, "it carries no shared secret (password)") }
+        let carried = "it carries a shared secret (password), which "
+        guard let apps else {
+            return (
+                .unverifiable, carried + "is not compared: there is no store-notifications.yaml"
+            )
+        }
+        let found = apps.first { $0.bundleID.utf8.elementsEqual((bundleID ?? "").utf8) }
+        guard let app = found else {
+            return (
+                .invalid,
+                carried + "belongs to none of the bundles of store-notifications.yaml"
+            )
+        }
+        guard !app.sharedSecrets.isEmpty else {
+            return (.unverifiable, carried + "is not compared: its bundle has no shared_secrets")
+        }
+        // Digests compare in constant time.
+        let digest = SHA256.hash(data: password)
+        let matches = app.sharedSecrets.filter { SHA256.hash(data: Array($0.utf8)) == digest }
+        return matches.isEmpty
+            ? (.invalid, carried + "is none of its bundle in store-notifications.yaml")
+            : (.valid, carried + "is one of its bundle in store-notifications.yaml")
+    }
+
+    /// Words for what a worker counts as untrusted.
+    static func untrusted(_ words: String) -> String {
+        "weir-store-notifications counts it as untrusted: \(words)"
+    }
+}
+
+extension NotificationTrust {
+    /// What the configuration says; without a `store-notifications.yaml`, Apple's root alone.
+    init(configured directory: PipelineDirectory) throws(ConfigurationError) {
+        guard directory.has(.storeNotifications) else {
+            self.init()
+            return
+        }
+        let pipeline = try directory.storeNotifications()
+        self.init(
+            roots: try [AppStoreRoot](configured: pipeline.roots),
+            apps: pipeline.apps.map {
+                App(
+                    bundleID: $0.bundleID, appAppleID: $0.appAppleID,
+                    sharedSecrets: $0.sharedSecrets)
+            },
+            environments: Set(pipeline.environments.map { AppStoreEnvironment($0) }))
+    }
 }
