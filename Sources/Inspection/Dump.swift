@@ -2,6 +2,15 @@ import AggregateStore
 import Pipelines
 import Streams
 
+// Inspection answers questions about stores: what they hold (`dump`, `funnel`, `export`, `deadLetters`,
+// `digest`), how two sets of them differ (`diff`), how numbers changed over time (`StoreChanges`), and what
+// other conversion models would have made of them (`whatIf`). It reads one consistent state of the stores
+// of some data directories, of each partition the copy that is folded furthest, and never writes.
+//
+//     let stores = try StoreSet(directories: ["data"])
+//     let dump = try stores.dump(DumpQuery(name: "bids", grouping: .columns(["day", "seat"])))
+//     try dump.write(as: .csv) { piece in print(String(decoding: piece, as: UTF8.self), terminator: "") }
+
 /// The rows of a dump, in order of their columns.
 package struct Dump: Sendable {
     /// A row: its columns' values and its exact sums.
@@ -10,9 +19,9 @@ package struct Dump: Sendable {
         package let columns: [StoredValue]
         /// One for each measure.
         package let measures: [Int128]
-        /// Which ids the campaigns of the rows are that were put together.
+        /// The kinds of campaign ids in the rows of the group.
         let campaignIDKinds: CampaignIDKinds
-        /// Which kinds of postbacks it counts, by day, where that was asked for.
+        /// The kinds of postbacks that it counts, by day, with `DumpQuery.notesMaturity`.
         var windows: [String: PostbackKinds] = [:]
     }
 
@@ -22,8 +31,8 @@ package struct Dump: Sendable {
     package let measures: [String]
     /// The rows; those of zeros are left out.
     package let rows: [Row]
-    /// How far the postbacks are folded, where their windows were asked for: the largest timestamp, in
-    /// milliseconds since 1970.
+    /// The largest timestamp of a folded postback, in milliseconds since 1970, with
+    /// `DumpQuery.notesMaturity`.
     var watermarkMilliseconds: Int64?
 }
 
@@ -58,7 +67,7 @@ extension StoreView {
             }.max()
     }
 
-    /// Calls `body` with each row that is asked for, of every copy, with the values of all columns.
+    /// Calls `body` with each selected row of every copy, with the values of all columns.
     func forEachRow(
         _ plan: DumpPlan, _ body: ([StoredValue], [Int64]) -> Void
     ) throws {
@@ -117,18 +126,49 @@ extension StoreView {
         }
     }
 
-    /// So many refused records are held at once: there may be as many of them as records.
+    /// How many rejected records are held in memory: there may be as many of them as records.
     private static let refusalsAtOnce = 500
 }
 
 extension StoredRefusal {
-    /// The values of the columns of a dump of refused records.
+    /// The values of the columns of a dump of rejected records.
     func columns(topic: String) -> [StoredValue] {
         let hour = Hour(containing: timestampMilliseconds).text
         return [
             .text(topic), .integer(Int64(partition)), .integer(offset),
             .integer(timestampMilliseconds), .text(hour),
             .text(String(hour.prefix { $0 != "T" })), .text(type), .text(reason), .text(detail),
+        ]
+    }
+}
+
+extension Dump {
+    /// The dump as a report, with two more columns: `maturity`, the share of the windows of
+    /// installs on the row's days that are closed, from 0 to 1, and `final_after`, after which no
+    /// postback for such an install can arrive. As in the funnel: `docs/funnel.md`.
+    ///
+    /// The query needs `DumpQuery.notesMaturity`.
+    package func withMaturity() -> ReportTable {
+        ReportTable(
+            columns: columns.map(\.reportColumn)
+                + (measures + ["maturity", "final_after"]).map {
+                    ReportTable.Column($0, isNumber: true)
+                },
+            rows: rows.map { row in
+                zip(columns, row.columns).map { $0.reportValue($1) }
+                    + row.measures.map { .integer($0) } + maturity(of: row)
+            })
+    }
+
+    private func maturity(of row: Row) -> [ReportValue] {
+        let end = PostbackKinds.finalAfterMilliseconds(of: row.windows)
+        let share = watermarkMilliseconds.flatMap { watermark in
+            let windows = PostbackKinds.windows(of: row.windows, closedAt: watermark)
+            return ExactRatio(windows.closed, windows.all)
+        }
+        return [
+            share.map { .decimal($0.text) } ?? .null,
+            end.map { .text(UTC.text(milliseconds: $0)) } ?? .null,
         ]
     }
 }

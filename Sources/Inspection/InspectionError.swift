@@ -3,13 +3,13 @@ import Streams
 
 /// Why stores cannot be inspected as asked.
 package enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// None of the data directories has a store of these streams.
+    /// No data directory has a store of these streams.
     case noStore(streams: [String], directories: [String])
     /// One of the data directories cannot be read.
     case unreadableDirectory(String, detail: String)
     /// Stores of one stream were folded from different logs.
     case differentLogs(stream: String, directories: [String])
-    /// Two sets of stores have no stream in common that is asked for.
+    /// Two sets of stores have none of the streams in common.
     case nothingInCommon(streams: [String], directories: [String])
     /// There is no dump of that name.
     case unknownDump(String, known: [String])
@@ -19,7 +19,7 @@ package enum InspectionError: Error, Equatable, Sendable, CustomStringConvertibl
     case unknownMeasure(String, known: [String])
     /// The later of two instants is the earlier one.
     case badTimes
-    /// The rows of the dump are of no windows of postbacks.
+    /// The rows of the dump have no windows of postbacks.
     case noMaturity(String, known: [String])
     /// `total` stands beside other columns, or no column is named.
     case badColumns(String)
@@ -27,14 +27,14 @@ package enum InspectionError: Error, Equatable, Sendable, CustomStringConvertibl
     case badCondition(column: String, value: String, wanted: String)
     /// A store that was in force at an instant is no longer there.
     case storeGone(path: String, instant: String)
-    /// What the records of an hour added before an instant cannot be told.
+    /// What the records of an hour added before an instant is not known.
     case hourNotFolded(stream: String, hour: String, detail: String)
     /// The configuration that a store has recorded cannot be read back.
     case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
     /// A store cannot be read.
     case store(StoreError)
 
-    /// True when the question is at fault, and not what it is asked of.
+    /// True when the query is at fault, and not the stores.
     package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,

@@ -1,7 +1,9 @@
 import AggregateStore
+import Foundation
 import Pipelines
+import Streams
 
-/// Puts rows together that are the same in the columns to show.
+/// Groups rows that are equal in the shown columns.
 struct RowGroups {
     private let plan: DumpPlan
     private let rule: CampaignIDRule
@@ -16,8 +18,6 @@ struct RowGroups {
         dayPlace = plan.description.columns.firstIndex { $0.name == "day" }
     }
 
-    /// Adds a row.
-    ///
     /// - Parameters:
     ///   - values: one for each of the description's columns.
     ///   - measures: sums of 64 bits, or products of two: no store holds so many of them that 128
@@ -51,7 +51,7 @@ struct RowGroups {
     }
 }
 
-/// Rows that are put together.
+/// Rows with the same key.
 private struct Group {
     let key: RowKeyBytes
     let columns: [StoredValue]
@@ -72,5 +72,70 @@ private struct Group {
 
     mutating func note(day: String, _ kinds: PostbackKinds) {
         windows[day, default: []].formUnion(kinds)
+    }
+}
+
+/// The values of a row's columns as bytes that sort as the values do: integers by value, texts by
+/// their UTF-8 bytes. Large dumps are grouped and sorted by them.
+struct RowKeyBytes: Hashable, Comparable {
+    private var bytes: [UInt8] = []
+
+    /// The key of these columns.
+    init(_ values: [StoredValue] = []) {
+        for value in values { append(value) }
+    }
+
+    /// The key of these columns in a partition.
+    init(_ partition: Int32, _ values: some Sequence<StoredValue>) {
+        append(.integer(Int64(partition)))
+        for value in values { append(value) }
+    }
+
+    /// Appends the value of the next column.
+    mutating func append(_ value: StoredValue) {
+        switch value {
+        case .integer(let integer):
+            // Negative ones come first.
+            let ordered = UInt64(bitPattern: integer) ^ 1 << 63
+            withUnsafeBytes(of: ordered.bigEndian) { bytes.append(contentsOf: $0) }
+        case .text(let text):
+            for byte in text.utf8 {
+                bytes.append(byte)
+                if byte == 0 { bytes.append(0xFF) }
+            }
+            // Below whatever a longer text goes on with.
+            bytes.append(0)
+            bytes.append(1)
+        }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+
+    static func < (left: RowKeyBytes, right: RowKeyBytes) -> Bool {
+        left.bytes.withUnsafeBytes { left in
+            right.bytes.withUnsafeBytes { right in
+                guard let start = left.baseAddress, let other = right.baseAddress else {
+                    return left.count < right.count
+                }
+                let order = memcmp(start, other, min(left.count, right.count))
+                return order != 0 ? order < 0 : left.count < right.count
+            }
+        }
+    }
+}
+
+/// Reads the texts of an hour column, each once: there are few different ones.
+struct HourColumn {
+    private var known: [String: (milliseconds: Int64, day: String)] = [:]
+
+    mutating func hour(_ text: String) -> (milliseconds: Int64, day: String) {
+        if let hour = known[text] { return hour }
+        // Years of five digits and more are later than whatever is asked for.
+        let milliseconds = UTC.milliseconds(text: text) ?? .max
+        let hour = (milliseconds, String(text.prefix { $0 != "T" }))
+        known[text] = hour
+        return hour
     }
 }

@@ -2,14 +2,13 @@ import AggregateStore
 import Pipelines
 import Streams
 
-/// The rows of all streams that count in the rows of the funnel that a question selects.
+/// The rows of all streams that count in the selected rows of the funnel.
 ///
-/// Rates and costs are worked out of sums: those are what records add to. An amount of money has a measure
-/// a currency, `revenue_min_micros USD`. Refunds are an app's, and stand in every row of it.
+/// Rates and costs are computed from sums, and records add to those. Money has a measure for each
+/// currency, `revenue_min_micros USD`. Refunds belong to an app, and stand in every row of it.
 package final class FunnelCell: Cell {
-    /// Name of the dump.
     package let name = Funnel.name
-    /// The counts of the funnel, then what became known of money.
+    /// The counts of the funnel, then the amounts by currency, as they become known.
     package private(set) var measures = [
         "bids", "overlay_requested", "overlay_eligible", "wins", "presented", "viewed",
         "skadn_impressions", "clicks", "automatic_clicks", "installs", "redownloads",
@@ -19,17 +18,17 @@ package final class FunnelCell: Cell {
     private let selection: RowSelection
     private var names: CampaignNames
     private var hours = HourColumn()
-    /// The apps of the rows that count: refunds and sales are theirs.
+    /// The apps of the rows that count, for refunds and sales.
     private var apps: Set<Int64> = []
 
-    /// Asks for rows of the funnel, whose postbacks are put to the day of their arrival.
+    /// Selects rows of the funnel. Postbacks count on the day of their arrival.
     package init(_ query: FunnelQuery) throws(InspectionError) {
         self.query = query
         selection = try RowSelection(query.query, of: Funnel.columns)
         names = CampaignNames(query.catalog)
     }
 
-    /// The columns that are worked out of several measures.
+    /// The columns that are computed from several measures.
     package static let workedOut = [
         "null_rate", "revenue_min_micros", "revenue_max_micros", "revenue_bound_min_micros",
         "revenue_bound_max_micros", "cost_micros", "win_rate", "ctr",
@@ -42,8 +41,8 @@ package final class FunnelCell: Cell {
         "estimated_revenue_micros", "estimated_value_share",
     ]
 
-    /// What a column of the funnel is worked out of; itself when it is a sum. Nil for one that no records
-    /// add to.
+    /// The measures from which a column of the funnel is computed: itself when it is a sum, nil
+    /// when no records add to it.
     package func parts(of measure: String) -> [String]? {
         func amounts(_ name: String) -> [String] {
             let known = measures.filter { $0 == name || $0.hasPrefix(name + " ") }
@@ -75,13 +74,13 @@ package final class FunnelCell: Cell {
         }
     }
 
-    /// Whether only some days or hours are asked for.
+    /// Whether only some days or hours are selected.
     package var isLimitedInTime: Bool {
         query.query.sinceMilliseconds != nil || query.query.untilMilliseconds != nil
             || query.query.conditions.contains { $0.column == "day" }
     }
 
-    /// The conditions on a postback's own columns; a campaign may be another one's name.
+    /// The conditions on a postback's own columns. A campaign is left out: its name may differ.
     package var postbackValues: [String: StoredValue] {
         var values: [String: StoredValue] = [:]
         for (place, column) in Funnel.columns.enumerated()
@@ -91,8 +90,7 @@ package final class FunnelCell: Cell {
         return values
     }
 
-    /// The aggregates that the funnel reads; those of notifications last, since theirs count for the apps
-    /// of the others.
+    /// Those of notifications come last, since they count for the apps of the others.
     package var sources: [(stream: String, tables: [AggregateTable])] {
         [
             (BidsFold.streamName, [BidsKey.table]),
@@ -116,7 +114,6 @@ package final class FunnelCell: Cell {
         apps.insert(Columns(table, columns)["app_id"].integer)
     }
 
-    /// What a stored row gives.
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [CellTerm]? {
         let columns = Columns(table, columns)
         switch table.name {
@@ -138,7 +135,7 @@ package final class FunnelCell: Cell {
         }
     }
 
-    /// Whether a row of postbacks is of the campaign that is asked for, trusted and winning or not.
+    /// Whether a row of postbacks is of the selected campaign, trusted and winning or not.
     package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
         let columns = Columns(table, columns)
         guard table.name == PostbacksKey.table.name else { return false }

@@ -3,8 +3,8 @@ import JSONReader
 import Pipelines
 import Streams
 
-/// A postback of SKAdNetwork on its way into an export: Apple's fields, what they were decoded to, and
-/// the catalog's names. Nil stands for what the postback does not have.
+/// A postback of SKAdNetwork for an export: Apple's fields, what they were decoded to, and the
+/// catalog's names. nil: the postback does not have it.
 struct ExportedPostback {
     let adNetworkID: String
     let appID: Int64
@@ -34,8 +34,8 @@ struct ExportedPostback {
     let campaignName: String?
     let mediaSource: String?
 
-    /// Reads what partners got, whose document is given as text and parsed; nil for what is no postback
-    /// of SKAdNetwork.
+    /// Reads a published document, given as text and parsed; nil when it is no postback of
+    /// SKAdNetwork.
     init?(
         _ published: PublishedPostback, _ text: UnsafeRawBufferPointer, _ document: JSONValue,
         _ catalog: Catalog
@@ -81,12 +81,12 @@ struct ExportedPostback {
         mediaSource = known?.mediaSource
     }
 
-    /// What stands before the two amounts of the revenue. Within strings quotes are escaped.
+    /// The text before each of the two amounts of the revenue. In strings quotes are escaped.
     private static let leastRevenue = Array("\"revenue\":{\"min\":".utf8)
     private static let mostRevenue = Array(",\"max\":".utf8)
 
-    /// The digits behind the first place of `lead`, as they were written: a floating-point number would
-    /// not hold each of them. Nil when there are none.
+    /// The digits after the first `lead`, as they were written: a floating-point number would lose
+    /// some. nil when there are none.
     private static func amount(
         behind lead: [UInt8], in text: UnsafeRawBufferPointer
     ) -> String? {
@@ -102,10 +102,10 @@ struct ExportedPostback {
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
     }
 
-    /// Whether it is one of the three windows of version 4.0.
+    /// Whether it has the three windows of version 4.0.
     private var hasWindows: Bool { Self.kind(version) != .campaignID }
 
-    /// A postback that says no version is one of 1.0.
+    /// A postback without a version is one of 1.0.
     private static func kind(_ version: String?) -> CampaignIDKind {
         CampaignIDKind(skanVersion: version ?? "1.0")
     }
@@ -121,14 +121,14 @@ struct ExportedPostback {
         return text.replacing("T", with: " ").replacing("Z", with: "")
     }
 
-    /// The name of the report's event for the postback as a whole; nil for those that no install
-    /// report has.
+    /// The name of the report's event for the postback; nil for those that are in no install
+    /// report.
     var appsflyerEvent: String? {
         guard didWin ?? true, sequenceIndex == 0, let isRedownload else { return nil }
         return isRedownload ? "af_skad_redownload" : "af_skad_install"
     }
 
-    /// The day on which AppsFlyer puts the install: an average delay before the arrival.
+    /// The day to which AppsFlyer assigns the install: an average delay before the arrival.
     var appsflyerInstallDate: String? {
         let hoursBefore: Int64 =
             switch (hasWindows, sequenceIndex) {
@@ -155,7 +155,7 @@ extension JSONValue {
         string.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// An integer, or a text that is one: identifiers come as either.
+    /// An integer, or a text of one: identifiers come as either.
     fileprivate var integer: Int128? {
         if let text { return Int128(text) }
         return switch number {

@@ -1,20 +1,19 @@
 import AggregateStore
+import Pipelines
 import Streams
 
-/// From the bid to what the app earned: one row a day and campaign, joined from the stores of all
-/// streams. Every column's formula is in `docs/funnel.md`.
+/// From the bid to the app's revenue: one row for each day and campaign, joined from the stores of
+/// all streams. `docs/funnel.md` has every column's formula.
 package struct Funnel: Sendable {
-    /// The rows.
     package let table: ReportTable
-    /// The streams that have no store: what comes of them is null.
+    /// The streams without a store: their columns are null.
     package let missingStreams: [String]
-    /// Bundle ids of notifications that no app of the configuration has: they are left out.
+    /// Bundle ids of notifications without a configured app: these are left out.
     package let unknownBundles: [String]
 
-    /// The name of the dump.
     package static let name = "funnel"
 
-    /// The columns that rows can be put together by, in the order in which they are sorted.
+    /// The columns to group by, in the order in which they are sorted.
     static let columns = [
         DumpColumn("day", .text), DumpColumn("ad_network_id", .text),
         DumpColumn("app_id", .integer),
@@ -70,4 +69,78 @@ extension StoreView {
             fold, watermarkMilliseconds: postbacksWatermark,
             missingStreams: FunnelSource.streams.filter { !streams.contains($0) })
     }
+}
+
+/// The question to the funnel.
+package struct FunnelQuery: Sendable {
+    /// The day on which postbacks count.
+    package enum DateRule: String, CaseIterable, Sendable {
+        /// The day on which they arrived.
+        case arrival
+        /// The latest day on which the app may have been first launched.
+        case install
+    }
+
+    /// Columns, conditions and time.
+    package var query: DumpQuery
+    package var dateRule: DateRule
+    /// Names of networks, apps and campaigns.
+    package var catalog: Catalog
+    /// Whether postbacks of the verdict `development` are trusted.
+    package var trustsDevelopment: Bool
+    /// App Store ids by bundle id, for notifications of the store.
+    package var appsByBundle: [String: Int64]
+    /// Whether rows have an estimate of the revenue beside its bounds.
+    package var estimates = false
+
+    /// The name of the query is ignored.
+    package init(
+        query: DumpQuery = DumpQuery(name: Funnel.name), dateRule: DateRule = .arrival,
+        catalog: Catalog, trustsDevelopment: Bool = false, appsByBundle: [String: Int64] = [:]
+    ) {
+        self.query = query
+        self.dateRule = dateRule
+        self.catalog = catalog
+        self.trustsDevelopment = trustsDevelopment
+        self.appsByBundle = appsByBundle
+    }
+}
+
+/// The columns that the funnel reads of the aggregates of all streams.
+enum FunnelSource {
+    static let bids = BidsKey.table.selecting(
+        campaign + ["skan_version", "currency"],
+        measures: [
+            "bids", "overlay_requested", "overlay_eligible", "wins", "billed",
+            "billed_price_micros",
+        ])
+    static let impressions = ImpressionsKey.table.selecting(
+        campaign + ["format"], measures: ["presented", "viewed"])
+    static let overlayClicks = OverlayClicksKey.table.selecting(
+        campaign, measures: ["clicks", "automatic_clicks"])
+    static let postbacks = PostbacksKey.table.selecting(
+        postbackColumns, measures: ["postbacks", "null_values"])
+    static let conversionValues = ConversionValuesKey.table.selecting(
+        postbackColumns + ["kind", "value"], measures: ["postbacks"])
+    static let decodedEvents = DecodedEventsKey.table.selecting(
+        campaign + ["source_app_id", "sequence_index", "currency", "has_source_identifier"],
+        measures: ["revenue_min_micros", "revenue_max_micros"])
+    static let storeNotifications = StoreNotificationsKey.table.selecting(
+        ["hour", "environment", "bundle_id", "ownership"],
+        measures: [
+            "refunds", "initial_buys", "resubscribes", "renewals", "recoveries",
+            "one_time_purchases",
+        ])
+
+    /// The streams, in bytewise order.
+    static let streams = [
+        bids.name, impressions.name, overlayClicks.name, postbacks.name, storeNotifications.name,
+    ]
+
+    /// The columns that matter here. The funnel sums over all others.
+    private static let postbackColumns = [
+        "hour", "framework", "version", "ad_network_id", "campaign", "app_id", "source_app_id",
+        "sequence_index", "conversion_type", "did_win", "verdict",
+    ]
+    private static let campaign = ["hour", "ad_network_id", "campaign", "app_id"]
 }

@@ -2,25 +2,25 @@ import AggregateStore
 import Pipelines
 import Streams
 
-/// Adds the aggregates of all streams up to rows of the funnel.
+/// Sums the aggregates of all streams into rows of the funnel.
 struct FunnelFold {
-    /// Rows that are put together.
+    /// Rows with the same key.
     struct Group {
         let key: RowKeyBytes
         let columns: [StoredValue]
         var sums = FunnelSums()
     }
 
-    /// When and for whom something was counted.
+    /// When and for which campaign something was counted.
     struct Place {
-        /// The hour; nil for postbacks of which the install is not known.
+        /// The hour; nil for postbacks whose install is not known.
         var timeMilliseconds: Int64?
-        /// The day of the hour, or empty.
+        /// The day of the hour; empty without one.
         var day: String
         var network: String
         var app: Int64
         var campaign: String
-        /// Which id the campaign is.
+        /// The kind of the campaign's id.
         var kind: CampaignIDKind
     }
 
@@ -58,7 +58,7 @@ struct FunnelFold {
         }
     }
 
-    /// Lets `body` add to the group of a place, when it is asked for.
+    /// Lets `body` add to the group of a place, if that is selected.
     mutating func add(_ place: Place, _ body: (inout FunnelSums) -> Void) {
         let named = names.named(
             network: place.network, app: place.app, campaign: place.campaign,
@@ -98,7 +98,8 @@ struct FunnelFold {
         }
     }
 
-    /// What SKAdNetwork was told of is mostly an ad that an SDK presented too, and reported so.
+    /// An impression that SKAdNetwork got is mostly of an ad that an SDK also presented and
+    /// reported, so it is counted apart.
     private mutating func addImpressions(_ copy: StoreView.Copy) throws {
         let skadn = StoredValue.text("\(AdFormat.skadn.name)")
         try copy.forEachRow(of: FunnelSource.impressions) {
@@ -127,8 +128,8 @@ struct FunnelFold {
         }
     }
 
-    /// Refunds and sales are the app's: they stand in every row of it, and in one of its own. What family
-    /// members and assigned seats are given nobody bought.
+    /// Refunds and sales belong to an app: they stand in every row of it, and in one of its own.
+    /// Family members and holders of assigned seats bought nothing, so they are left out.
     private mutating func addNotifications(_ copy: StoreView.Copy) throws {
         try copy.forEachRow(of: FunnelSource.storeNotifications) { _, columns, measures in
             guard measures.contains(where: { $0 != 0 }), columns[1].text == "Production",
@@ -149,8 +150,8 @@ struct FunnelFold {
         }
     }
 
-    /// What the apps of a group sold and paid back: on the group's day when groups have one, else in
-    /// all the time that was asked for.
+    /// Sales and refunds of the apps of a group: on the group's day when groups have one, else in
+    /// all of the selected time.
     func sales(of group: Group) -> AppSales {
         let isByDay = selection.places.first == Funnel.dayPlace
         let days = isByDay ? group.columns.prefix(1).map(\.text) : Array(salesByDay.keys)

@@ -1,7 +1,7 @@
 import AggregateStore
 import Streams
 
-/// A row of the funnel: its sums, and what is worked out from them.
+/// A row of the funnel: its sums, and what is computed from them.
 struct FunnelRow {
     private let columns: [StoredValue]
     private let sums: FunnelSums
@@ -21,7 +21,7 @@ struct FunnelRow {
     /// False for a row of zeros.
     var isAnything: Bool { sums.isAnything || sales.refunds != 0 || sales.sales != 0 }
 
-    /// The columns behind those that rows are put together by.
+    /// The columns after those that rows are grouped by.
     static func columns(
         _ dateRule: FunnelQuery.DateRule, estimates: Bool
     ) -> [ReportTable.Column] {
@@ -40,8 +40,8 @@ struct FunnelRow {
         return names.map { ReportTable.Column($0, isNumber: true) }
     }
 
-    /// The streams that a column is worked out of. Where one of them has no store nobody knows the value: that
-    /// is no 0.
+    /// The streams from which a column is computed. Without a store of one of them the value is not
+    /// known, and is not 0.
     static func streams(of column: String) -> [String] {
         switch column {
         case "bids", "overlay_requested", "overlay_eligible", "wins", "cost_micros", "win_rate":
@@ -57,7 +57,6 @@ struct FunnelRow {
         }
     }
 
-    /// A value for each column.
     func values(_ dateRule: FunnelQuery.DateRule, estimates: Bool) -> [ReportValue] {
         let keys = columns.map { value -> ReportValue in
             switch value {
@@ -94,13 +93,13 @@ struct FunnelRow {
         ]
     }
 
-    /// What an install cost, in units of the one currency of the cost.
+    /// Cost per install, in units; null when the cost has several currencies.
     private var costPerInstall: ReportValue {
         guard let cost = sums.billedPriceMicros.only else { return .null }
         return Self.rate(cost.value, sums[.installs] * Self.billedMicrosInUnit)
     }
 
-    /// Revenue for cost, where both are in one and the same currency.
+    /// Revenue divided by cost; null unless both are in one and the same currency.
     private func returnOnCost(_ revenue: [StoredValue: Int128]) -> ReportValue {
         guard let cost = sums.billedPriceMicros.only, let revenue = revenue.only,
             cost.key == revenue.key
@@ -108,7 +107,7 @@ struct FunnelRow {
         return Self.rate(revenue.value * 1000, cost.value)
     }
 
-    /// A unit of cost in the millionths of CPM prices.
+    /// A unit of currency in millionths of CPM prices.
     private static let billedMicrosInUnit: Int128 = 1_000_000_000
 
     private var installInterval: [ReportValue] {
@@ -129,7 +128,7 @@ struct FunnelRow {
             .map { .text(UTC.text(milliseconds: $0)) } ?? .null
     }
 
-    /// What is guessed, apart from what is known.
+    /// The estimates, which have columns of their own.
     private var estimate: [ReportValue] {
         [
             sums.reach.estimatedMicros.map { .money(MoneyByCurrency($0)) } ?? .null,

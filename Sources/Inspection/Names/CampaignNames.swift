@@ -1,17 +1,17 @@
 import AggregateStore
 import Pipelines
 
-/// Looks campaigns up in a catalog, each id once: reports ask for few ids in many rows.
+/// Looks campaigns up in a catalog, each id once: reports have few ids in many rows.
 struct CampaignNames {
     /// What a report shows of a campaign.
     struct Named {
-        /// The catalog's full identifier; as it came when it does not stand for one campaign.
+        /// The catalog's full identifier; as it came when it does not identify one campaign.
         let campaign: String
-        /// The name; `? of 2` when two campaigns can be meant, empty when none.
+        /// The name; `? of 2` when it may be two campaigns, empty when none.
         let name: String
-        /// Empty when it is not one campaign's.
+        /// Empty unless it is one campaign.
         let mediaSource: String
-        /// Empty when it is not one campaign's.
+        /// Empty unless it is one campaign.
         let partner: String
     }
 
@@ -44,8 +44,8 @@ struct CampaignNames {
 }
 
 extension CampaignNames.Named {
-    /// What an id stands for that was looked up as each kind that it has. One that is unknown as one
-    /// of them stands for a campaign that the catalog lacks.
+    /// The campaign of an id that was looked up as each of its kinds. A kind without a match counts
+    /// as a campaign that the catalog lacks.
     init(_ matches: [CampaignMatch], campaign: String) {
         var candidates: [CatalogCampaign] = []
         for candidate in matches.flatMap(\.candidates) where !candidates.contains(candidate) {
@@ -79,12 +79,12 @@ extension CampaignMatch {
 }
 
 extension CampaignIDKind {
-    /// Which id the campaign column of decoded events is.
+    /// The kind of campaign ids in decoded events.
     init(hasSourceIdentifier: Bool) {
         self = hasSourceIdentifier ? .sourceIdentifier : .campaignID
     }
 
-    /// Which id the campaign column of an event of a version of SKAdNetwork is.
+    /// The kind of campaign ids in events of a version of SKAdNetwork.
     init(skanVersion version: String) {
         guard let major = Int(version.prefix { $0 != "." }) else {
             self = .either
@@ -93,8 +93,68 @@ extension CampaignIDKind {
         self = major < 4 ? .campaignID : .sourceIdentifier
     }
 
-    /// Which id the campaign column of a postback is.
+    /// The kind of campaign ids in postbacks.
     init(framework: String, version: String) {
         self = framework == "skadnetwork" ? Self(skanVersion: version) : .sourceIdentifier
+    }
+}
+
+/// The kinds of campaign ids that the records behind a row have.
+struct CampaignIDKinds: OptionSet, Hashable {
+    let rawValue: UInt8
+
+    static let campaignID = CampaignIDKinds(rawValue: 1)
+    static let sourceIdentifier = CampaignIDKinds(rawValue: 2)
+    /// It is not known which of both it is.
+    static let either = CampaignIDKinds(rawValue: 4)
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init(_ kind: CampaignIDKind) {
+        switch kind {
+        case .campaignID: self = .campaignID
+        case .sourceIdentifier: self = .sourceIdentifier
+        case .either: self = .either
+        }
+    }
+
+    var kinds: [CampaignIDKind] {
+        [CampaignIDKind.campaignID, .sourceIdentifier, .either].filter { contains(Self($0)) }
+    }
+}
+
+/// The columns of a dump, shown or not, that decide the kind of a campaign's id.
+enum CampaignIDRule {
+    /// Places of the framework and of its version.
+    case framework(Int, version: Int)
+    /// Place of the version of SKAdNetwork.
+    case skanVersion(Int)
+    /// Place of the flag itself.
+    case flag(Int)
+    /// No column decides it.
+    case silent
+
+    init(_ columns: [DumpColumn]) {
+        func place(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
+        if let framework = place("framework"), let version = place("version") {
+            self = .framework(framework, version: version)
+        } else if let version = place("skan_version") {
+            self = .skanVersion(version)
+        } else if let flag = place("has_source_identifier") {
+            self = .flag(flag)
+        } else {
+            self = .silent
+        }
+    }
+
+    /// The kind of id, by the values of all columns.
+    func kind(_ values: [StoredValue]) -> CampaignIDKind {
+        switch self {
+        case .framework(let framework, let version):
+            CampaignIDKind(framework: values[framework].text, version: values[version].text)
+        case .skanVersion(let version): CampaignIDKind(skanVersion: values[version].text)
+        case .flag(let flag): CampaignIDKind(hasSourceIdentifier: values[flag].integer != 0)
+        case .silent: .either
+        }
     }
 }

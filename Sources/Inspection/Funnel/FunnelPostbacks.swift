@@ -4,8 +4,8 @@ import Pipelines
 import Streams
 
 extension FunnelFold {
-    /// Adds the postbacks of a store. What is worked out of several rows is worked out of those of one
-    /// partition, so that it is the same in whichever stores the partitions lie.
+    /// Adds the postbacks of a store. What depends on several rows is computed for each partition
+    /// alone, so it does not depend on which stores the partitions are in.
     mutating func addPostbacks(_ copy: StoreView.Copy) throws {
         var rows: [RowKeyBytes: WinningPostbacks] = [:]
         try copy.forEachRow(of: FunnelSource.postbacks) {
@@ -55,7 +55,7 @@ extension FunnelFold {
         }
     }
 
-    /// What the values that came stand for, whatever they leave open.
+    /// Adds the bounds of the revenue that the values stand for.
     private mutating func addValues(
         _ copy: StoreView.Copy, _ recorded: [Int32: RecordedDecoding]
     ) throws {
@@ -95,10 +95,10 @@ extension FunnelFold {
         }
     }
 
-    /// The place of postbacks: their hour of arrival, or the hour of the latest possible install.
+    /// The place of postbacks: the hour of their arrival, or that of the latest possible install.
     ///
-    /// The latest install lies whole hours before the arrival, so that its hour and day are exact
-    /// although stores know the hour of the arrival only.
+    /// The latest install is whole hours before the arrival. So its hour and day are exact,
+    /// although stores know only the hour of the arrival.
     private mutating func datedPlace(
         hour text: String, network: String, app: Int64, campaign: String, kind: CampaignIDKind,
         sequenceIndex: Int64, hasInstall: Bool
@@ -129,8 +129,8 @@ extension FunnelFold {
         return InstallInterval(earliest: window.earliest, latest: latest + Hour.milliseconds)
     }
 
-    /// How many postbacks of each row of `postbacks` have the fine value 0: up to 3.0 only theirs say
-    /// when the app was installed at the earliest.
+    /// How many postbacks of each row of `postbacks` have the fine value 0: up to version 3.0 only
+    /// these show the earliest install.
     private func fineZeros(_ copy: StoreView.Copy) throws -> [RowKeyBytes: Int128] {
         let width = FunnelSource.postbacks.columns.count
         var zeros: [RowKeyBytes: Int128] = [:]
@@ -146,5 +146,145 @@ extension PostbackTiming {
     fileprivate func latestInstall(received: Int64) -> Int64? {
         installWindow(received: received, fineIsZero: true, reEngagement: false, development: false)
             .latest
+    }
+}
+
+/// A row of `postbacks` that counts in the funnel: trusted and winning.
+struct WinningPostbacks {
+    private(set) var count: Int128
+    private(set) var nullValues: Int128
+    /// The kind of the campaign's id.
+    let kind: CampaignIDKind
+    let conversionType: String
+    let hour: String
+    let network: String
+    let campaign: String
+    let app: Int64
+    let sourceApp: Int64
+    let sequenceIndex: Int64
+    /// Re-engagements install nothing, and the windows of development devices last minutes.
+    let hasInstall: Bool
+    let partition: Int32
+
+    /// Reads a row of `FunnelSource.postbacks`; nil when it does not count.
+    init?(
+        _ partition: Int32, _ columns: [StoredValue], _ measures: [Int64], trustsDevelopment: Bool
+    ) {
+        let verdict = columns[10].text
+        let isTrusted = verdict == "valid" || (trustsDevelopment && verdict == "development")
+        guard isTrusted, columns[9].integer != 0,
+            measures.contains(where: { $0 != 0 })
+        else { return nil }
+        self.partition = partition
+        count = Int128(measures[0])
+        nullValues = Int128(measures[1])
+        hour = columns[0].text
+        kind = CampaignIDKind(framework: columns[1].text, version: columns[2].text)
+        network = columns[3].text
+        campaign = columns[4].text
+        app = columns[5].integer
+        sourceApp = columns[6].integer
+        sequenceIndex = columns[7].integer
+        conversionType = columns[8].text
+        hasInstall = conversionType != "re-engagement" && verdict != "development"
+    }
+
+    /// Adds the row with the same columns of another partition.
+    mutating func add(_ other: WinningPostbacks) {
+        count += other.count
+        nullValues += other.nullValues
+    }
+
+    var timing: PostbackTiming { PostbackTiming(kind, sequenceIndex: sequenceIndex) }
+
+    /// The key that decoded events share with their postbacks.
+    var decodedKey: RowKeyBytes {
+        RowKeyBytes(
+            partition,
+            [
+                .text(hour), .text(network), .text(campaign), .integer(app), .integer(sourceApp),
+                .integer(sequenceIndex), .integer(kind == .campaignID ? 0 : 1),
+            ])
+    }
+}
+
+/// The kinds of postbacks that Apple sends for an ad, by their windows.
+struct PostbackKinds: OptionSet {
+    let rawValue: UInt8
+
+    /// SKAdNetwork up to 3.0: one postback.
+    static let upTo3 = PostbackKinds(rawValue: 1)
+    /// SKAdNetwork from 4.0 on, and AdAttributionKit: three windows.
+    static let from4 = PostbackKinds(rawValue: 2)
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Empty when the kind of id does not decide it.
+    init(_ kind: CampaignIDKind) {
+        switch kind {
+        case .campaignID: self = .upTo3
+        case .sourceIdentifier: self = .from4
+        case .either: self = []
+        }
+    }
+
+    /// The windows; when the kind is not known, those of current devices.
+    private var windows: [PostbackTiming] {
+        (contains(.upTo3) ? [.upTo3] : [])
+            + (contains(.from4) || isEmpty ? [.window0, .window1, .window2] : [])
+    }
+
+    /// How many windows these days have, and how many of them are closed: no first delivery can
+    /// arrive any more.
+    static func windows(
+        of kindsByDay: [String: PostbackKinds], closedAt watermarkMilliseconds: Int64
+    ) -> (all: Int128, closed: Int128) {
+        var all: Int128 = 0
+        var closed: Int128 = 0
+        for (day, kinds) in kindsByDay {
+            guard let midnight = UTC.milliseconds(text: day) else { continue }
+            let dayEnd = midnight + dayMilliseconds
+            for window in kinds.windows {
+                all += 1
+                if watermarkMilliseconds >= dayEnd + window.closingMilliseconds { closed += 1 }
+            }
+        }
+        return (all, closed)
+    }
+
+    /// The time after which no postback for installs of these days can arrive, late and repeated
+    /// deliveries included, in milliseconds since 1970; nil without days.
+    static func finalAfterMilliseconds(of kindsByDay: [String: PostbackKinds]) -> Int64? {
+        kindsByDay.compactMap { day, kinds -> Int64? in
+            guard let midnight = UTC.milliseconds(text: day) else { return nil }
+            let longest = kinds.windows.map(\.longestMilliseconds).max() ?? 0
+            return midnight + dayMilliseconds + longest
+        }.max()
+    }
+
+    private static let dayMilliseconds = 24 * Hour.milliseconds
+}
+
+extension PostbackTiming {
+    /// The timing of values and installs, by the version of the framework.
+    init(_ kind: CampaignIDKind, sequenceIndex: Int64) {
+        self =
+            kind == .campaignID
+            ? .upTo3 : PostbackTiming.window(Int(truncatingIfNeeded: sequenceIndex)) ?? .window0
+    }
+
+    /// How long after an install its postback can arrive: on first delivery, without restarts of
+    /// the timer.
+    var closingMilliseconds: Int64 {
+        let window = installWindow(
+            received: 0, fineIsZero: true, reEngagement: false, development: false)
+        return -(window.earliest ?? 0)
+    }
+
+    /// How long after an install its postback can arrive at all: devices retry for nine days, and
+    /// up to version 3.0 each of 63 rises of the value may restart the timer of 24 hours.
+    var longestMilliseconds: Int64 {
+        let days: Int64 = self == .upTo3 ? 63 + 9 : 9
+        return closingMilliseconds + days * 24 * Hour.milliseconds
     }
 }

@@ -1,26 +1,26 @@
 import AggregateStore
 import Streams
 
-/// A record that a store kept instead of counting it.
+/// A rejected record that a store kept.
 package struct KeptRecord: Sendable {
-    /// Where it lies in the log.
+    /// Its place in the log.
     package let place: RecordAddress
-    /// What told the topic from others of its name when the store began.
+    /// The identity of the topic when the store began, which differs from others of its name.
     package let logIdentity: String
-    /// The record as the store has it, and why it was refused.
+    /// The record as the store has it, and why it was rejected.
     package let refusal: StoredRefusal
 }
 
-/// Which refused records are asked for.
+/// Which rejected records are selected.
 package struct DeadLetterQuery: Sendable {
-    /// The reasons that records have which are kept although they could be decoded.
+    /// The reasons of records that could be decoded and are kept all the same.
     package static let otherReasons = ["untrusted", "conflict"]
-    /// Every reason that there is: those of rejected records first.
+    /// All reasons: those of rejected records first.
     package static let knownReasons = RejectionReason.allCases.map(\.name) + otherReasons
 
     /// Only these topics; empty for all.
     package var topics: Set<String> = []
-    /// Only these reasons; empty for all that a rejected record has.
+    /// Only these reasons; empty for all reasons of rejected records.
     package var reasons: Set<String> = []
     /// Only of this time or later, by the record's timestamp; milliseconds since 1970.
     package var sinceMilliseconds: Int64?
@@ -29,7 +29,6 @@ package struct DeadLetterQuery: Sendable {
     /// What else has to hold, by the columns of the dump `rejected`.
     package var conditions: [DumpQuery.Condition] = []
 
-    /// Asks for all rejected records.
     package init() {}
 
     fileprivate func includes(reason: String) -> Bool {
@@ -44,8 +43,8 @@ package struct DeadLetterQuery: Sendable {
 }
 
 extension StoreSet {
-    /// Makes something of the refused records that are asked for, in order of topic, partition and offset;
-    /// of at most `limit` of them. `body` gets them with their bytes, and leaves out what it answers nil to.
+    /// Maps at most `limit` of the selected records, by topic, partition and offset. `body` gets
+    /// them with their bytes; those for which it returns nil are left out.
     ///
     /// - Throws: `noStore`, and `unknownColumn` and `badCondition` for what cannot be asked.
     package func deadLetters<Value>(
@@ -70,7 +69,7 @@ extension StoreSet {
         }
     }
 
-    /// The refused records of some places, with their bytes; those that are not there are left out.
+    /// The rejected records at some places, with their bytes; missing ones are left out.
     package func deadLetters(at places: [RecordAddress]) throws(InspectionError) -> [KeptRecord] {
         try view(of: Self.streams) { view in
             try places.compactMap { place in
@@ -89,10 +88,10 @@ extension StoreSet {
 }
 
 extension StoreView.Copy {
-    /// So many refused records are held at once: there may be as many of them as records.
+    /// How many rejected records are held in memory: there may be as many of them as records.
     private static let refusalsAtOnce = 500
 
-    /// Calls `body` with the refused records of a partition that are asked for, until it returns false.
+    /// Calls `body` with the selected records of a partition, until it returns false.
     fileprivate func forEachRefusal(
         of partition: Int32, _ query: DeadLetterQuery, _ selection: RowSelection,
         _ body: (KeptRecord) throws -> Bool
@@ -118,5 +117,36 @@ extension StoreView.Copy {
                 guard try body(kept) else { return }
             }
         }
+    }
+}
+
+/// The place of a record in a log, as people and headers write it: `topic/partition/offset`.
+package struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package var topic: String
+    /// Number of the partition, from 0.
+    package var partition: Int32
+    package var offset: Int64
+
+    package init(topic: String, partition: Int32, offset: Int64) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+    }
+
+    /// Reads `topic/partition/offset`; nil for anything else.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]),
+            let offset = Int64(parts[2]), partition >= 0, offset >= 0
+        else { return nil }
+        self.init(topic: String(parts[0]), partition: partition, offset: offset)
+        // A sign or a leading zero would be another name of the same place.
+        guard description == text else { return nil }
+    }
+
+    package var description: String { "\(topic)/\(partition)/\(offset)" }
+
+    package static func < (left: RecordAddress, right: RecordAddress) -> Bool {
+        (left.topic, left.partition, left.offset) < (right.topic, right.partition, right.offset)
     }
 }

@@ -2,8 +2,56 @@ import AggregateStore
 import ConversionModels
 import Streams
 
+extension StoreSet {
+    /// Compares `decoded-events` with what they would be under candidate models, without a replay:
+    /// the stored conversion values are decoded again.
+    ///
+    /// A replay of the whole log under these models would make the same difference. Apps without a
+    /// candidate are left out, and a notice says so. Postbacks are trusted as they were when they
+    /// were folded.
+    ///
+    /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
+    ///   cannot be asked.
+    package func whatIf(
+        _ models: [ConversionModel], _ question: ComparisonQuery
+    ) throws(InspectionError) -> StoreComparison {
+        var query = question.query
+        query.name = DecodedEventsKey.table.name
+        let plan = try DumpPlan(query)
+        let byApp = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+        return try view(of: [PostbacksFold.streamName]) { view in
+            var leftOut: Set<Int64> = []
+            var stored = RowGroups(plan)
+            let appPlace = plan.description.columns.firstIndex { $0.name == "app_id" } ?? 0
+            try view.forEachRow(plan) { values, measures in
+                let app = values[appPlace].integer
+                if byApp[app] == nil {
+                    leftOut.insert(app)
+                } else {
+                    stored.add(values, measures)
+                }
+            }
+            let comparison = TableComparison(
+                try MeasuredTable(stored.dump).only(question.measures),
+                try MeasuredTable(view.candidateEvents(plan, models: byApp)).only(
+                    question.measures),
+                showsEqual: question.showsEqual)
+            return StoreComparison(
+                table: comparison.report(.models, limit: question.limit),
+                differs: comparison.differs,
+                notices: try view.trustNotices() + Self.notices(leftOut: leftOut))
+        }
+    }
+
+    private static func notices(leftOut apps: Set<Int64>) -> [String] {
+        guard !apps.isEmpty else { return [] }
+        let names = apps.sorted().map { "\($0)" }.joined(separator: ", ")
+        return ["no candidate model of \(names): their events are left out, on both sides"]
+    }
+}
+
 extension StoreView {
-    /// What `decoded-events` would be under other models, worked out of the values that are stored.
+    /// What `decoded-events` would be under other models, computed from the stored values.
     ///
     /// - Parameter models: by app; values of other apps are left out.
     func candidateEvents(_ plan: DumpPlan, models: [Int64: ConversionModel]) throws -> Dump {
@@ -33,7 +81,7 @@ extension StoreView {
         return groups.dump
     }
 
-    /// Says whether the trust changed on the way: rows do not say which trust folded them.
+    /// A notice when the trust setting changed: rows do not say under which they were folded.
     func trustNotices() throws -> [String] {
         for copy in copies where copy.stream == PostbacksFold.streamName {
             guard try copy.recordedDecodings().values.contains(where: \.changedTrust) else {
@@ -49,7 +97,7 @@ extension StoreView {
 }
 
 extension ValuedPostbacks {
-    /// The columns of `decoded-events` with the day behind the hour.
+    /// The columns of `decoded-events`, with the day after the hour.
     fileprivate func eventColumns(
         _ decoding: ModelDecoding, _ event: String, day: String
     ) -> [StoredValue] {

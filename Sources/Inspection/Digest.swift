@@ -2,8 +2,8 @@ import AggregateStore
 import Crypto
 
 extension StoreSet {
-    /// One text for everything that the stores hold: equal for equal logs and configurations, whatever
-    /// happened on the way.
+    /// One text for all that the stores hold: equal for equal logs and configurations, however the
+    /// records were folded.
     ///
     /// SHA-256 of lines: the rows of every dump (its name, a space, the row as JSON without `detail`,
     /// sorted as bytes), then for each stream and partition the next offset, the ids that are
@@ -24,7 +24,7 @@ extension StoreSet {
         }
     }
 
-    /// The rows of a dump without the words for people, sorted as bytes.
+    /// The rows of a dump without the texts for people, sorted as bytes.
     private static func rows(of dump: Dump) -> [[UInt8]] {
         let json = DumpRowJSON(dump, leavingOut: ["detail"])
         let rows = dump.rows.map { row in
@@ -55,7 +55,7 @@ extension StoreView {
     }
 }
 
-/// Lines on their way into a hash.
+/// A hash of lines.
 private struct HashedLines {
     private var hash = SHA256()
 

@@ -1,13 +1,14 @@
 import AggregateStore
 import Pipelines
+import Streams
 
 extension Dump {
-    /// The dump with the catalog's names behind its columns: `network`, `app`, and for the campaign
-    /// `name`, `media_source` and `partner`. Empty where the catalog has none.
+    /// Adds the catalog's names: `network`, `app`, and for the campaign `name`, `media_source` and
+    /// `partner`. They are empty where the catalog has none.
     ///
-    /// A name is there only when the columns are that it is found by: the network, the app, and for
-    /// the campaign both with the campaign's id. In `store-notifications` an app is found by its
-    /// bundle id, and a campaign by app and offer.
+    /// A name is added only when the columns are shown by which it is found: the network, the app,
+    /// and for the campaign both with the campaign's id. In `store-notifications` an app is found
+    /// by its bundle id, and a campaign by app and offer.
     ///
     /// - Parameters:
     ///   - catalog: the names.
@@ -26,7 +27,7 @@ extension Dump {
     }
 }
 
-/// Which names the rows of a dump can have, and where what they are found by stands.
+/// The names that rows of a dump can have, and the places of the columns by which they are found.
 private struct DumpNaming {
     private let catalog: Catalog
     private let appsByBundle: [String: Int64]
@@ -83,5 +84,23 @@ private struct DumpNaming {
             return nil
         }
         return integer
+    }
+}
+
+extension Dump {
+    /// Adds a column `reason_name` when the dump shows OpenRTB's loss reason codes.
+    package func withLossReasonNames() -> Dump {
+        let place = columns.firstIndex { column in
+            column.name == "reason" && column.kind == .integer
+        }
+        guard let place else { return self }
+        return Dump(
+            columns: columns + [DumpColumn("reason_name", .text)], measures: measures,
+            rows: rows.map { row in
+                guard case .integer(let code) = row.columns[place] else { return row }
+                return Row(
+                    columns: row.columns + [.text(LossReason.name(code))], measures: row.measures,
+                    campaignIDKinds: row.campaignIDKinds, windows: row.windows)
+            }, watermarkMilliseconds: watermarkMilliseconds)
     }
 }

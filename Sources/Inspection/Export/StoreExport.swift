@@ -1,5 +1,141 @@
-/// A measurement service whose column names an export takes. `docs/export-profiles.md` says which page
-/// of the service each name is from.
+import AggregateStore
+import JSONReader
+import Pipelines
+import Streams
+
+/// How many postbacks an export left out.
+package struct ExportOmissions: Equatable, Sendable {
+    /// Postbacks of AdAttributionKit, for which the profiles have no columns.
+    package internal(set) var adAttributionKit: Int
+    /// Postbacks that arrived outside of the selected time.
+    package internal(set) var otherTimes: Int
+
+    package init(adAttributionKit: Int = 0, otherTimes: Int = 0) {
+        self.adAttributionKit = adAttributionKit
+        self.otherTimes = otherTimes
+    }
+}
+
+/// Which postbacks to export, and how.
+package struct ExportQuery: Sendable {
+    /// Whose column names it has.
+    package var profile: ExportProfile
+    /// Only what this partner got; nil for what any partner got.
+    package var partner: String?
+    /// Only postbacks that arrived at this time or later; milliseconds since 1970.
+    package var sinceMilliseconds: Int64?
+    /// Only postbacks that arrived before this time.
+    package var untilMilliseconds: Int64?
+
+    package init(
+        profile: ExportProfile, partner: String? = nil, sinceMilliseconds: Int64? = nil,
+        untilMilliseconds: Int64? = nil
+    ) {
+        self.profile = profile
+        self.partner = partner
+        self.sinceMilliseconds = sinceMilliseconds
+        self.untilMilliseconds = untilMilliseconds
+    }
+
+    func includes(timeMilliseconds: Int64) -> Bool {
+        timeMilliseconds >= sinceMilliseconds ?? .min
+            && untilMilliseconds.map { timeMilliseconds < $0 } ?? true
+    }
+}
+
+extension StoreSet {
+    /// Writes the decoded postbacks of SKAdNetwork that partners got, by partition and offset. A
+    /// postback has one row: its best copy, with the catalog's names of today. Text is UTF-8, and
+    /// each piece is handed over before later rows are read.
+    ///
+    /// - Parameter isRaw: whether CSV has every text as it is.
+    /// - Returns: how many rows there are, and what was left out.
+    /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks; what `sink` throws.
+    package func export(
+        _ query: ExportQuery, catalog: Catalog, as format: ExportFormat,
+        isRaw: Bool = false, to sink: ([UInt8]) throws -> Void
+    ) throws -> (rowCount: Int, omissions: ExportOmissions) {
+        let columns = query.profile.columns
+        let lines = ReportLines(columns: columns.map(\.name), as: format.lines(isRaw: isRaw))
+        var piece = lines.header
+        var rowCount = 0
+        var omissions = ExportOmissions()
+        var sinkError: (any Error)?
+        do {
+            try view(of: [PostbacksFold.streamName]) { view in
+                try view.forEachExported(query, catalog, &omissions) { postback in
+                    lines.append(columns.map { $0.value(postback) }, to: &piece)
+                    rowCount += 1
+                    guard piece.count >= TextPieces.pieceBytes else { return }
+                    do {
+                        try sink(piece)
+                    } catch {
+                        sinkError = error
+                        throw error
+                    }
+                    piece.removeAll(keepingCapacity: true)
+                }
+            }
+        } catch {
+            throw sinkError ?? error
+        }
+        try sink(piece)
+        return (rowCount, omissions)
+    }
+}
+
+extension StoreView {
+    /// Calls `body` with each selected postback, by partition and offset, and counts those that are
+    /// left out.
+    fileprivate func forEachExported(
+        _ query: ExportQuery, _ catalog: Catalog, _ omissions: inout ExportOmissions,
+        _ body: (ExportedPostback) throws -> Void
+    ) throws {
+        let copies = copies.flatMap { copy in
+            copy.partitions.map { ($0.partition, copy.snapshot) }
+        }
+        guard let parser = JSONParser() else {
+            throw StoreError.backend(
+                operation: "read", path: "outbox", detail: "no memory for a JSON parser")
+        }
+        for (partition, snapshot) in copies.sorted(by: { $0.0 < $1.0 }) {
+            try snapshot.forEachPublishedPostback(of: partition, partner: query.partner) {
+                published in
+                let bytes = Array(published.document.utf8)
+                let postback = try bytes.withUnsafeBytes { bytes in
+                    ExportedPostback(published, bytes, try parser.parse(bytes), catalog)
+                }
+                guard let postback else {
+                    omissions.adAttributionKit += 1
+                    return
+                }
+                guard query.includes(timeMilliseconds: postback.receivedMilliseconds) else {
+                    omissions.otherTimes += 1
+                    return
+                }
+                try body(postback)
+            }
+        }
+    }
+}
+
+/// The formats of an export. Each writes a row as soon as it is read.
+package enum ExportFormat: String, CaseIterable, Sendable {
+    /// RFC 4180.
+    case csv
+    /// An object a line.
+    case ndjson
+
+    func lines(isRaw: Bool) -> ReportLines.Format {
+        switch self {
+        case .csv: .csv(CSVLine(isRaw: isRaw))
+        case .ndjson: .ndjson
+        }
+    }
+}
+
+/// A measurement service whose column names an export has. `docs/export-profiles.md` names the page
+/// of the service for each.
 package enum ExportProfile: String, CaseIterable, Sendable {
     /// AppsFlyer's `skad_postbacks` and raw-data reports.
     case appsflyer
