@@ -9,12 +9,22 @@ import Monitoring
 import Pipelines
 import Worker
 
-/// `weir-partner-postbacks`: delivers the topic `partner-postbacks` to partners.
+/// `weir-partner-postbacks`: delivers the topic `partner-postbacks` to partners over HTTP.
+///
+/// The module has the path of a document from the log to a partner: `DeliveryLoop` reads the log
+/// and takes documents over into the `DeliveryStore`, the `Dispatcher` sends what is due through an
+/// `HTTPSender`, and the result of each attempt goes back into the store. `Templates/` turns a
+/// document into the request that a partner's file describes.
+///
+///     // The whole program; `weir up` runs it in a process with the other workers.
+///     try PartnerPostbacksWorker.work(options, stop: .ofProcess)
+///
+///     // The request for one document, with secrets masked and nothing sent (`weir partners preview`).
+///     let preview = try PartnerPreview(of: document, for: partner, timestampSeconds: now)
 package struct PartnerPostbacksWorker: CommandLineProgram {
-    /// Name of the program, and of its consumer group.
+    /// Also the name of the consumer group.
     package static let programName = "weir-partner-postbacks"
 
-    /// Help.
     package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Delivers decoded postbacks to partners over HTTP.",
@@ -30,23 +40,19 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
             """,
         version: WeirVersion.current)
 
-    /// What every worker can be told.
     @OptionGroup package var options: WorkerOptions
 
-    /// Options that were not given.
     package init() {}
 
-    /// Delivers until it is done or asked to stop.
     package func run() throws {
         try Self.work(options, stop: .ofProcess)
     }
 
-    /// Delivers with these options.
     package static func work(_ options: WorkerOptions, stop: StopSignal) throws {
         try work(options, stop: stop, clock: SystemClock(), sender: nil)
     }
 
-    /// Delivers by a clock and a sender of the caller's; without a sender, over HTTP.
+    /// Delivers by a clock and a sender of the caller; a nil sender means HTTP.
     static func work(
         _ options: WorkerOptions, stop: StopSignal, clock: any DeliveryClock,
         sender: (any PartnerSender)?
@@ -115,9 +121,21 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
 }
 
 extension DeliveryStore {
-    /// Where the store stands in its log.
     package func standing() throws(StoreError) -> StoreStanding {
         let origin = try origin()
         return StoreStanding(store: path, topic: origin.topic, logIdentity: origin.logIdentity)
+    }
+}
+
+extension PartnerPostbacksWorker {
+    /// Reads what the program reads at start, except the partners: see `PartnerCheck`. Throws what
+    /// keeps the program from starting.
+    ///
+    /// - Parameter address: the log that would be read. The settings of a Kafka cluster are read
+    ///   too, but the cluster is not asked anything.
+    package static func checkConfiguration(
+        _ pipelines: PipelineDirectory, log address: LogAddress?
+    ) throws {
+        try pipelines.partnerPostbacks().stream.checkSettings(of: address, pipelines: pipelines)
     }
 }

@@ -1,80 +1,94 @@
-/// What became of a document for a partner.
+/// The state of a document for a partner.
 package enum DeliveryState: String, CaseIterable, Sendable {
-    /// To be sent, now or at its next attempt.
+    /// To be sent, now or at the next attempt.
     case pending
-    /// The partner answered with 200 to 299.
+    /// The partner answered 200 to 299.
     case delivered
-    /// Not sent any more by itself; the reason says why.
+    /// Not sent again automatically; the reason says why.
     case dead
-    /// Waits for an operator; the reason says for what.
+    /// Waits for an operator; the reason says what is missing.
     case held
-    /// A higher revision of the document came before this one was sent.
+    /// A higher revision arrived before this one was sent.
     case superseded
 }
 
-/// Why a delivery is dead or held; words follow.
-package enum DeliveryReason: String, CaseIterable, Sendable {
+/// Why a delivery is dead or held. A detail in words follows it in the store.
+enum DeliveryReason: String, CaseIterable, Sendable {
     /// All attempts of the schedule failed.
     case exhausted
-    /// The partner answered with a status that another attempt would not change.
+    /// Another attempt would not change the status that the partner answered.
     case refused
     /// The partner answered with a redirect.
     case redirect
-    /// The partner answered with 410, and is disabled.
+    /// The partner answered 410 and is disabled.
     case gone
-    /// The partner's address is private, or another that is not allowed.
+    /// The partner has a private address, or another that is not allowed.
     case address
-    /// A value cannot stand where the template has it.
+    /// A value is not allowed where the template has it.
     case unusable
-    /// The record is no document.
+    /// The record is not a document.
     case unreadable
-    /// A macro has no value and the partner's file says to hold.
+    /// A macro has no value and the file of the partner says to hold.
     case missing
-    /// There is no file of that partner.
+    /// No file for this partner.
     case unknownPartner = "unknown_partner"
-    /// The partner's file has no address yet.
+    /// The file of the partner has no address yet.
     case off
 }
 
-/// A document on its way to a partner.
 package struct Delivery: Equatable, Sendable {
-    /// The document's id; of a record that is none, its place.
+    /// The id of the document; for an unreadable record, its topic, partition and offset.
     package var id: String
-    /// The document's revision.
     package var revision: Int64
-    /// Name of the partner; empty for a record that is no document.
+    /// Empty for an unreadable record.
     package var partner: String
-    /// Where the document is in the topic.
     package var partition: Int32
-    /// Its offset there.
     package var offset: Int64
-    /// What became of it.
     package var state: DeliveryState
-    /// Why it is dead or held; empty otherwise.
+    /// Why the delivery is dead or held; otherwise empty.
     package var reason: String
-    /// Attempts since it was taken over, or last retried by hand.
+    /// Attempts since the document was taken over or last retried by hand.
     package var attempts: Int
-    /// When it was taken over from the topic, milliseconds since 1970.
+    /// When the document was taken over from the topic, milliseconds since 1970.
     package var createdMilliseconds: Int64
-    /// When it is to be tried next, milliseconds since 1970; nil unless pending.
+    /// Milliseconds since 1970; nil unless pending.
     package var nextAttemptMilliseconds: Int64?
-    /// When its state last changed, milliseconds since 1970.
+    /// When the state last changed, milliseconds since 1970.
     package var changedMilliseconds: Int64
 
-    /// What partners tell repetitions by.
-    package var idempotencyKey: String { "\(id):\(revision)" }
+    /// Partners recognise repeated requests by it.
+    var idempotencyKey: String { "\(id):\(revision)" }
 }
 
-/// An attempt, as the store remembers it.
+/// An attempt as stored.
 package struct StoredAttempt: Equatable, Sendable {
     /// From 1, over all retries.
     package var number: Int
-    /// When it began, milliseconds since 1970.
+    /// Milliseconds since 1970.
     package var startedMilliseconds: Int64
-    /// How long it took.
     package var durationMilliseconds: Int64
-    /// The status that was answered; nil without an answer.
+    /// Nil without an answer.
     package var status: Int?
-    /// What went wrong, in words; nil for an answer.
+    /// Nil for an answer.
     package var fault: String?
+}
+
+/// Pending deliveries.
+package struct WaitingDeliveries: Equatable, Sendable {
+    package var count: Int
+    /// When the oldest was taken over from the topic, milliseconds since 1970; nil without any.
+    package var oldestMilliseconds: Int64?
+
+    /// How long the oldest has waited, in seconds; nil without any.
+    package func seconds(at nowMilliseconds: Int64) -> Int64? {
+        oldestMilliseconds.map { max(nowMilliseconds - $0, 0) / 1000 }
+    }
+
+    /// The sum of two stores.
+    package func adding(_ other: WaitingDeliveries) -> WaitingDeliveries {
+        WaitingDeliveries(
+            count: count + other.count,
+            oldestMilliseconds: [oldestMilliseconds, other.oldestMilliseconds].compactMap(\.self)
+                .min())
+    }
 }

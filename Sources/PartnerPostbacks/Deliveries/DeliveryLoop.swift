@@ -5,7 +5,8 @@ import Logging
 import Streams
 import Worker
 
-/// Takes documents over from the log into the store, and has them sent from there. One plain thread.
+/// Takes documents over from the log into the store, and sends them from there. Runs on one plain
+/// thread.
 final class DeliveryLoop {
     struct Settings {
         var assignment: LogAssignment
@@ -15,12 +16,12 @@ final class DeliveryLoop {
         var waitMilliseconds: Int
     }
 
-    /// While requests are on their way, the log is looked at this often.
+    /// How often the log is read while requests are in flight.
     private static let busyWaitMilliseconds = 20
-    /// After a stop was asked for, requests that are on their way have so long to be answered.
+    /// How long to wait at shutdown for requests in flight.
     private static let stopMilliseconds = 10_000
     private static let batchBytes = 32 << 20
-    /// What is delivered is remembered for longer than the topic keeps its documents.
+    /// Delivered documents are remembered longer than the topic keeps its records.
     private static let keptMilliseconds: Int64 = 100 * 86_400_000
 
     private let store: DeliveryStore
@@ -62,8 +63,8 @@ final class DeliveryLoop {
         self.files = files
     }
 
-    /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
-    /// start is taken over and everything due was sent once.
+    /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
+    /// at the start is taken over and everything due was sent once.
     func run() throws(WorkerError) {
         do {
             try reader.subscribe(settings.assignment)
@@ -82,7 +83,7 @@ final class DeliveryLoop {
         }
     }
 
-    /// Turns once; false when there is nothing left to do.
+    /// One turn; false when nothing is left to do.
     func step() throws -> Bool {
         metrics?.turn()
         if let known = files?.look() {
@@ -104,7 +105,7 @@ final class DeliveryLoop {
             }
         case .records: try accept()
         case .idle:
-            // Brokers forget offsets that are not committed again.
+            // Brokers expire offsets that are not committed again.
             if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > .seconds(3600) {
                 try commitOffsets()
             }
@@ -116,7 +117,7 @@ final class DeliveryLoop {
         return try !dispatcher.isSettled()
     }
 
-    /// How long to wait for records while nothing is on its way.
+    /// How long to wait for records while nothing is in flight.
     private func idleMilliseconds() throws -> Int {
         guard let due = try dispatcher.nextDueMilliseconds() else {
             return settings.waitMilliseconds
@@ -125,8 +126,8 @@ final class DeliveryLoop {
         return Int(max(0, min(rest, Int64(settings.waitMilliseconds))))
     }
 
-    /// Waits for what is on its way; what is not answered in time is sent again by the next start, under
-    /// the same key.
+    /// Waits for requests in flight. A request without an answer is sent again by the next start,
+    /// under the same key.
     private func finish() throws {
         let deadline = ContinuousClock.now + .milliseconds(Self.stopMilliseconds)
         while dispatcher.inFlightCount > 0, ContinuousClock.now < deadline {
@@ -189,8 +190,8 @@ final class DeliveryLoop {
             }
     }
 
-    /// Once an hour forgets what is old. Then, at the start and when the clock has gone back, looks for times
-    /// that a clock has set which was ahead.
+    /// Prunes old deliveries every hour. Then, at start and after the clock has gone back, repairs
+    /// times that a clock set while it was ahead.
     private func mindClock() throws {
         let now = clock.nowMilliseconds
         let hasGoneBack = now < lastTurnMilliseconds - DeliveryStore.clockSlackMilliseconds
@@ -205,7 +206,7 @@ final class DeliveryLoop {
             metadata: ["count": "\(count)"])
     }
 
-    /// Now and then looks how much waits, for those who watch.
+    /// Updates the metrics at most once a second.
     private func look() throws {
         guard let metrics, lastLook.duration(to: .now) > .seconds(1) else { return }
         lastLook = .now
@@ -225,7 +226,7 @@ final class DeliveryLoop {
 // MARK: Partitions coming
 
 extension DeliveryLoop {
-    /// Goes on where the store is or, when another instance was further, where the group is; with neither
+    /// Starts where the store is, or where the group is when another instance got further, or else
     /// at the oldest record.
     private func take(_ partitions: [Int32]) throws {
         guard !partitions.isEmpty else { return }
@@ -236,7 +237,7 @@ extension DeliveryLoop {
             let place = TopicPartition(topic: reader.topic, partition: partition)
             let begun = [stored[partition], committed[partition]].compactMap(\.self).max()
             let next = begun ?? bounds.earliestOffset
-            // What another instance has taken over need not be in the log any more.
+            // Records that another instance has taken over may be gone from the log.
             let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
             let refusal = StoreStanding.refusal(
                 of: place, nextOffset: start, in: bounds, store: store.path)

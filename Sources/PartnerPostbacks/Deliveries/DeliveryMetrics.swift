@@ -1,8 +1,9 @@
 import CoreMetrics
 import EventLog
+import Logging
 import Monitoring
 
-/// What delivering tells those who watch it; docs/metrics.md says what each metric means.
+/// Metrics of delivery; docs/metrics.md describes each.
 final class DeliveryMetrics {
     private let topic: String
     private let group: String
@@ -13,7 +14,6 @@ final class DeliveryMetrics {
     private var partners: [String: PartnerSeries] = [:]
     private var partitions: [Int32: (lag: Meter, offset: Meter)] = [:]
 
-    /// Metrics of these partners, all at 0.
     init(
         topic: String, group: String, partners: [String], factory: any MetricsFactory,
         health: Health
@@ -36,7 +36,7 @@ final class DeliveryMetrics {
         setPartners(partners)
     }
 
-    /// There are these partners now, new ones at 0.
+    /// Sets the partners; new ones start at 0.
     func setPartners(_ names: [String]) {
         for name in partners.keys where !names.contains(name) {
             partners.removeValue(forKey: name)?.destroy()
@@ -47,25 +47,20 @@ final class DeliveryMetrics {
         }
     }
 
-    /// The loop turns once more.
     func turn() { health.turn() }
 
-    /// Records were taken over.
     func note(_ counts: AcceptedRecords) {
         for (path, counter) in records { counter.increment(by: counts[keyPath: path]) }
     }
 
-    /// A request has ended.
     func note(_ attempt: Attempt, partner: String) {
         partners[partner]?.note(attempt)
     }
 
-    /// A partner gets probes only, or no longer.
     func setBreaker(isOpen: Bool, partner: String) {
         partners[partner]?.breaker.set(isOpen ? 1 : 0)
     }
 
-    /// What waits for each partner.
     func setPending(
         _ pending: [String: (count: Int, oldestMilliseconds: Int64)], nowMilliseconds: Int64
     ) {
@@ -76,14 +71,12 @@ final class DeliveryMetrics {
         }
     }
 
-    /// To whom nothing is sent until a person says so.
     func setDisabled(_ disabled: [DisabledPartner]) {
         for (name, series) in partners {
             series.disabled.set(disabled.contains { $0.name == name } ? 1 : 0)
         }
     }
 
-    /// How far each partition is taken over.
     func setPositions(_ nextOffsets: [Int32: Int64], ends: [Int32: Int64]) {
         for partition in partitions.keys where nextOffsets[partition] == nil {
             let series = partitions.removeValue(forKey: partition)
@@ -109,11 +102,10 @@ final class DeliveryMetrics {
         assigned.set(nextOffsets.count)
     }
 
-    /// The worker is of use, or says why it is not.
+    /// Sets whether the worker is ready; a fault says why it is not.
     func setReady(unless fault: String?) { health.setReady(unless: fault) }
 }
 
-/// The series of one partner.
 private struct PartnerSeries {
     private let attempts: [AttemptOutcome: Counter]
     private let duration: CoreMetrics.Timer
@@ -178,4 +170,30 @@ extension DeliveryMetrics {
             "Offset of the first record not taken over yet."),
         MetricDescription("weir_partitions_assigned", "Partitions that this worker delivers."),
     ]
+}
+
+/// Serves metrics and health.
+final class DeliveryMonitor {
+    let metrics: DeliveryMetrics
+    private let endpoint: MonitoringEndpoint
+
+    /// The server listens when this returns.
+    init(
+        at address: ListenAddress, topic: String, group: String, partners: [String],
+        waitMilliseconds: Int, logger: Logger
+    ) throws(MonitoringError) {
+        let registry = MetricRegistry(DeliveryMetrics.descriptions + ProcessMetrics.descriptions)
+        let health = Health(waitMilliseconds: waitMilliseconds)
+        let process = ProcessMetrics(factory: registry)
+        metrics = DeliveryMetrics(
+            topic: topic, group: group, partners: partners, factory: registry, health: health)
+        endpoint = try MonitoringEndpoint(
+            at: address, registry: registry, health: health, logger: logger,
+            update: process.update)
+        logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
+    }
+
+    func stop() {
+        endpoint.stop()
+    }
 }

@@ -1,9 +1,10 @@
 import AggregateStore
+import Foundation
 import JSONReader
 import Logging
 
-/// Sends what is due, partner by partner, and notes what came of it in the store. Called from one thread;
-/// requests are on their way elsewhere.
+/// Sends due deliveries, partner by partner, and records the results in the store. Called from one
+/// thread; requests run on threads of the sender.
 final class Dispatcher {
     private let store: DeliveryStore
     private let sender: any PartnerSender
@@ -13,15 +14,13 @@ final class Dispatcher {
     private let logger: Logger
     private let inbox = ResultInbox()
     private var queues: [PartnerQueue]
-    /// Partners without a file any more, whose last requests are on their way.
+    /// Removed partners whose last requests are still in flight.
     private var leaving: Set<String> = []
     /// Partners whose files have no address.
     private var off: Set<String>
     private let attemptsOnce: Bool
 
-    /// A dispatcher to these partners.
-    ///
-    /// - Parameter attemptsOnce: whether each delivery is sent once at most.
+    /// - Parameter attemptsOnce: whether each delivery is sent at most once.
     init(
         store: DeliveryStore, routes: [PartnerRoute], sender: any PartnerSender,
         clock: any DeliveryClock, parser: JSONParser, off: Set<String> = [], attemptsOnce: Bool,
@@ -39,7 +38,7 @@ final class Dispatcher {
         queues = routes.map { PartnerQueue($0, attemptsOnce: attemptsOnce) }
     }
 
-    /// Goes on where an earlier run was: partners that asked for a pause have it.
+    /// Restores the pauses of an earlier run, and reports disabled partners.
     func resume() throws {
         let resting = try store.restingPartners()
         for index in queues.indices {
@@ -49,7 +48,7 @@ final class Dispatcher {
         for partner in try store.disabledPartners() { say(partner) }
     }
 
-    /// Nothing is sent to a partner until a person does something about it: said aloud.
+    /// A disabled partner needs an operator, so it is logged.
     private func say(_ partner: DisabledPartner) {
         logger.warning(
             "nothing is sent to a partner: it \(partner.words)",
@@ -60,7 +59,7 @@ final class Dispatcher {
             ])
     }
 
-    /// Sends to these partners from now on. What is on its way to others is waited for.
+    /// Replaces the partners. Requests in flight to removed ones are waited for.
     func use(_ routes: [PartnerRoute], off: Set<String> = []) throws {
         self.off = off
         let known = queues
@@ -79,7 +78,7 @@ final class Dispatcher {
         try begin(isStart: false)
     }
 
-    /// Has the store know which partners there are.
+    /// Records in the store which partners there are.
     func begin(isStart: Bool) throws {
         let staying = queues.filter { !leaving.contains($0.route.name) }
         let urls = Dictionary(uniqueKeysWithValues: staying.map { ($0.route.name, $0.route.url) })
@@ -88,7 +87,8 @@ final class Dispatcher {
             nowMilliseconds: clock.nowMilliseconds)
     }
 
-    /// Lets those go whose last request has ended. It may have put a delivery off, which is held now.
+    /// Drops removed partners whose last request has ended. The request may have left its delivery
+    /// pending, which is now held.
     private func letGo() throws {
         let gone = queues.filter { leaving.contains($0.route.name) && $0.inFlight.isEmpty }
         guard !gone.isEmpty else { return }
@@ -99,10 +99,9 @@ final class Dispatcher {
         try begin(isStart: false)
     }
 
-    /// How many requests are on their way.
     var inFlightCount: Int { queues.reduce(0) { $0 + $1.inFlight.count } }
 
-    /// Notes what ended, and sends what is due. Says how many requests were sent.
+    /// Records ended attempts and sends due deliveries. Returns how many requests were sent.
     @discardableResult
     func turn(waitMilliseconds: Int = 0) throws -> Int {
         try collect(waitMilliseconds: waitMilliseconds)
@@ -111,7 +110,7 @@ final class Dispatcher {
         return sent
     }
 
-    /// Notes what ended, and sends nothing. Waits for the first for at most so long.
+    /// Records ended attempts without sending. Waits at most `waitMilliseconds` for the first.
     func collect(waitMilliseconds: Int) throws {
         let ended = inbox.take(waitMilliseconds: inFlightCount > 0 ? waitMilliseconds : 0)
         guard !ended.isEmpty else { return }
@@ -132,7 +131,7 @@ final class Dispatcher {
         if !leaving.isEmpty { try letGo() }
     }
 
-    /// When something may be sent next, milliseconds since 1970; nil when nothing waits.
+    /// When the next delivery may be sent, milliseconds since 1970; nil when none waits.
     func nextDueMilliseconds() throws -> Int64? {
         var next: Int64?
         for queue in queues {
@@ -145,8 +144,8 @@ final class Dispatcher {
         return next
     }
 
-    /// Whether nothing is on its way, and nothing is left that may be sent in this run: what waits for a
-    /// later attempt or for a partner that is away does not count.
+    /// Whether nothing is in flight and nothing more can be sent in this run. Deliveries that wait
+    /// for a later attempt or for a partner that is away do not count.
     func isSettled() throws -> Bool {
         guard inFlightCount == 0 else { return false }
         let now = clock.nowMilliseconds
@@ -187,7 +186,7 @@ final class Dispatcher {
         return sent
     }
 
-    /// Sends a delivery, or says why its document gives no request.
+    /// Sends a delivery, or returns why its document gives no request.
     private func send(
         _ delivery: DueDelivery, _ queue: inout PartnerQueue, _ now: Int64
     ) throws -> FinishedDelivery? {
@@ -217,5 +216,30 @@ final class Dispatcher {
                             result: result.masked(by: route.template)))))
         }
         return nil
+    }
+}
+
+/// Ended attempts, from the threads of the sender to the loop. The lock guards all of it, which
+/// makes it `@unchecked Sendable`.
+final class ResultInbox: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var results: [FinishedDelivery] = []
+
+    func put(_ result: FinishedDelivery) {
+        condition.lock()
+        results.append(result)
+        condition.signal()
+        condition.unlock()
+    }
+
+    /// Takes all results. Waits at most `waitMilliseconds` for the first.
+    func take(waitMilliseconds: Int) -> [FinishedDelivery] {
+        condition.lock()
+        defer { condition.unlock() }
+        if results.isEmpty, waitMilliseconds > 0 {
+            _ = condition.wait(until: Date(timeIntervalSinceNow: Double(waitMilliseconds) / 1000))
+        }
+        defer { results = [] }
+        return results
     }
 }

@@ -1,33 +1,32 @@
-/// What is on its way to one partner, and whether more may be sent. Partners share nothing but the store,
-/// so that none waits for another.
+/// The requests in flight to one partner, and whether more may be sent. Partners share only the
+/// store, so that none waits for another.
 struct PartnerQueue {
     var route: PartnerRoute
     private(set) var breaker = Breaker()
-    /// Deliveries on their way, by number, with their documents' ids.
+    /// Deliveries in flight, by number, with the ids of their documents.
     private(set) var inFlight: [Int64: String] = [:]
-    /// When requests of the last second were sent.
+    /// When the requests of the last second were sent.
     private var sentMilliseconds: [Int64] = []
-    /// Deliveries that were sent once, where once is enough.
+    /// Deliveries sent in this run, when each is sent only once; otherwise nil.
     private var attempted: Set<Int64>?
 
-    /// A queue in which nothing is on its way.
     init(_ route: PartnerRoute, attemptsOnce: Bool) {
         self.route = route
         attempted = attemptsOnce ? [] : nil
     }
 
-    /// How many requests may be sent now.
+    /// How many requests may be sent at present.
     mutating func room(nowMilliseconds now: Int64) -> Int {
         guard breaker.admits(nowMilliseconds: now) else { return 0 }
         guard !breaker.isOpen else { return inFlight.isEmpty ? 1 : 0 }
         let places = route.concurrency - inFlight.count
         guard let rate = route.ratePerSecond else { return places }
-        // What was sent later than now was sent by a clock that has gone back since.
+        // A time in the future was set before the clock went back.
         sentMilliseconds.removeAll { $0 <= now - 1000 || $0 > now }
         return min(places, rate - sentMilliseconds.count)
     }
 
-    /// When the next request may be sent, as far as the rate and the breaker go.
+    /// When the rate and the breaker allow the next request, milliseconds since 1970.
     var opensMilliseconds: Int64 {
         let byBreaker = breaker.rest?.untilMilliseconds ?? 0
         guard let rate = route.ratePerSecond, sentMilliseconds.count >= rate else {
@@ -36,15 +35,15 @@ struct PartnerQueue {
         return max(byBreaker, sentMilliseconds[sentMilliseconds.count - rate] + 1000)
     }
 
-    /// Goes on with the rest of an earlier run; nil: with none.
+    /// Restores the rest of an earlier run; nil means none.
     mutating func resume(_ rest: PartnerRest?) {
         breaker = Breaker(rest: rest)
     }
 
-    /// So many due deliveries have to be looked at to find one that may be sent.
+    /// How many due deliveries are read at most to find one that may be sent.
     var busyCount: Int { inFlight.count + (attempted?.count ?? 0) }
 
-    /// Whether a delivery may be sent: neither it nor another revision is on its way.
+    /// Whether a delivery may be sent: neither it nor another revision is in flight.
     func admits(_ delivery: DueDelivery) -> Bool {
         inFlight[delivery.number] == nil && !inFlight.values.contains(delivery.id)
             && attempted?.contains(delivery.number) != true
@@ -68,5 +67,123 @@ struct PartnerQueue {
             breaker.note(isReached: true, nowMilliseconds: nowMilliseconds)
         case .failed: breaker.note(isReached: false, nowMilliseconds: nowMilliseconds)
         }
+    }
+}
+
+/// Protects a partner that is away or asks for a pause: nothing is sent for a time, then one probe.
+/// The time doubles after repeated failures to reach the partner, and while it keeps asking for a
+/// pause.
+struct Breaker: Equatable, Sendable {
+    /// Consecutive failures that open the breaker.
+    static let failuresToOpen = 5
+    /// The first pause after failures, in milliseconds.
+    static let firstPauseMilliseconds: Int64 = 30_000
+    /// The pause when a partner asks for one without a length, in milliseconds.
+    static let unstatedPauseMilliseconds: Int64 = 5000
+    /// The shortest pause that a partner can ask for, in milliseconds.
+    static let shortestPauseMilliseconds: Int64 = 1000
+    /// The longest pause that doubling reaches, in milliseconds.
+    static let longestPauseMilliseconds: Int64 = 1_800_000
+
+    private var failures = 0
+    /// The current pause; nil while the breaker is closed.
+    private(set) var rest: PartnerRest?
+    private var isProbing = false
+
+    init(rest: PartnerRest? = nil) {
+        self.rest = rest
+    }
+
+    var isOpen: Bool { rest != nil }
+
+    /// Whether a request may be sent now. It may when the pause is over, or when the pause ends so
+    /// far ahead that the clock must have gone back since it was set.
+    func admits(nowMilliseconds: Int64) -> Bool {
+        guard let rest else { return true }
+        let left = rest.untilMilliseconds - nowMilliseconds
+        let longest = rest.pauseMilliseconds + DeliveryStore.clockSlackMilliseconds
+        return !isProbing && (left <= 0 || left > longest)
+    }
+
+    mutating func noteSent() {
+        if isOpen { isProbing = true }
+    }
+
+    mutating func note(isReached: Bool, nowMilliseconds: Int64) {
+        // A request sent before the partner asked for a pause says nothing about that pause.
+        guard rest?.cause != .asked || isProbing else { return }
+        guard !isReached else {
+            self = Breaker()
+            return
+        }
+        failures += 1
+        guard failures >= Self.failuresToOpen || isOpen else { return }
+        // Failures of requests that were in flight when the breaker opened do not lengthen the
+        // pause.
+        guard !isOpen || isProbing else { return }
+        let pause =
+            rest?.cause == .away ? doubledMilliseconds : Self.firstPauseMilliseconds
+        open(.away, pauseMilliseconds: pause, nowMilliseconds)
+    }
+
+    /// The partner asks for a pause; nil when it does not say how long.
+    mutating func note(pauseAskedMilliseconds asked: Int64?, nowMilliseconds: Int64) {
+        let wanted = min(
+            asked ?? Self.unstatedPauseMilliseconds, RetrySchedule.maxRetryAfterMilliseconds)
+        let pause = max(
+            wanted, Self.shortestPauseMilliseconds, isProbing ? doubledMilliseconds : 0)
+        failures = 0
+        // When several answers ask for a pause, the longest counts.
+        if !isProbing, let rest, rest.cause == .asked,
+            rest.untilMilliseconds >= nowMilliseconds + pause
+        {
+            return
+        }
+        open(.asked, pauseMilliseconds: pause, nowMilliseconds)
+    }
+
+    private var doubledMilliseconds: Int64 {
+        min((rest?.pauseMilliseconds ?? 0) * 2, Self.longestPauseMilliseconds)
+    }
+
+    private mutating func open(
+        _ cause: PartnerRest.Cause, pauseMilliseconds: Int64, _ nowMilliseconds: Int64
+    ) {
+        rest = PartnerRest(
+            cause: cause, pauseMilliseconds: pauseMilliseconds,
+            untilMilliseconds: nowMilliseconds + pauseMilliseconds)
+        isProbing = false
+    }
+}
+
+/// A time during which nothing is sent to a partner; one probe ends it.
+package struct PartnerRest: Equatable, Sendable {
+    package enum Cause: String, CaseIterable, Sendable {
+        /// The partner could not be reached.
+        case away
+        /// The partner answered 429, or 503 with `Retry-After`.
+        case asked
+    }
+
+    package var cause: Cause
+    package var pauseMilliseconds: Int64
+    /// When the probe may be sent, milliseconds since 1970.
+    package var untilMilliseconds: Int64
+}
+
+/// A partner that gets nothing until its address changes or an operator retries. It answered 410,
+/// so it wants nothing more at this address, or 401 or 403, so it would refuse every document.
+package struct DisabledPartner: Equatable, Sendable {
+    package var name: String
+    package var status: Int
+
+    /// The reason, as a phrase that follows the name.
+    package var words: String { "is disabled, since it answered \(status)" }
+
+    /// What the operator does before enabling the partner.
+    package var remedy: String {
+        status == 410
+            ? "ask it, mend its url, or"
+            : "mend its secret or headers, which are read again at once, then"
     }
 }

@@ -4,17 +4,16 @@ import NIOPosix
 import NIOSSL
 import Streams
 
-/// Asks a partner for its certificates and sends nothing, after one of them was not accepted: the library
-/// says that it was not, and neither why nor which.
+/// Fetches the certificates of a partner and sends nothing. Used after a certificate was not
+/// accepted: the TLS library does not report which one, or why.
 struct CertificateQuestion {
-    /// A partner that does not show its certificates by then is asked no longer.
+    /// After this time without certificates the question is given up.
     private static let seconds: Int64 = 5
 
     let host: String
     let address: IPAddress
     let port: Int
 
-    /// Why the certificates are not accepted, in words.
     func reason(on loop: any EventLoop) -> EventLoopFuture<String> {
         certificates(on: loop).map {
             Self.reason($0, nowSeconds: Int(Date().timeIntervalSince1970))
@@ -22,7 +21,7 @@ struct CertificateQuestion {
         .recover { _ in Self.reason([], nowSeconds: 0) }
     }
 
-    /// What is wrong with certificates, the partner's own first, that are not accepted.
+    /// What is wrong with certificates that are not accepted, the partner's own first.
     static func reason(_ certificates: [NIOSSLCertificate], nowSeconds: Int) -> String {
         for (index, certificate) in certificates.enumerated() {
             let which = index == 0 ? "the certificate" : "certificate \(index + 1) of its chain"
@@ -42,7 +41,7 @@ struct CertificateQuestion {
     private func certificates(on loop: any EventLoop) -> EventLoopFuture<[NIOSSLCertificate]> {
         let found = loop.makePromise(of: [NIOSSLCertificate].self)
         var configuration = TLSConfiguration.makeClientConfiguration()
-        // Nothing is verified here, so that none have to be read.
+        // Nothing is verified here, so no roots have to be read.
         configuration.trustRoots = .certificates([])
         let name = IPAddress(host) == nil ? host : nil
         ClientBootstrap(group: loop)

@@ -5,13 +5,12 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Sends requests over HTTP/1.1, on one thread of its own, and resolves names on others. A connection goes
-/// to the very address that was looked at: the name is asked for once, and its answer is what is connected
-/// to, while the name stays in the request and in the certificate. Redirects are not followed.
+/// Sends requests over HTTP/1.1 on one thread of its own and resolves names on others. A name is
+/// resolved once, its addresses are checked, and the connection goes to a checked address; the name
+/// stays in the request and in the certificate check. Redirects are not followed.
 final class HTTPSender: PartnerSender {
-    /// A connection that is not there by then is tried at the name's next address.
+    /// After this time the next address of the name is tried.
     private static let connectSeconds: Int64 = 5
-    /// So many addresses of a name are tried.
     private static let addressesToTry = 3
 
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -20,9 +19,10 @@ final class HTTPSender: PartnerSender {
     private let clients: PinnedClients
     private let lookups = Mutex<[String: EventLoopFuture<[IPAddress]>]>([:])
 
-    /// Starts its threads; names of so many partners can be asked for at once without waiting for each other.
+    /// Starts the threads. The names of `partnerCount` partners, at most 64, can be resolved at
+    /// once without waiting for each other.
     ///
-    /// - Parameter tls: how certificates are judged; nil: by the system's authorities.
+    /// - Parameter tls: how certificates are checked; nil means by the authorities of the system.
     init(
         resolver: any HostResolver = SystemResolver(), partnerCount: Int,
         tls: TLSConfiguration? = nil
@@ -33,7 +33,7 @@ final class HTTPSender: PartnerSender {
         clients = PinnedClients(group: group, connectSeconds: Self.connectSeconds, tls: tls)
     }
 
-    /// Ends its threads; requests that are on their way are cut off.
+    /// Ends the threads and cuts off requests in flight.
     func stop() {
         clients.stop()
         try? threads.syncShutdownGracefully()
@@ -91,7 +91,7 @@ final class HTTPSender: PartnerSender {
             case .success(let answer):
                 completion(answer.result)
             case .failure(let error):
-                // The status is what counts, whatever became of the rest.
+                // The status decides, even when the rest of the answer failed.
                 if let answer = reading.answer { return completion(answer.result) }
                 let others = addresses.dropFirst()
                 if Self.neverConnected(error), !others.isEmpty, NIODeadline.now() < deadline {
@@ -107,7 +107,7 @@ final class HTTPSender: PartnerSender {
         }
     }
 
-    /// The addresses of a host; one question at a time for each, which all who ask meanwhile share.
+    /// The addresses of a host. Concurrent callers share one lookup for each host.
     private func addresses(
         of host: String, deadline: NIODeadline
     ) -> EventLoopFuture<[IPAddress]> {
@@ -148,5 +148,151 @@ extension HTTPClient.Request {
             url: request.url, method: HTTPMethod(rawValue: request.method),
             headers: HTTPHeaders(request.headers.map { ($0.name, $0.value) }),
             body: request.body.map { .bytes($0) })
+    }
+}
+
+extension HTTPSender {
+    /// Whether no part of the request can have reached the partner.
+    static func neverConnected(_ error: any Error) -> Bool {
+        switch error {
+        case is NIOConnectionError: true
+        case let error as IOError:
+            [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode)
+        case let error as HTTPClientError: error == .connectTimeout
+        case ChannelError.connectTimeout: true
+        default: false
+        }
+    }
+
+    /// Whether a certificate of the partner, or its chain, was not accepted.
+    static func isUnacceptedCertificate(_ error: any Error) -> Bool {
+        guard case NIOSSLError.handshakeFailed = error else { return false }
+        return "\(error)".contains("CERTIFICATE_VERIFY_FAILED")
+    }
+
+    static func result(of error: any Error) -> AttemptResult {
+        switch error {
+        case let error as ResolutionFault: .failed(.resolution, detail: error.description)
+        case let error as HTTPClientError: .failed(fault(error), detail: words(error))
+        case ChannelError.connectTimeout: .failed(.timeout, detail: "no connection in time")
+        case let error as IOError:
+            .failed(.connection, detail: String(cString: strerror(error.errnoCode)))
+        case let error as NIOConnectionError: .failed(.connection, detail: words(error))
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            .failed(.tls, detail: "the certificate is for another name than that of the url")
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            .failed(.tls, detail: tlsWords("\(error)"))
+        case is HTTPParserError: .failed(.protocolError, detail: "the answer is no HTTP: \(error)")
+        default: .failed(.connection, detail: "\(error)")
+        }
+    }
+
+    private static func fault(_ error: HTTPClientError) -> ConnectionFault {
+        let timeouts: [HTTPClientError] = [
+            .deadlineExceeded, .connectTimeout, .readTimeout, .writeTimeout,
+            .getConnectionFromPoolTimeout, .tlsHandshakeTimeout,
+        ]
+        return timeouts.contains(error) ? .timeout : .connection
+    }
+
+    private static func words(_ error: HTTPClientError) -> String {
+        switch error {
+        case .deadlineExceeded: "no answer in time"
+        case .connectTimeout, .getConnectionFromPoolTimeout: "no connection in time"
+        case .tlsHandshakeTimeout: "no encrypted connection in time"
+        case .remoteConnectionClosed: "the connection ended before the answer"
+        default: error.description
+        }
+    }
+
+    /// The reason without the library's source locations.
+    private static func tlsWords(_ text: String) -> String {
+        guard let reason = text.firstMatch(of: /OPENSSL_internal:([A-Z_]+)/)?.1 else { return text }
+        return reason.split(separator: "_").joined(separator: " ").lowercased()
+    }
+
+    private static func words(_ error: NIOConnectionError) -> String {
+        guard let first = error.connectionErrors.first?.error as? IOError else { return "\(error)" }
+        return String(cString: strerror(first.errnoCode))
+    }
+}
+
+/// One client for each pair of name and address, so that a request for the name cannot go to
+/// another address.
+final class PinnedClients: Sendable {
+    private struct Key: Hashable {
+        var host: String
+        var address: IPAddress
+    }
+
+    private struct Entry {
+        var client: HTTPClient
+        var requests: Int
+    }
+
+    /// More idle clients than this are shut down: a name whose addresses change would accumulate
+    /// them.
+    private static let idleCount = 64
+
+    private let group: MultiThreadedEventLoopGroup
+    private let connectSeconds: Int64
+    private let tls: TLSConfiguration?
+    /// Nil after `stop`.
+    private let entries = Mutex<[Key: Entry]?>([:])
+
+    init(group: MultiThreadedEventLoopGroup, connectSeconds: Int64, tls: TLSConfiguration?) {
+        self.group = group
+        self.connectSeconds = connectSeconds
+        self.tls = tls
+    }
+
+    /// The client that connects to `address` for requests to `host`; nil after `stop`. The caller
+    /// releases it.
+    func client(for host: String, at address: IPAddress) -> HTTPClient? {
+        let key = Key(host: host, address: address)
+        return entries.withLock { entries in
+            guard entries != nil else { return nil }
+            if let client = entries?[key]?.client {
+                entries?[key]?.requests += 1
+                return client
+            }
+            let client = make(host, address)
+            entries?[key] = Entry(client: client, requests: 1)
+            return client
+        }
+    }
+
+    func release(_ host: String, at address: IPAddress) {
+        let idle: HTTPClient? = entries.withLock { entries in
+            entries?[Key(host: host, address: address)]?.requests -= 1
+            guard let all = entries, all.count > Self.idleCount,
+                let key = all.first(where: { $0.value.requests == 0 })?.key
+            else { return nil }
+            return entries?.removeValue(forKey: key)?.client
+        }
+        idle?.shutdown { _ in }
+    }
+
+    /// Shuts all clients down and cuts off requests in flight.
+    func stop() {
+        let all = entries.withLock { entries in
+            defer { entries = nil }
+            return (entries ?? [:]).values.map(\.client)
+        }
+        for client in all { try? client.syncShutdown() }
+    }
+
+    private func make(_ host: String, _ address: IPAddress) -> HTTPClient {
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: tls,
+            redirectConfiguration: .disallow,
+            timeout: .init(connect: .seconds(connectSeconds)))
+        configuration.dnsOverride = [host: address.description]
+        configuration.httpVersion = .http1Only
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        configuration.connectionPool.idleTimeout = .seconds(30)
+        return HTTPClient(
+            eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 }

@@ -1,13 +1,12 @@
-/// A request to a partner, as it is sent.
 package struct PartnerRequest: Equatable, Sendable {
-    /// A header. The value of a secret one is never printed.
+    /// The value of a secret header is never printed.
     package struct Header: Equatable, Sendable {
-        /// Name, as the file writes it.
+        /// The name as written in the file.
         package let name: String
-        /// Value, without control characters.
+        /// Without control characters.
         package let value: String
-        /// Whether the value is a secret, or made with one.
-        package let isSecret: Bool
+        /// Whether the value is a secret or contains one.
+        let isSecret: Bool
 
         init(_ name: String, _ value: String, isSecret: Bool = false) {
             self.name = name
@@ -16,16 +15,14 @@ package struct PartnerRequest: Equatable, Sendable {
         }
     }
 
-    /// GET, POST or PUT.
     package let method: String
-    /// The whole address.
     package let url: String
-    /// Headers in order; those that frame the request are not among them.
+    /// In order, without headers that frame the request.
     package internal(set) var headers: [Header]
-    /// The body; nil for none.
+    /// Nil for no body.
     package let body: [UInt8]?
 
-    /// The request with the headers that are of its moment: the signature goes by the time.
+    /// Adds the headers of a signature, which covers the time.
     func signed(
         _ secrets: SigningSecrets?, key: String, timestampSeconds: Int64
     ) -> PartnerRequest {
@@ -39,4 +36,26 @@ package struct PartnerRequest: Equatable, Sendable {
         ]
         return request
     }
+}
+
+struct Destination: Equatable, Sendable {
+    var host: String
+    var allowsPrivate: Bool
+    var timeoutMilliseconds: Int64
+
+    /// Why nothing may be sent to a host with these addresses; nil when it may.
+    func refusal(of addresses: [IPAddress]) -> String? {
+        guard !allowsPrivate, let refused = addresses.first(where: { $0.refusal != nil }),
+            let words = refused.refusal
+        else { return nil }
+        let place = host == refused.description ? host : "\(host) is \(refused)"
+        return "\(place), \(words): allow_private would allow it"
+    }
+}
+
+protocol PartnerSender: Sendable {
+    /// Sends a request and calls back once, on any thread.
+    func send(
+        _ request: PartnerRequest, to destination: Destination,
+        completion: @escaping @Sendable (AttemptResult) -> Void)
 }

@@ -1,21 +1,21 @@
-/// What a template may name, `{postback.app_id}`. The raw value is the name; it is also where the value
-/// stands in the document, but for those that are worked out.
+/// A name that a template may use, such as `{postback.app_id}`. The raw value is the name. It is
+/// also the path of the value in the document, except for values that are derived.
 enum Macro: String, CaseIterable, Sendable {
     case id
     case revision
     case partner
     /// `id:revision`.
     case idempotencyKey = "idempotency_key"
-    /// `id:revision` of the document that a correction takes the place of.
+    /// `id:revision` of the document that a correction replaces.
     case supersedes
-    /// `true` in a correction that takes a postback back.
+    /// `true` in a correction that withdraws a postback.
     case withdrawn
     case receivedAt = "received_at"
     /// Seconds since 1970.
     case receivedAtUnix = "received_at_unix"
     /// `skadnetwork` or `adattributionkit`.
     case framework
-    /// Transaction id or postback identifier, as Apple wrote it.
+    /// Transaction id or postback identifier, as written by Apple.
     case transaction = "transaction_id"
     /// The conversion window, 0...2; 0 below SKAdNetwork 4.0.
     case window = "sequence_index"
@@ -23,9 +23,9 @@ enum Macro: String, CaseIterable, Sendable {
     case redownloadFlag = "flags.redownload"
     /// 1 or 0.
     case didWinFlag = "flags.did_win"
-    /// Apple's JSON, as the device sent it to the network, with its own names.
+    /// Apple's JSON with its own names, as the device sent it to the network.
     case payload = "sk_payload"
-    /// The same in base64.
+    /// `payload` in base64.
     case payloadBase64 = "sk_payload_base64"
 
     case version = "postback.version"
@@ -58,11 +58,11 @@ enum Macro: String, CaseIterable, Sendable {
     case campaignNetwork = "campaign.network"
     case campaignApp = "campaign.app"
     case campaignMediaSource = "campaign.media_source"
-    /// Of either framework, lower case.
+    /// From either framework, in lower case.
     case campaignNetworkID = "campaign.ad_network_id"
-    /// Source identifier or campaign id.
+    /// Source identifier, or campaign id before 4.0.
     case campaignNumber = "campaign.campaign"
-    /// Of either framework.
+    /// From either framework.
     case campaignAppID = "campaign.app_id"
     case campaignSourceAppID = "campaign.source_app_id"
 
@@ -70,15 +70,15 @@ enum Macro: String, CaseIterable, Sendable {
     case conversionCoarse = "conversion.coarse"
     case conversionModel = "conversion.model"
     case conversionAmbiguous = "conversion.ambiguous"
-    /// A list of objects: as JSON in a text.
+    /// A list of objects; JSON in a text.
     case conversionEvents = "conversion.events"
-    /// Names of the events, a list: with commas between them in a text.
+    /// A list of event names; joined with commas in a text.
     case eventNames = "conversion.event_names"
-    /// Least counts, in the order of the names.
+    /// Minimum counts, in the order of the names.
     case countsMin = "conversion.counts_min"
-    /// Most counts, in the order of the names.
+    /// Maximum counts, in the order of the names.
     case countsMax = "conversion.counts_max"
-    /// The object of both bounds and the currency: as JSON in a text.
+    /// An object with both bounds and the currency; JSON in a text.
     case revenue = "conversion.revenue"
     case revenueMin = "conversion.revenue.min"
     case revenueMax = "conversion.revenue.max"
@@ -93,7 +93,7 @@ enum Macro: String, CaseIterable, Sendable {
     case originPartition = "origin.partition"
     case originOffset = "origin.offset"
 
-    /// The macro whose name is most like a word that is none; nil when none is much like it.
+    /// The macro whose name is closest to an unknown word; nil when none is close.
     static func nearest(to word: String) -> Macro? {
         let distances = allCases.map { ($0, distance($0.rawValue, word)) }
         let least = distances.min { $0.1 < $1.1 }
@@ -103,7 +103,7 @@ enum Macro: String, CaseIterable, Sendable {
         return macro
     }
 
-    /// How many letters have to be changed, added or taken away.
+    /// The Levenshtein distance in bytes.
     private static func distance(_ one: String, _ other: String) -> Int {
         let other = Array(other.prefix(64).utf8)
         var row = Array(0...other.count)
@@ -117,5 +117,23 @@ enum Macro: String, CaseIterable, Sendable {
             }
         }
         return row[other.count]
+    }
+}
+
+/// The value of a macro in one document.
+enum MacroValue: Equatable, Sendable {
+    case text(String)
+    /// A number or a boolean, as written in JSON.
+    case literal(String)
+    case list([MacroValue])
+    /// Any other JSON.
+    case json(String)
+
+    /// The value as text, not yet encoded for where it stands.
+    var text: String {
+        switch self {
+        case .text(let text), .literal(let text), .json(let text): text
+        case .list(let elements): elements.map(\.text).joined(separator: ",")
+        }
     }
 }

@@ -1,19 +1,19 @@
 import Pipelines
 
-/// The address of a partner: a fixed scheme, host and port, then a path and parameters with macros. No
-/// value of a postback can change where a request goes.
+/// The address of a partner: a fixed scheme, host and port, then a path and parameters with macros.
+/// No value of a postback can change where a request goes.
 struct PartnerAddress: Equatable, Sendable {
     let isSecure: Bool
     /// Lower case; an IPv6 address without its brackets.
     let host: String
     let port: Int
-    /// Scheme, host and port as they stand before the path.
+    /// Scheme, host and port, as written before the path.
     let origin: String
     private let path: TextTemplate
     private let pathMissing: Partner.Delivery.Missing
     private let parameters: [FieldTemplate]
 
-    /// Names that parameters of the address have, for rules about missing values.
+    /// Field names that rules about missing values may use.
     var fieldNames: [String] { ["path"] + parameters.map(\.name) }
 
     init(
@@ -68,7 +68,6 @@ struct PartnerAddress: Equatable, Sendable {
             })
     }
 
-    /// The address of one document.
     func url(_ document: PostbackDocument) throws(RenderingFault) -> String {
         if let macro = path.missing(in: document), pathMissing != .empty {
             throw .held(field: "path", macro: macro)
@@ -87,7 +86,6 @@ struct PartnerAddress: Equatable, Sendable {
     }
 }
 
-/// Host and port as they stand in an address.
 private struct Authority {
     let host: String
     let port: Int?
@@ -147,7 +145,7 @@ extension StringProtocol {
             }
     }
 
-    /// Whether system libraries may take a name for an IPv4 address: its last part is a number.
+    /// Whether system libraries might take the name for an IPv4 address: its last part is a number.
     fileprivate var looksNumeric: Bool {
         guard let last = split(separator: ".").last else { return true }
         return last.utf8.allSatisfy { (0x30...0x39).contains($0) } || last.hasPrefix("0x")

@@ -2,20 +2,17 @@ import Foundation
 import JSONReader
 import Streams
 
-/// A document of `partner-postbacks`, read for templates.
+/// A document of the topic `partner-postbacks`, parsed for templates.
 package struct PostbackDocument: Sendable {
     /// 32 hex digits.
     package let id: String
     /// From 1.
     package let revision: Int64
-    /// Name of the partner.
     package let partner: String
-    /// The document as it is in the log.
     package let bytes: [UInt8]
-    /// Everything that is neither null nor an object, by its path; lists and revenue too.
+    /// All values except null and objects, by path; including lists and the object of revenue.
     private var values: [String: MacroValue] = [:]
 
-    /// Reads a document. Throws what is wrong with it, in words.
     package init(_ bytes: [UInt8], parser: JSONParser) throws(UnreadableDocument) {
         self.bytes = bytes
         var values: [String: MacroValue] = [:]
@@ -46,10 +43,10 @@ package struct PostbackDocument: Sendable {
         self.values = values
     }
 
-    /// What partners tell repetitions by.
-    package var idempotencyKey: String { "\(id):\(revision)" }
+    /// Partners recognise repeated requests by it.
+    var idempotencyKey: String { "\(id):\(revision)" }
 
-    /// What a macro stands for; nil when the document has no value for it.
+    /// Nil when the document has no value for the macro.
     func value(_ macro: Macro) -> MacroValue? { values[macro.rawValue] }
 
     private static func collect(
@@ -64,7 +61,7 @@ package struct PostbackDocument: Sendable {
         }
     }
 
-    /// Macros that the document does not have as they are.
+    /// Macros whose values are derived.
     private static func derive(from value: JSONValue, into values: inout [String: MacroValue]) {
         for (macro, source) in [
             (Macro.receivedAtUnix, Macro.receivedAt), (.installEarliestUnix, .installEarliest),
@@ -106,7 +103,7 @@ package struct PostbackDocument: Sendable {
         values[Macro.payloadBase64.rawValue] = .text(Data(payload.utf8).base64EncodedString())
     }
 
-    /// What the device sent: of AdAttributionKit without the claims, which the JWS holds.
+    /// What the device sent. For AdAttributionKit without the claims, which are in the JWS.
     private static func payload(of postback: JSONValue, isJWS: Bool) -> String {
         let envelope: Set = [
             "jws_string", "ad_interaction_type", "conversion_value", "coarse_conversion_value",
@@ -125,9 +122,8 @@ package struct PostbackDocument: Sendable {
     }
 }
 
-/// Why a record of `partner-postbacks` is none that can be delivered.
+/// Why a record of `partner-postbacks` cannot be delivered.
 package struct UnreadableDocument: Error, Equatable, Sendable, CustomStringConvertible {
-    /// In words.
     package let description: String
 
     init(_ words: String) {

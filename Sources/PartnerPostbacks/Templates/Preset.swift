@@ -1,9 +1,8 @@
 import Pipelines
 
-/// The fields of a preset. docs/partner-delivery.md says of each name where it is documented, and which
-/// are ours.
+/// The fields of a preset. docs/partner-delivery.md names the source of each, or says that it is
+/// ours.
 enum Preset {
-    /// Names with their templates.
     static func fields(_ preset: Partner.Delivery.Preset) -> [(name: String, value: String)] {
         switch preset {
         case .singular: singular

@@ -1,21 +1,20 @@
 import Pipelines
 
-/// All that a partner's file says of a request, read once: what is wrong with it is said at the start.
+/// The request that a partner's file describes. It is parsed once at start, so that a mistake is
+/// reported then.
 package struct RequestTemplate: Sendable {
-    /// Where it goes.
     let address: PartnerAddress
     private let method: Partner.Delivery.Method
     private let headers: [HeaderTemplate]
     private let body: BodyTemplate
     private let secrets: [String: Secret]
 
-    /// Reads the templates of a partner, secrets masked: they need not be there. Throws at the line of what
-    /// cannot be used.
+    /// Parses the templates with secrets masked; the secrets may be missing. Throws at the line of
+    /// the mistake.
     package init(_ delivery: Partner.Delivery) throws(ConfigurationError) {
         try self.init(delivery, reading: .masked)
     }
 
-    /// Reads the templates of a partner, and its secrets or not.
     init(_ delivery: Partner.Delivery, reading: SecretReading) throws(ConfigurationError) {
         let secrets = try reading.secrets(delivery.secrets)
         self.secrets = secrets
@@ -104,7 +103,6 @@ package struct RequestTemplate: Sendable {
         }
     }
 
-    /// The request for a document.
     func request(
         _ document: PostbackDocument
     ) throws(RenderingFault) -> PartnerRequest {
@@ -136,12 +134,12 @@ package struct RequestTemplate: Sendable {
             body: try body.bytes(document))
     }
 
-    /// A text without the secrets of the partner, as they are or as they stand in addresses.
+    /// Replaces secrets of the partner in a text, plain or percent-encoded, by the mask.
     func masking(_ text: String) -> String {
         secretTexts.reduce(text) { text, secret in text.replacing(secret, with: Secret.mask) }
     }
 
-    /// The longest first: one may be part of another.
+    /// Longest first, since one secret may be part of another.
     private var secretTexts: [String] {
         let ofHeaders = headers.compactMap { header in
             if case .secret(let secret) = header.value { secret.value } else { nil }
@@ -157,7 +155,7 @@ extension HeaderTemplate {
 }
 
 extension FieldTemplate {
-    /// A field as a parameter of the address, its name before its value.
+    /// A field as `name=value` in the address.
     fileprivate init(name: String, parameter: FieldTemplate) {
         self.init(
             name: name,
@@ -172,7 +170,7 @@ extension FieldTemplate {
 }
 
 extension JSONTemplate {
-    /// Reads the templates of a shape; a member's name for rules is its path, as `revenue.min`.
+    /// Parses a shape. Rules for missing values name a member by its path, such as `revenue.min`.
     init(
         _ shape: Partner.Delivery.JSONShape, path: String, rules: Partner.Delivery.MissingRules,
         secrets: [String: Secret], names: inout [String]
@@ -203,6 +201,75 @@ extension JSONTemplate {
                 members.append((name, template))
             }
             self = .object(members)
+        }
+    }
+}
+
+/// A configured header: a text with macros, or a secret.
+struct HeaderTemplate: Sendable {
+    enum Value: Sendable {
+        case template(FieldTemplate)
+        case secret(Secret)
+    }
+
+    let name: String
+    let value: Value
+
+    /// Headers that frame the request, or that Weir writes itself.
+    private static let reserved: Set = [
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer",
+        "upgrade", "expect", "proxy-authorization", "proxy-connection", "idempotency-key",
+        "webhook-id", "webhook-timestamp", "webhook-signature",
+    ]
+
+    init(
+        _ field: Partner.Delivery.Field<PositionedText>, rules: Partner.Delivery.MissingRules,
+        secrets: [String: Secret], reading: SecretReading
+    ) throws(ConfigurationError) {
+        name = field.name.text
+        guard name.isHeaderName else {
+            throw field.name.fault("is no name of a header: write letters, digits and dashes")
+        }
+        guard !Self.reserved.contains(name.lowercased()) else {
+            throw field.name.fault("is a header that Weir writes itself: remove it")
+        }
+        guard field.value.text.isHeaderValue else {
+            throw field.value.fault("has control characters, which no header may have")
+        }
+        if let source = SecretSource(field.value) {
+            value = .secret(try reading.secret(source))
+        } else {
+            value = .template(
+                FieldTemplate(
+                    name: name, template: try TextTemplate(field.value, secrets: secrets),
+                    missing: rules.outcome(for: name)))
+        }
+    }
+}
+
+extension String {
+    fileprivate var isHeaderName: Bool {
+        !isEmpty
+            && utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
+                    || (0x61...0x7A).contains($0) || "!#$%&'*+-.^_`|~".utf8.contains($0)
+            }
+    }
+
+    /// Whether the text can be the value of a header: nothing in it ends the line.
+    var isHeaderValue: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+}
+
+enum RenderingFault: Error, Equatable, CustomStringConvertible {
+    /// A macro has no value and its field says to hold the document.
+    case held(field: String, macro: Macro)
+    /// A value is not allowed where the template has it.
+    case unusable(field: String, words: String)
+
+    var description: String {
+        switch self {
+        case .held(let field, let macro): "\(field): {\(macro.rawValue)} has no value"
+        case .unusable(let field, let words): "\(field): \(words)"
         }
     }
 }

@@ -1,7 +1,7 @@
 import Pipelines
 
-/// A text with macros: `{name}` stands for a value, `{secret.NAME}` for a secret of the partner, `{{` and `}}`
-/// for braces.
+/// A text with macros: `{name}` is a value of the document, `{secret.NAME}` a secret of the
+/// partner; `{{` and `}}` are braces.
 struct TextTemplate: Equatable, Sendable {
     enum Piece: Equatable, Sendable {
         case literal(String)
@@ -15,7 +15,8 @@ struct TextTemplate: Equatable, Sendable {
         self.pieces = pieces
     }
 
-    /// Reads a part of a text of the configuration; positions count from the text's own beginning.
+    /// Parses `part` of a configured text. Positions in errors count from the start of the whole
+    /// text.
     init(
         _ source: PositionedText, part: Substring? = nil, secrets: [String: Secret]
     ) throws(ConfigurationError) {
@@ -71,18 +72,16 @@ struct TextTemplate: Equatable, Sendable {
 
     private static let secretPrefix = "secret."
 
-    /// The only macro, when there is nothing else.
+    /// The macro, when the text consists of nothing else.
     var soleMacro: Macro? {
         guard pieces.count == 1, case .macro(let macro) = pieces[0] else { return nil }
         return macro
     }
 
-    /// The macros, in their order.
     var macros: [Macro] {
         pieces.compactMap { if case .macro(let macro) = $0 { macro } else { nil } }
     }
 
-    /// Whether a secret is in it.
     var hasSecret: Bool {
         pieces.contains { if case .secret = $0 { true } else { false } }
     }
@@ -92,7 +91,7 @@ struct TextTemplate: Equatable, Sendable {
         macros.first { document.value($0) == nil }
     }
 
-    /// The text with values in it, each encoded for its place; missing ones are empty.
+    /// The text with each value encoded for where it stands. Missing values are empty.
     func text(
         _ document: PostbackDocument, encoded encode: (String) -> String,
         literals: (String) -> String = { $0 }
@@ -104,5 +103,67 @@ struct TextTemplate: Equatable, Sendable {
             case .macro(let macro): text += document.value(macro).map { encode($0.text) } ?? ""
             }
         }
+    }
+}
+
+/// A text with a name: a parameter of the address or of a form, or a header.
+struct FieldTemplate: Equatable, Sendable {
+    let name: String
+    let template: TextTemplate
+    let missing: Partner.Delivery.Missing
+
+    /// The value, with macros encoded by `encode` and literal text by `literals`; nil when the
+    /// field is left out.
+    func value(
+        _ document: PostbackDocument, encoded encode: (String) -> String,
+        literals: (String) -> String = { $0 }
+    ) throws(RenderingFault) -> String? {
+        if let macro = template.missing(in: document) {
+            switch missing {
+            case .empty: break
+            case .drop: return nil
+            case .hold: throw .held(field: name, macro: macro)
+            }
+        }
+        return template.text(document, encoded: encode, literals: literals)
+    }
+}
+
+/// Percent-encoding of RFC 3986.
+enum PercentEncoding {
+    /// Encodes everything except unreserved characters, so that a value cannot end the place where
+    /// it stands.
+    static func value(_ text: String) -> String {
+        encode(text) { isUnreserved($0) }
+    }
+
+    /// Encodes text of a configured address: only characters that no address may contain. `%`
+    /// stays.
+    static func literal(_ text: String) -> String {
+        encode(text) { isUnreserved($0) || "!$&'()*+,;=:@/?[]%".utf8.contains($0) }
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    private static func encode(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        let digits = Array("0123456789ABCDEF".utf8)
+        for byte in text.utf8 {
+            if isKept(byte) {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

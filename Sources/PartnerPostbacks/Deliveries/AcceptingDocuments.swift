@@ -2,7 +2,7 @@ import AggregateStore
 import Foundation
 import GRDB
 
-/// A record of the topic, as it is taken over.
+/// A record of the topic that is taken over.
 struct IncomingRecord: Sendable {
     enum Content: Sendable {
         case document(PostbackDocument)
@@ -14,7 +14,6 @@ struct IncomingRecord: Sendable {
     var content: Content
 }
 
-/// What became of records that were taken over.
 struct AcceptedRecords: Equatable, Sendable {
     var accepted = 0
     var duplicates = 0
@@ -22,8 +21,8 @@ struct AcceptedRecords: Equatable, Sendable {
 }
 
 extension DeliveryStore {
-    /// Takes records over, in one transaction with the offset after them. A document that is there already
-    /// changes nothing; a higher revision takes the place of lower ones that are not delivered yet.
+    /// Takes records over in one transaction with the next offsets. A document that is already
+    /// there changes nothing. A higher revision supersedes lower ones that are not delivered yet.
     func accept(
         _ records: [IncomingRecord], topic: String, nextOffsets: [Int32: Int64],
         partners: KnownPartners, nowMilliseconds now: Int64
@@ -62,7 +61,7 @@ extension DeliveryStore {
         }
     }
 
-    /// Says whether the document is new.
+    /// Returns whether the document is new.
     private static func insert(
         _ document: PostbackDocument, at record: IncomingRecord, _ partners: KnownPartners,
         _ now: Int64, _ db: Database
@@ -93,12 +92,12 @@ extension DeliveryStore {
         return true
     }
 
-    /// What is to be known at the start: the partners that there are, with their addresses. Deliveries that
-    /// waited for a partner's file or its address are pending again, those of a partner that cannot be sent to
-    /// are held, and a partner with another address is enabled. One that could not be reached is tried again;
-    /// one that asked for a pause has it.
+    /// Adapts the store to the configured partners. Deliveries that waited for a file or an address
+    /// of their partner become pending, those of partners without one are held, and a disabled
+    /// partner with a new address is enabled. At start the pause of a partner that could not be
+    /// reached ends; one that the partner asked for stays.
     ///
-    /// - Parameter isStart: false when the partners' files have changed while deliveries are made.
+    /// - Parameter isStart: false when the files of partners change at run time.
     func begin(
         _ partners: KnownPartners, isStart: Bool = true, nowMilliseconds now: Int64
     ) throws(StoreError) {
@@ -143,7 +142,8 @@ extension DeliveryStore {
         }
     }
 
-    /// Forgets what was delivered or superseded before a time; its documents left the topic before.
+    /// Deletes deliveries that were delivered or superseded before a time. Their documents have
+    /// left the topic by then.
     func prune(changedBefore milliseconds: Int64) throws(StoreError) {
         let condition = "state IN ('delivered', 'superseded') AND changed_ms < ?"
         try commit { db in
@@ -160,7 +160,7 @@ extension DeliveryStore {
 }
 
 extension DeliveryReason {
-    /// The reason with its words, on one line.
+    /// The reason and its detail, on one line of at most 500 characters of detail.
     func text(_ words: String) -> String {
         "\(rawValue): "
             + String(

@@ -2,32 +2,30 @@ import AggregateStore
 import Foundation
 import GRDB
 
-/// A delivery that may be sent now.
 struct DueDelivery: Sendable {
     var number: Int64
     var id: String
     var document: [UInt8]
 }
 
-/// An attempt that came to its end, or a document that gives no request.
+/// The end of an attempt, or a document that gives no request.
 struct FinishedDelivery: Sendable {
     enum Ending: Sendable {
-        /// It was sent.
         case attempt(Attempt)
-        /// It could not be; nothing was sent.
+        /// Nothing was sent.
         case fault(RenderingFault)
     }
 
     var number: Int64
     var key: String
     var partner: String
-    /// The address that it was sent to, as the partner's file has it.
+    /// The address of the partner, as written in its file.
     var url: String
     var ending: Ending
 }
 
 extension DeliveryStore {
-    /// Pending deliveries of a partner whose time has come, those first that have waited longest.
+    /// Pending deliveries of a partner that are due, longest due first.
     func due(
         partner: String, nowMilliseconds: Int64, limit: Int
     ) throws(StoreError) -> [DueDelivery] {
@@ -46,7 +44,8 @@ extension DeliveryStore {
         }
     }
 
-    /// When the next pending delivery of a partner is due, milliseconds since 1970; nil when none is.
+    /// When the next pending delivery of a partner is due, milliseconds since 1970; nil when none
+    /// is.
     func nextDue(partner: String) throws(StoreError) -> Int64? {
         try read { db in
             try Int64.fetchOne(
@@ -58,7 +57,7 @@ extension DeliveryStore {
         }
     }
 
-    /// Whether a partner was disabled by its answer and is not enabled again.
+    /// Whether a partner is disabled.
     func isDisabled(partner: String) throws(StoreError) -> Bool {
         try read { db in
             try Int.fetchOne(
@@ -67,7 +66,7 @@ extension DeliveryStore {
         }
     }
 
-    /// Pending deliveries of each partner: how many, and when the oldest was taken over.
+    /// For each partner: the number of pending deliveries, and when the oldest was taken over.
     func pending() throws(StoreError) -> [String: (count: Int, oldestMilliseconds: Int64)] {
         try read { db in
             let rows = try Row.fetchAll(
@@ -83,7 +82,7 @@ extension DeliveryStore {
         }
     }
 
-    /// Records the results of deliveries in one transaction, and returns the partners that it disabled.
+    /// Records results in one transaction. Returns the partners that they disabled.
     @discardableResult
     func record(_ finished: [FinishedDelivery]) throws(StoreError) -> [DisabledPartner] {
         try commit { db in
@@ -102,7 +101,8 @@ extension DeliveryStore {
         }
     }
 
-    /// Disables the partner when it answered so; nil when it did not, or was disabled already.
+    /// Disables the partner after 410, 401 or 403; nil for other answers and when it was disabled
+    /// already.
     private static func disable(
         after attempt: Attempt, of delivery: FinishedDelivery, in db: Database
     ) throws -> DisabledPartner? {
@@ -119,7 +119,7 @@ extension DeliveryStore {
         return db.changesCount > 0 ? DisabledPartner(name: delivery.partner, status: status) : nil
     }
 
-    /// When a document gave no request; the time is that of the delivery.
+    /// A document that gave no request keeps the time of its delivery as the time of change.
     private static func record(
         _ fault: RenderingFault, of delivery: FinishedDelivery, in db: Database
     ) throws {
@@ -145,7 +145,7 @@ extension DeliveryStore {
             arguments: [delivery.number])
         guard let row else { return }
         let isPending = row[0] == DeliveryState.pending.rawValue
-        // Whom the partner does not know has not been refused: a document that was held uses up no attempt.
+        // 401 and 403 refuse the sender and not the document, so they use up no attempt.
         let attempts: Int = row[1] + (AttemptOutcome(attempt.result) == .denied ? 0 : 1)
         try db.execute(
             sql: """
@@ -159,7 +159,7 @@ extension DeliveryStore {
             ])
         let end = attempt.endMilliseconds
         let next = Self.next(after: attempt, number: attempts, of: delivery)
-        // A revision that a higher one replaced while it was on its way is not tried again.
+        // A revision that was superseded while it was in flight is not tried again.
         let isFinal = isPending || next.state == .delivered
         try db.execute(
             sql: """
@@ -207,6 +207,115 @@ extension DeliveryStore {
 }
 
 extension [UInt8] {
-    /// As SQLite takes them.
     var databaseBytes: Data { Data(self) }
+}
+
+extension DeliveryStore {
+    /// The pauses of partners, by name.
+    package func restingPartners() throws(StoreError) -> [String: PartnerRest] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT name, cause, pause_ms, until_ms FROM resting_partners")
+            return rows.reduce(into: [:]) { resting, row in
+                let name: String = row[0]
+                resting[name] = PartnerRest(
+                    cause: PartnerRest.Cause(rawValue: row[1]) ?? .away, pauseMilliseconds: row[2],
+                    untilMilliseconds: row[3])
+            }
+        }
+    }
+
+    /// Whether a partner still rests: an operator may have ended its pause.
+    func isResting(partner: String) throws(StoreError) -> Bool {
+        try read { db in
+            try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT 1 FROM resting_partners WHERE name = ?"),
+                arguments: [partner]) != nil
+        }
+    }
+
+    /// Stores or removes the pause of a partner.
+    ///
+    /// - Parameter url: the address of the partner, as written in its file.
+    func set(_ rest: PartnerRest?, partner: String, url: String) throws(StoreError) {
+        try commit { db in
+            guard let rest else { return try Self.endRest(of: partner, in: db) }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO resting_partners VALUES (?, ?, ?, ?, ?)",
+                arguments: [
+                    partner, rest.cause.rawValue, rest.pauseMilliseconds, rest.untilMilliseconds,
+                    url,
+                ])
+        }
+    }
+
+    static func endRest(of partner: String, in db: Database) throws {
+        try db.execute(sql: "DELETE FROM resting_partners WHERE name = ?", arguments: [partner])
+    }
+}
+
+/// Deliveries of a partner that are due later than the schedule allows.
+package struct MisplacedDeliveries: Equatable, Sendable {
+    package var partner: String
+    package var count: Int
+    /// The latest due time among them, milliseconds since 1970.
+    package var untilMilliseconds: Int64
+}
+
+/// Repairs due times that a clock set while it was ahead. Each time is computed from the moment at
+/// which it was set, so a time further ahead than its pause shows that the clock has gone back
+/// since.
+extension DeliveryStore {
+    /// Smaller corrections of a clock are normal and ignored.
+    static let clockSlackMilliseconds: Int64 = 60_000
+
+    /// The first attempt is due at once, each later one after a pause that starts at the end of the
+    /// previous attempt.
+    private static let isMisplaced = """
+        state = 'pending' AND next_attempt_ms > :now + :slack AND
+          (attempts = 0 OR next_attempt_ms > :now + :longest OR :now + :slack <
+            (SELECT started_ms + duration_ms FROM attempts WHERE delivery = deliveries.number
+             ORDER BY attempts.number DESC LIMIT 1))
+        """
+
+    private static func arguments(_ now: Int64) -> StatementArguments {
+        [
+            "now": now, "slack": clockSlackMilliseconds,
+            "longest": RetrySchedule.longestPauseMilliseconds,
+        ]
+    }
+
+    /// Deliveries due later than the schedule allows, by partner. A running worker makes them due
+    /// at its next check.
+    package func misplaced(
+        nowMilliseconds now: Int64
+    ) throws(StoreError) -> [MisplacedDeliveries] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT partner, count(*), max(next_attempt_ms) FROM deliveries
+                    WHERE \(Self.isMisplaced) GROUP BY partner ORDER BY partner
+                    """, arguments: Self.arguments(now)
+            ).map {
+                MisplacedDeliveries(partner: $0[0], count: $0[1], untilMilliseconds: $0[2])
+            }
+        }
+    }
+
+    /// Makes deliveries due that wait longer than the schedule allows, and shortens pauses of
+    /// partners that are too long. Returns how many deliveries there were.
+    func bringBack(nowMilliseconds now: Int64) throws(StoreError) -> Int {
+        try commit { db in
+            try db.execute(
+                sql: """
+                    UPDATE resting_partners SET until_ms = :now + pause_ms
+                    WHERE until_ms > :now + pause_ms + :slack
+                    """, arguments: ["now": now, "slack": Self.clockSlackMilliseconds])
+            try db.execute(
+                sql: "UPDATE deliveries SET next_attempt_ms = :now WHERE \(Self.isMisplaced)",
+                arguments: Self.arguments(now))
+            return db.changesCount
+        }
+    }
 }

@@ -1,14 +1,14 @@
 import JSONReader
 import Streams
 
-/// A document of a kind that partners are sent, to try templates on before the first one comes.
+/// A document of one kind that partners are sent, for checking templates before the first real one.
 struct SampleDocument {
-    /// What it is, in words.
+    /// The kind in words.
     let kind: String
-    /// As it would stand in the topic.
+    /// The JSON as it would be in the topic.
     let text: String
 
-    /// One of each kind: which fields there are follows from the kind, and what they hold does not matter.
+    /// One document of each kind. The kind decides which fields exist; the values are arbitrary.
     static func all(partner: String) -> [SampleDocument] {
         func sample(
             _ kind: String, _ postback: Members, _ conversion: String, isNamed: Bool = true,
@@ -58,7 +58,7 @@ struct SampleDocument {
 
 // MARK: What documents are made of
 
-/// Members of a JSON object; values are JSON.
+/// Members of a JSON object; the values are JSON.
 private typealias Members = [String: String]
 
 extension Members {
@@ -79,7 +79,7 @@ extension Members {
 }
 
 extension SampleDocument {
-    /// What Apple signs differs from version to version, and so does what a document has.
+    /// Apple signs different fields in each version, so documents differ too.
     private static let skAdNetwork1: Members = [
         "version": #""1.0""#, "ad_network_id": #""com.example""#, "campaign_id": "42",
         "transaction_id": #""6aafb7a5-0170-41b5-bbe4-fe71dedf1e28""#, "app_id": "525463029",

@@ -3,23 +3,20 @@ import JSONReader
 import Pipelines
 import Synchronization
 
-/// What stands in the way of sending to a partner: what `weir-partner-postbacks` looks at when it starts, and
-/// what it would find out with the first document only. Nothing is sent; names are looked up.
+/// What prevents sending to a partner: what `weir-partner-postbacks` checks at start, and what
+/// would otherwise show only with the first document. Nothing is sent; names are resolved.
 package struct PartnerCheck: Sendable {
-    /// What cannot work, with file, line and key.
+    /// Errors, with file, line and key.
     package private(set) var wrong: [String] = []
-    /// What is probably not meant so, or may pass.
+    /// Warnings: probably not intended, or possibly temporary.
     package private(set) var doubtful: [String] = []
 
-    /// Looks at the partners of a configuration.
-    ///
-    /// - Parameter directory: the pipelines directory, where paths of secrets begin.
+    /// - Parameter directory: the pipelines directory; paths of secrets are relative to it.
     package static func all(_ partners: [Partner], directory: String) -> [PartnerCheck] {
         all(partners, directory: directory, resolver: SystemResolver())
     }
 
-    /// The same with a resolver of the caller's. Name servers that do not answer take long: all names are asked
-    /// for at once.
+    /// A name server that does not answer takes long, so all names are asked for at once.
     static func all(
         _ partners: [Partner], directory: String, resolver: any HostResolver
     ) -> [PartnerCheck] {
@@ -37,7 +34,7 @@ package struct PartnerCheck: Sendable {
         let url = partner.delivery.url
         do throws(ConfigurationError) {
             guard !partner.delivery.isOff else {
-                // Its secrets need not be there yet.
+                // A partner that is off may not have its secrets yet.
                 note(try RequestTemplate(partner.delivery), of: partner)
                 doubtful.append(
                     "\(url.file): partner \(partner.name) is off: what is for it is held until "
@@ -87,6 +84,41 @@ package struct PartnerCheck: Sendable {
             case .held: doubtful.append("\(place), and is held, in documents of: \(kinds)")
             case .unusable: wrong.append("\(place), in documents of: \(kinds)")
             }
+        }
+    }
+}
+
+/// The request that a partner would be sent for a document, with secrets masked. Nothing is sent.
+package struct PartnerPreview: Sendable {
+    /// Nil when the document gives no request.
+    package let request: PartnerRequest?
+    /// Why there is no request, and what would become of the document; nil when there is a request.
+    package let fault: String?
+
+    /// Secrets are not read and may be missing.
+    package init(
+        of document: PostbackDocument, for partner: Partner, timestampSeconds: Int64
+    ) throws(ConfigurationError) {
+        let template = try RequestTemplate(partner.delivery)
+        do throws(RenderingFault) {
+            var request = try template.request(document)
+            if partner.delivery.secretFile != nil {
+                request.headers += [
+                    .init("webhook-id", document.idempotencyKey),
+                    .init("webhook-timestamp", "\(timestampSeconds)"),
+                    .init("webhook-signature", "v1,***", isSecret: true),
+                ]
+            }
+            self.request = request
+            fault = nil
+        } catch {
+            request = nil
+            let state: DeliveryState =
+                switch error {
+                case .held: .held
+                case .unusable: .dead
+                }
+            fault = "it would be \(state.rawValue): \(error)"
         }
     }
 }

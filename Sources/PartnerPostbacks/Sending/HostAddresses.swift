@@ -1,18 +1,76 @@
 import Foundation
 
-/// An address of version 4 or 6, by its bytes.
+protocol HostResolver: Sendable {
+    /// The addresses of a name in the order in which to try them; never empty. Waits as long as
+    /// name servers take.
+    func addresses(of host: String) throws(ResolutionFault) -> [IPAddress]
+}
+
+extension HostResolver {
+    /// The addresses of a host. A host that is an address needs no lookup.
+    func addresses(ofHost host: String) throws(ResolutionFault) -> [IPAddress] {
+        if let address = IPAddress(host) { return [address] }
+        return try addresses(of: host)
+    }
+}
+
+/// A name has no address at present.
+struct ResolutionFault: Error, Equatable, CustomStringConvertible {
+    let description: String
+}
+
+struct SystemResolver: HostResolver {
+    func addresses(of host: String) throws(ResolutionFault) -> [IPAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_ADDRCONFIG
+        var first: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, nil, &hints, &first)
+        guard code == 0 else {
+            throw ResolutionFault(description: "\(host): \(String(cString: gai_strerror(code)))")
+        }
+        defer { freeaddrinfo(first) }
+        var addresses: [IPAddress] = []
+        var next = first
+        while let entry = next?.pointee {
+            if let address = Self.address(entry), !addresses.contains(address) {
+                addresses.append(address)
+            }
+            next = entry.ai_next
+        }
+        guard !addresses.isEmpty else {
+            throw ResolutionFault(description: "\(host): it has no address")
+        }
+        return addresses
+    }
+
+    private static func address(_ entry: addrinfo) -> IPAddress? {
+        guard let socket = entry.ai_addr else { return nil }
+        let raw = UnsafeRawPointer(socket)
+        switch entry.ai_family {
+        case AF_INET:
+            let address = raw.loadUnaligned(as: sockaddr_in.self).sin_addr
+            return withUnsafeBytes(of: address) { IPAddress(bytes: Array($0)) }
+        case AF_INET6:
+            let address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+            return withUnsafeBytes(of: address) { IPAddress(bytes: Array($0)) }
+        default: return nil
+        }
+    }
+}
+
+/// An IPv4 or IPv6 address.
 struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// 4 or 16 bytes in network order.
     let bytes: [UInt8]
 
-    /// Takes 4 or 16 bytes.
     init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads the usual forms only: four decimal numbers without leading zeros, or IPv6 without brackets
-    /// and zone.
+    /// Accepts the usual forms only: four decimal numbers without leading zeros, or IPv6 without
+    /// brackets and zone.
     init?(_ text: String) {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &bytes) == 1 {
@@ -26,7 +84,6 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// In the usual form.
     var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = bytes.count == 4 ? AF_INET : AF_INET6
@@ -34,14 +91,14 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Why a partner may not be there; nil for an address that anybody can have.
+    /// Why a partner may not have this address; nil for a public address.
     var refusal: String? {
         if let inner = embeddedIPv4 { return inner.refusal }
         let ranges = bytes.count == 4 ? AddressRange.refusedIPv4 : AddressRange.refusedIPv6
         return ranges.first { $0.contains(bytes) }?.words
     }
 
-    /// The IPv4 address that an IPv6 one leads to: mapped, translated, NAT64, 6to4.
+    /// The IPv4 address inside an IPv6 one: mapped, translated, NAT64 or 6to4.
     private var embeddedIPv4: IPAddress? {
         guard bytes.count == 16 else { return nil }
         for (range, start) in AddressRange.embedding where range.contains(bytes) {
@@ -51,11 +108,10 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A range of addresses.
 struct AddressRange: Sendable {
     private let prefix: [UInt8]
     private let bits: Int
-    /// What such addresses are.
+    /// What the addresses are used for.
     let words: String
 
     private init(_ text: String, _ words: String) {
@@ -73,7 +129,7 @@ struct AddressRange: Sendable {
         }
     }
 
-    /// Addresses of IPv4 that no partner has: the registry of special-purpose addresses.
+    /// IPv4 ranges that no partner has, from the registry of special-purpose addresses.
     static let refusedIPv4 = [
         AddressRange("0.0.0.0/8", "unspecified"),
         AddressRange("10.0.0.0/8", "private"),
@@ -92,7 +148,7 @@ struct AddressRange: Sendable {
         AddressRange("240.0.0.0/4", "reserved"),
     ]
 
-    /// The same of IPv6.
+    /// IPv6 ranges from the same registry.
     static let refusedIPv6 = [
         AddressRange("::/96", "unspecified, loopback or no longer in use"),
         AddressRange("64:ff9b:1::/48", "for local translation"),
@@ -107,7 +163,7 @@ struct AddressRange: Sendable {
         AddressRange("ff00::/8", "multicast"),
     ]
 
-    /// Where IPv6 carries an IPv4 address, and from which byte on.
+    /// Ranges of IPv6 that contain an IPv4 address, and the byte where it starts.
     static let embedding = [
         (AddressRange("::ffff:0:0/96", "mapped"), 12),
         (AddressRange("::ffff:0:0:0/96", "translated"), 12),
