@@ -1,17 +1,15 @@
-/// A topic as the log knows it.
+/// A topic of a log.
 package struct TopicDescription: Equatable, Sendable {
-    /// Name of the topic.
     package var name: String
-    /// Number of its partitions.
     package var partitionCount: Int32
-    /// What tells it from a topic of the same name that was deleted and created again.
+    /// Differs from that of a deleted topic of the same name.
     package var identity: String
-    /// How many copies each partition has; nil where a log has none but itself.
+    /// Copies of each partition; nil for a log without replicas.
     package var replicaCount: Int32?
-    /// Whether it is an archive: a copy of the topic of another log, of which nothing is published.
+    /// Whether the topic is an archive: a copy of a topic of another log, to which nothing is
+    /// published.
     package var isArchive: Bool
 
-    /// Describes a topic.
     package init(
         name: String, partitionCount: Int32, identity: String, replicaCount: Int32? = nil,
         isArchive: Bool = false
@@ -24,53 +22,129 @@ package struct TopicDescription: Equatable, Sendable {
     }
 }
 
-/// An event log: topics with partitions, append-only. One backend each for SQLite and for Kafka.
+/// An event log: append-only topics with partitions.
+///
+/// The module has the types that both backends share (`LogReader`, `LogWriter`, `RecordBatch`,
+/// `LogError`), the embedded backend in one SQLite file (`Embedded/`), and copies of topics
+/// (`Archive/`). The backend for Kafka is the module KafkaLog. Readers and writers are synchronous,
+/// and each is used by one thread.
+///
+///     let log = try EmbeddedLog(path: "weir.log", mode: .create)
+///     try log.createTopic("bids", partitionCount: 4)
+///     let writer = try log.writer()
+///     try writer.append([OutgoingRecord(topic: "bids", key: nil, value: Array("{}".utf8))])
+///
+///     let reader = try log.reader(topic: "bids")
+///     let batch = RecordBatch()
+///     try reader.subscribe(.all)
+///     while try reader.read(
+///         into: batch, maxRecords: 1000, maxBytes: 1 << 20, waitMilliseconds: 100) != .idle
+///     {
+///         for index in 0..<batch.count { fold(batch[index]) }
+///     }
 package protocol LogBackend: AnyObject {
-    /// The address that it was opened with, for messages to people.
+    /// The address that was opened, for messages.
     var address: String { get }
 
-    /// The topics of the log, by name in bytewise order.
+    /// The topics, by name in bytewise order.
     func topics() throws(LogError) -> [TopicDescription]
 
-    /// Creates a topic unless it exists; says whether it was created. An existing topic is left as it
-    /// is.
+    /// Creates a topic unless it exists; returns whether it was created. An existing topic is left
+    /// unchanged.
     ///
-    /// - Parameter settings: by Kafka's names, and `replicas`; the embedded log has no use for them.
+    /// - Parameter settings: by Kafka's names, and `replicas`; the embedded log ignores them.
     @discardableResult
     func createTopic(
         _ name: String, partitionCount: Int32, settings: [String: String]
     ) throws(LogError) -> Bool
 
-    /// The settings of a topic by Kafka's names; nil where the log has none.
+    /// The settings of a topic by Kafka's names; nil for a log without settings.
     func settings(ofTopic name: String) throws(LogError) -> [String: String]?
 
-    /// A reader of one topic. Throws `unknownTopic` when it does not exist.
+    /// A reader of one topic. Throws `unknownTopic`.
     ///
-    /// - Parameter group: the consumer group whose offsets it reads and commits; nil for a reader that
-    ///   only looks.
+    /// - Parameter group: the consumer group whose offsets are read and committed; nil for a reader
+    ///   that commits nothing.
     func reader(topic: String, group: String?) throws(LogError) -> any LogReader
 
-    /// A reader that looks at single records, and fetches little beside them. Throws `unknownTopic`.
+    /// A reader for single records, which fetches little else. Throws `unknownTopic`.
     func lookingReader(topic: String) throws(LogError) -> any LogReader
 
-    /// A writer to all topics.
     func writer() throws(LogError) -> any LogWriter
 }
 
 extension LogBackend {
-    /// Creates a topic with the settings that the log gives it by itself.
+    /// Creates a topic with the default settings of the log.
     @discardableResult
     package func createTopic(_ name: String, partitionCount: Int32) throws(LogError) -> Bool {
         try createTopic(name, partitionCount: partitionCount, settings: [:])
     }
 
-    /// Where nothing is fetched ahead, any reader will do.
+    /// A log that fetches nothing ahead needs no special reader.
     package func lookingReader(topic: String) throws(LogError) -> any LogReader {
         try reader(topic: topic, group: nil)
     }
 
-    /// A reader that only looks.
     package func reader(topic: String) throws(LogError) -> any LogReader {
         try reader(topic: topic, group: nil)
+    }
+}
+
+/// The address of an event log, as given to `--log`.
+package enum LogAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The embedded log in one SQLite file: `sqlite:PATH`.
+    case sqlite(path: String)
+    /// A Kafka cluster: `kafka://HOST:PORT[,HOST:PORT]`; each element is `HOST:PORT`.
+    case kafka([String])
+
+    /// Throws `badAddress`.
+    package init(_ text: String) throws(LogError) {
+        if text.hasPrefix("sqlite:") {
+            let path = text.dropFirst("sqlite:".count)
+            guard !path.isEmpty, !path.utf8.contains(0) else {
+                throw .badAddress(Self.masked(text))
+            }
+            self = .sqlite(path: String(path))
+        } else if text.hasPrefix("kafka://") {
+            let brokers = text.dropFirst("kafka://".count)
+                .split(separator: ",", omittingEmptySubsequences: false)
+            guard brokers.allSatisfy(Self.isHostAndPort) else {
+                throw .badAddress(Self.masked(text))
+            }
+            self = .kafka(brokers.map(String.init))
+        } else {
+            throw .badAddress(Self.masked(text))
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .sqlite(let path): "sqlite:\(path)"
+        case .kafka(let brokers): "kafka://" + brokers.joined(separator: ",")
+        }
+    }
+
+    /// A text that was given as an address, with user and password masked.
+    package static func masked(_ text: String) -> String {
+        guard let at = text.lastIndex(of: "@") else { return text }
+        let scheme = text[..<at].firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""
+        return scheme + "***" + text[at...]
+    }
+
+    /// A name, an IPv4 address or an IPv6 address in brackets, a colon, and a port from 1 to 65535.
+    private static func isHostAndPort(_ text: Substring) -> Bool {
+        guard let colon = text.lastIndex(of: ":") else { return false }
+        let host = text[..<colon]
+        let port = text[text.index(after: colon)...]
+        guard let number = UInt16(port), number > 0, port.utf8.allSatisfy(isDigit) else {
+            return false
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") { return host.utf8.count > 2 }
+        return !host.isEmpty
+            && !host.contains { "/:@[]".contains($0) || $0.isWhitespace || !$0.isASCII }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

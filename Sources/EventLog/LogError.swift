@@ -1,45 +1,44 @@
-/// What can go wrong with an event log: operation and subject, and what to do about it.
+import DatabaseFiles
+import Foundation
+import GRDB
+
+/// An error of an event log. The text names the operation and the subject, and says what to do.
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The address is neither `sqlite:PATH` nor `kafka://HOST:PORT[,HOST:PORT]`.
     case badAddress(String)
-    /// There is no log at this address.
     case noLog(address: String)
-    /// The file at this address holds nothing.
+    /// The file at this address is empty.
     case emptyLog(address: String)
-    /// What lies at this address is no log.
+    /// The file at this address is not a log.
     case notALog(address: String, detail: String)
-    /// The log's file holds something else than what was written to it.
+    /// The file does not hold what was written to it.
     case damaged(address: String, detail: String)
-    /// A record is not what was appended: its checksum is not that of its bytes.
+    /// A record does not match its checksum.
     case damagedRecord(TopicPartition, offset: Int64, address: String)
     /// The log was written by a newer version.
     case newerVersion(address: String, found: Int, known: Int)
-    /// The topic does not exist.
     case unknownTopic(String, address: String)
-    /// The partition does not exist.
     case unknownPartition(TopicPartition, partitionCount: Int32)
     /// The operating system refused; the detail says what to do.
     case disk(operation: String, address: String, detail: String)
-    /// The log stayed locked by other processes for longer than the time allowed.
+    /// Other processes kept the log locked longer than the time allowed.
     case busy(operation: String, address: String)
-    /// A setting of the backend is not understood, or may not be given; the text names it, and its place.
+    /// A setting is unknown or not allowed; the text has its name and place.
     case badSetting(String, detail: String)
-    /// The log does not hold the offset that was to be read: it was trimmed or truncated meanwhile.
+    /// The log no longer holds the offset: it was trimmed or truncated.
     case offsetGone(TopicPartition, offset: Int64)
-    /// A batch of records is damaged: its checksum is not that of its bytes, or they do not unpack.
+    /// A batch of records does not match its checksum or does not decompress.
     case corrupt(TopicPartition, offset: Int64, address: String)
-    /// An archive and the log that it is a copy of do not fit together.
+    /// An archive does not fit the log that it is a copy of.
     case badArchive(address: String, detail: String)
-    /// The group did not take offsets: what was published counts as not published.
+    /// The group did not accept offsets: a fresh store would publish again.
     case notTaken(topic: String, address: String, detail: String)
-    /// Another process has taken this one's place.
+    /// Another process has replaced this one.
     case fenced(address: String, detail: String)
-    /// The log does not answer now; what was asked may be asked again.
+    /// The log does not answer now; the operation may be tried again.
     case unavailable(operation: String, address: String, detail: String)
-    /// Anything else that the backend reported.
     case backend(operation: String, address: String, detail: String)
 
-    /// One line: what, where, and what to do.
     package var description: String {
         switch self {
         case .badAddress(let text):
@@ -79,5 +78,37 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             .backend(let operation, let address, let detail):
             "cannot \(operation) \(address): \(detail)"
         }
+    }
+}
+
+extension LogError {
+    /// Translates an error of SQLite. A `LogError` stays as it is.
+    package init(_ error: any Error, operation: String, address: String) {
+        if let error = error as? LogError {
+            self = error
+            return
+        }
+        guard let error = error as? DatabaseError else {
+            self = .backend(operation: operation, address: address, detail: "\(error)")
+            return
+        }
+        switch FileFault(error, path: Self.path(address)) {
+        case .damaged(let detail): self = .damaged(address: address, detail: detail)
+        case .noDatabase: self = .notALog(address: address, detail: "no SQLite database")
+        case .refused(let detail):
+            self = .disk(operation: operation, address: address, detail: detail)
+        case .locked: self = .busy(operation: operation, address: address)
+        case .other(let detail):
+            self = .backend(operation: operation, address: address, detail: detail)
+        }
+    }
+
+    /// `noLog` when the file is missing, `emptyLog` when it is there.
+    static func noLog(at path: String, address: String) -> LogError {
+        access(path, F_OK) == 0 ? .emptyLog(address: address) : .noLog(address: address)
+    }
+
+    private static func path(_ address: String) -> String {
+        address.hasPrefix("sqlite:") ? String(address.dropFirst("sqlite:".count)) : address
     }
 }

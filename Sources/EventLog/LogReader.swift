@@ -1,37 +1,30 @@
-/// What a reader answers to one read.
+/// The result of one read.
 package enum LogReading: Equatable, Sendable {
-    /// The batch holds at least one record.
     case records
-    /// Nothing new came within the time given.
     case idle
-    /// These partitions now belong to this reader. Each is to be given a position with `seek` before
-    /// the next read; without one it starts at its earliest record.
+    /// These partitions now belong to this reader. The caller gives each a position with `seek`
+    /// before the next read; without one it starts at its earliest record.
     case assigned([Int32])
-    /// These partitions no longer belong to this reader; nothing of them is read from now on. Offsets
-    /// that are committed before the next read still count.
+    /// These partitions no longer belong to this reader, and nothing of them is read from now on.
+    /// Offsets committed before the next read still count.
     case revoked([Int32])
 }
 
-/// Which partitions a reader is to read.
+/// Which partitions a reader reads.
 package enum LogAssignment: Equatable, Sendable {
-    /// All partitions of the topic.
     case all
-    /// These partitions only.
     case partitions([Int32])
-    /// Whatever the members of the consumer group share out. The embedded log gives all partitions.
+    /// A share of the partitions, assigned by the consumer group. The embedded log assigns all.
     case shared
 }
 
-/// The offsets that a partition holds.
 package struct PartitionBounds: Equatable, Sendable {
-    /// Number of the partition, from 0.
     package var partition: Int32
-    /// Offset of the oldest record still there; equal to `endOffset` when there is none.
+    /// Offset of the oldest record; equal to `endOffset` when there is none.
     package var earliestOffset: Int64
-    /// Offset that the next record will get.
+    /// Offset of the next record to be appended.
     package var endOffset: Int64
 
-    /// Makes the bounds of a partition.
     package init(partition: Int32, earliestOffset: Int64, endOffset: Int64) {
         self.partition = partition
         self.earliestOffset = earliestOffset
@@ -39,45 +32,43 @@ package struct PartitionBounds: Equatable, Sendable {
     }
 }
 
-/// Reads one topic of an event log, from one thread.
+/// Reads one topic, from one thread.
 ///
-/// Assignment comes out of `read`, as it does from a Kafka consumer: the first read after `subscribe`
-/// answers `assigned`, and the caller seeks. Positions are the caller's: a reader remembers nothing
-/// between processes but what `commit` was told.
+/// The assignment is a result of `read`, as with a Kafka consumer: the first read after `subscribe`
+/// returns `assigned`, and the caller seeks. A reader keeps nothing between processes except
+/// committed offsets.
 package protocol LogReader: AnyObject {
-    /// Name of the topic that is read.
     var topic: String { get }
 
-    /// What tells this log from others, so that offsets are never taken for those of another one. The
-    /// embedded log tells a topic from one of the same name that was deleted and created again; Kafka
-    /// tells clusters apart only.
+    /// Identifies the log, so that offsets are never applied to another one. The embedded log tells
+    /// a topic from a deleted one of the same name; Kafka tells clusters apart only.
     func identity() throws(LogError) -> String
 
-    /// How many partitions the topic has now.
+    /// The current number of partitions.
     func partitionCount() throws(LogError) -> Int32
 
-    /// The bounds of these partitions, in order of their numbers. Throws `unknownPartition`.
+    /// In order of partition. Throws `unknownPartition`.
     func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds]
 
-    /// The bounds of those of these partitions that answer, in order of their numbers, and why the others
-    /// do not. Throws what keeps all of them from being asked.
+    /// The bounds of the partitions that answer, in order of partition, and why the others do not.
+    /// Throws only when none can be asked.
     func knownBounds(
         of partitions: [Int32]
     ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError])
 
-    /// Chooses what to read. The next `read` answers `assigned`.
+    /// The next `read` returns `assigned`.
     func subscribe(_ assignment: LogAssignment) throws(LogError)
 
-    /// The next read of this partition begins at `offset`, or at the first record after it.
+    /// The next read of the partition begins at `offset`, or at the first record after it.
     func seek(partition: Int32, to offset: Int64) throws(LogError)
 
-    /// Empties `batch`, fills it with the next records of the assigned partitions, in order of offset
-    /// within each partition, and moves on behind them. Waits for at most `waitMilliseconds` when
-    /// there is nothing.
+    /// Empties `batch`, fills it with the next records of the assigned partitions, in order of
+    /// offset within each partition, and advances. Waits at most `waitMilliseconds` when there is
+    /// nothing.
     ///
     /// - Parameters:
-    ///   - maxRecords: at most so many records.
-    ///   - maxBytes: stops after the record that brings the batch to this size.
+    ///   - maxRecords: the limit of records.
+    ///   - maxBytes: the read stops after the record that reaches this size.
     func read(
         into batch: RecordBatch,
         maxRecords: Int,
@@ -85,58 +76,110 @@ package protocol LogReader: AnyObject {
         waitMilliseconds: Int
     ) throws(LogError) -> LogReading
 
-    /// True when the last read met the end of every assigned partition.
+    /// Whether the last read reached the end of every assigned partition.
     var isCaughtUp: Bool { get }
 
-    /// Everything of a partition below this offset was read or is no record, as Kafka's control records
-    /// at its end; nil when the partition is not assigned.
+    /// The next offset to read: everything below was read or is not a record, such as Kafka's
+    /// control records; nil when the partition is not assigned.
     func position(partition: Int32) -> Int64?
 
-    /// Reads nothing of an assigned partition until it is resumed.
+    /// Stops reading an assigned partition until `resume`.
     func pause(partition: Int32) throws(LogError)
 
-    /// Reads on with a paused partition, from the offset that it was last told to seek to.
+    /// Continues a paused partition at the offset of its last `seek`.
     func resume(partition: Int32) throws(LogError)
 
-    /// Whether something happened, since this was asked last, after which the topic may hold other records
-    /// than before: nobody knew it for a while, it ended earlier than it had, or it gave offsets again.
+    /// Whether the topic may hold other records since the last call: it was unknown for a while, it
+    /// ended earlier than before, or it returned offsets again.
     func takeDoubt() -> Bool
 
-    /// Offset of the first record of a partition whose timestamp is at least `timestampMilliseconds`;
-    /// nil when there is none.
+    /// The first offset whose timestamp is at least `timestampMilliseconds`; nil when there is
+    /// none.
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
 
-    /// The offsets that the consumer group has committed for this topic, by partition.
+    /// The committed offsets of the consumer group for this topic, by partition.
     func committedOffsets() throws(LogError) -> [Int32: Int64]
 
-    /// Commits offsets for the consumer group: everything below them is dealt with. On Kafka what a
-    /// busy cluster does not take now is told with the next commit.
+    /// Commits offsets for the consumer group: everything below is done. What a busy Kafka cluster
+    /// does not accept is sent again with the next commit.
     func commit(_ offsets: [Int32: Int64]) throws(LogError)
 
-    /// Waits until what was committed is taken. Throws `notTaken` when it is not within `patience`, as
-    /// on Kafka while a group that shares partitions out has members and this reader is none.
+    /// Waits until the committed offsets are accepted. Throws `notTaken` after `patience`; on Kafka
+    /// this happens while other members share the group's partitions and this reader is not a
+    /// member.
     func settleCommits(_ patience: Duration) throws(LogError)
 
-    /// Ends reading, and leaves the consumer group. Nothing may be asked of the reader afterwards.
+    /// Leaves the consumer group. The reader cannot be used afterwards.
     func close()
 }
 
 extension LogReader {
-    /// Where partitions have no leaders of their own, all of them answer or none.
+    /// A log without leaders answers for all partitions or for none.
     package func knownBounds(
         of partitions: [Int32]
     ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
         (try bounds(of: partitions), [:])
     }
 
-    /// Where a topic that was made anew is not read on there is nothing to doubt.
+    /// A log that stops at a recreated topic leaves nothing to doubt.
     package func takeDoubt() -> Bool { false }
 
-    /// Nothing is waited for where a commit is taken at once.
+    /// A log that commits at once has nothing to wait for.
     package func settleCommits(_: Duration) throws(LogError) {}
 
-    /// The bounds of every partition of the topic, in order of their numbers.
+    /// In order of partition.
     package func bounds() throws(LogError) -> [PartitionBounds] {
         try bounds(of: Array(0..<partitionCount()))
+    }
+}
+
+package struct TopicPartition: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package var topic: String
+    package var partition: Int32
+
+    package init(topic: String, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    package var description: String { "\(topic)/\(partition)" }
+
+    package static func < (left: TopicPartition, right: TopicPartition) -> Bool {
+        (left.topic, left.partition) < (right.topic, right.partition)
+    }
+}
+
+/// The first record of each of some partitions at or after an offset.
+package struct FirstRecords {
+    /// Timestamps in milliseconds since 1970.
+    package private(set) var timestamps: [Int32: Int64] = [:]
+    /// Partitions without a record from there on.
+    package private(set) var isAtEnd: Set<Int32> = []
+
+    private static let patience = Duration.seconds(10)
+
+    /// Reads the records. A partition that does not answer within 10 s is in neither result.
+    package init(at offsets: [Int32: Int64], of reader: any LogReader) throws(LogError) {
+        guard !offsets.isEmpty else { return }
+        let numbers = offsets.keys.sorted()
+        let ends = try reader.bounds(of: numbers)
+        let batch = RecordBatch()
+        try reader.subscribe(.partitions(numbers))
+        _ = try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 0)
+        for number in numbers { try reader.seek(partition: number, to: offsets[number] ?? 0) }
+        let deadline = ContinuousClock.now + Self.patience
+        while timestamps.count + isAtEnd.count < numbers.count, ContinuousClock.now < deadline {
+            _ = try reader.read(
+                into: batch, maxRecords: 100, maxBytes: 1 << 20, waitMilliseconds: 100)
+            for index in 0..<batch.count where timestamps[batch[index].partition] == nil {
+                let number = batch[index].partition
+                timestamps[number] = batch[index].timestampMilliseconds
+                try reader.pause(partition: number)
+            }
+            for end in ends where timestamps[end.partition] == nil {
+                let position = reader.position(partition: end.partition) ?? 0
+                if position >= end.endOffset { isAtEnd.insert(end.partition) }
+            }
+        }
     }
 }

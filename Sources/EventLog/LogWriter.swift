@@ -1,27 +1,26 @@
-/// Where an appended record lies.
+import Synchronization
+
 package struct RecordPosition: Equatable, Sendable {
-    /// Number of the partition, from 0.
     package var partition: Int32
-    /// Offset within the partition.
     package var offset: Int64
 
-    /// Makes a position.
     package init(partition: Int32, offset: Int64) {
         self.partition = partition
         self.offset = offset
     }
 }
 
-/// Appends records to the topics of an event log, from one thread.
+/// Appends records from one thread.
 package protocol LogWriter: AnyObject {
-    /// Appends records in order and returns once all of them are durable, with their positions in the
-    /// same order. On an error none of them, or on Kafka an unknown part of them, was appended.
+    /// Appends records in order. Returns their positions in the same order once all are durable. On
+    /// an error none of them was appended, or on Kafka an unknown part of them.
     ///
-    /// A record without a partition goes to murmur2(key) modulo the number of partitions, as Kafka's
-    /// clients do it; without a key to murmur2(value), and a tombstone without a key to partition 0.
+    /// A record without a partition goes to murmur2(key) modulo the number of partitions, as with
+    /// Kafka's clients. Without a key murmur2(value) is used, and a tombstone without a key goes to
+    /// partition 0.
     ///
-    /// - Parameter isWanted: asked several times a second while brokers are waited for; false gives
-    ///   the append up, which then throws `unavailable`.
+    /// - Parameter isWanted: called several times a second while brokers are waited for. When it
+    ///   returns false, the append is given up and throws `unavailable`.
     @discardableResult
     func append(
         _ records: [OutgoingRecord], while isWanted: () -> Bool
@@ -29,9 +28,143 @@ package protocol LogWriter: AnyObject {
 }
 
 extension LogWriter {
-    /// Appends records, and waits for brokers as long as the log itself allows.
+    /// Waits for brokers as long as the log itself allows.
     @discardableResult
     package func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
         try append(records, while: { true })
+    }
+}
+
+package struct OutgoingRecord: Sendable {
+    package struct Header: Sendable, Equatable {
+        package var name: String
+        /// Nil for a null value.
+        package var value: [UInt8]?
+
+        package init(name: String, value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
+
+        package init(_ name: String, _ text: String) {
+            self.init(name: name, value: Array(text.utf8))
+        }
+    }
+
+    package var topic: String
+    /// Nil lets the writer choose by murmur2 of the key.
+    package var partition: Int32?
+    /// Milliseconds since 1970 (UTC); nil lets the log set the time of the append.
+    package var timestampMilliseconds: Int64?
+    package var key: [UInt8]?
+    package var headers: [Header]
+    /// Nil for a tombstone.
+    package var value: [UInt8]?
+
+    package init(
+        topic: String,
+        partition: Int32? = nil,
+        timestampMilliseconds: Int64? = nil,
+        key: [UInt8]?,
+        headers: [Header] = [],
+        value: [UInt8]?
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.timestampMilliseconds = timestampMilliseconds
+        self.key = key
+        self.headers = headers
+        self.value = value
+    }
+}
+
+/// Chooses the partition of a record as Kafka's Java client does, by murmur2.
+package enum KeyPartitioner {
+    /// The partition by the key, or by the value when there is no key; 0 without both.
+    ///
+    /// - Parameter partitionCount: at least 1.
+    package static func partition(
+        key: [UInt8]?,
+        value: [UInt8]?,
+        partitionCount: Int32
+    ) -> Int32 {
+        guard let chosen = key ?? value, partitionCount > 1 else { return 0 }
+        let positive = chosen.withUnsafeBytes { murmur2($0) } & 0x7fff_ffff
+        return Int32(truncatingIfNeeded: positive % UInt32(partitionCount))
+    }
+
+    /// 32-bit MurmurHash2 with Kafka's seed.
+    static func murmur2(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        let multiplier: UInt32 = 0x5bd1_e995
+        var hash = 0x9747_b28c ^ UInt32(truncatingIfNeeded: bytes.count)
+        let wholeWords = bytes.count & ~3
+        for position in stride(from: 0, to: wholeWords, by: 4) {
+            var word = UInt32(
+                littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)
+            )
+            word &*= multiplier
+            word ^= word >> 24
+            word &*= multiplier
+            hash &*= multiplier
+            hash ^= word
+        }
+        if wholeWords < bytes.count {
+            for position in wholeWords..<bytes.count {
+                hash ^= UInt32(bytes[position]) << UInt32(8 * (position - wholeWords))
+            }
+            hash &*= multiplier
+        }
+        hash ^= hash >> 13
+        hash &*= multiplier
+        hash ^= hash >> 15
+        return hash
+    }
+}
+
+/// A request from one of many tasks to the one thread that writes to the log, and the answer to it.
+package final class PendingRequest<Content: Sendable, Success: Sendable, Failure: Error>: Sendable {
+    package typealias Answer = Result<Success, Failure>
+
+    private enum State {
+        case waiting
+        case awaited(CheckedContinuation<Answer, Never>)
+        case answered(Answer)
+    }
+
+    package let content: Content
+    /// The requester gives up at this time.
+    package let deadline: ContinuousClock.Instant
+    private let state = Mutex<State>(.waiting)
+
+    package init(_ content: Content, deadline: ContinuousClock.Instant) {
+        self.content = content
+        self.deadline = deadline
+    }
+
+    /// True once there is an answer, including that of the deadline.
+    package var isAnswered: Bool {
+        state.withLock { if case .answered = $0 { true } else { false } }
+    }
+
+    /// Only the first answer counts.
+    package func answer(_ answer: Answer) {
+        let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
+            defer { if case .answered = state {} else { state = .answered(answer) } }
+            if case .awaited(let waiter) = state { return waiter }
+            return nil
+        }
+        waiter?.resume(returning: answer)
+    }
+
+    /// Called once.
+    package func wait() async -> Answer {
+        await withCheckedContinuation { waiter in
+            let known = state.withLock { state -> Answer? in
+                if case .answered(let answer) = state { return answer }
+                state = .awaited(waiter)
+                return nil
+            }
+            if let known { waiter.resume(returning: known) }
+        }
     }
 }

@@ -1,7 +1,7 @@
-/// Records read together, with the bytes that they borrow.
+/// Records that were read together, with the memory that they borrow.
 ///
-/// A reader fills it, one consumer works it off, and it is filled again: its memory is reused. It is
-/// not shared between threads while it is being filled.
+/// A reader fills the batch, one consumer processes it, and it is filled again: its memory is
+/// reused. It is not shared between threads while it is being filled.
 package final class RecordBatch {
     private struct Entry {
         var partition: Int32
@@ -17,18 +17,17 @@ package final class RecordBatch {
     private var currentChunk = 0
     private var used = 0
     private var largeBlocks: [UnsafeMutableRawBufferPointer] = []
-    /// What keeps the bytes of borrowed records in place.
+    /// Keeps the bytes of borrowed records alive.
     private var owner: AnyObject?
 
-    /// Size of the memory chunks that bytes are copied into and that are kept for reuse.
+    /// Size of the reusable chunks of memory.
     private static let chunkBytes = 1 << 20
-    /// A key, headers or value longer than this gets a block of its own, so that chunks fill up well.
+    /// Longer keys, headers and values get a block of their own, so that chunks fill up well.
     private static let largeBytes = chunkBytes / 4
 
-    /// Sum of the lengths of all keys, copied headers and values in the batch.
+    /// Total length of all keys, copied headers and values.
     package private(set) var byteCount = 0
 
-    /// Makes an empty batch.
     package init() {}
 
     deinit {
@@ -36,13 +35,11 @@ package final class RecordBatch {
         for block in largeBlocks { block.deallocate() }
     }
 
-    /// Number of records in the batch.
     package var count: Int { entries.count }
 
-    /// True when the batch holds no record.
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The record at a position from 0 to `count - 1`.
+    /// - Parameter index: from 0 to `count - 1`.
     package subscript(index: Int) -> RecordView {
         let entry = entries[index]
         return RecordView(
@@ -55,18 +52,16 @@ package final class RecordBatch {
         )
     }
 
-    /// Partition and offset of the record at a position.
     package func position(_ index: Int) -> (partition: Int32, offset: Int64) {
         (entries[index].partition, entries[index].offset)
     }
 
-    /// Timestamp of the record at a position, in milliseconds since 1970.
     package func timestampMilliseconds(_ index: Int) -> Int64 {
         entries[index].timestampMilliseconds
     }
 
-    /// Forgets all records; views into the batch are no longer valid. The memory is kept for reuse,
-    /// but for blocks that were made for one long value.
+    /// Removes all records; views into the batch become invalid. The memory is kept, except blocks
+    /// for single long values.
     package func removeAll() {
         entries.removeAll(keepingCapacity: true)
         for block in largeBlocks { block.deallocate() }
@@ -77,13 +72,13 @@ package final class RecordBatch {
         owner = nil
     }
 
-    /// Forgets one record; those behind it move up.
+    /// Removes one record; later ones move up.
     package func remove(at index: Int) {
         let entry = entries.remove(at: index)
         byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
     }
 
-    /// Forgets the records that lie where `isUnwanted` says; those behind them move up.
+    /// Removes the records for which `isUnwanted` is true; later ones move up.
     package func removeAll(where isUnwanted: (_ partition: Int32, _ offset: Int64) -> Bool) {
         entries.removeAll { entry in
             guard isUnwanted(entry.partition, entry.offset) else { return false }
@@ -92,7 +87,7 @@ package final class RecordBatch {
         }
     }
 
-    /// Copies a record into the batch. `headers` are in the form of `RecordHeaders`.
+    /// Copies a record into the batch. `headers` are in the encoding of `RecordHeaders`.
     package func append(
         partition: Int32,
         offset: Int64,
@@ -114,7 +109,8 @@ package final class RecordBatch {
         )
     }
 
-    /// Adds a record whose bytes lie elsewhere: the batch keeps what owns them until `removeAll`.
+    /// Adds a record without copying; the batch retains `owner`, which has its bytes, until
+    /// `removeAll`.
     package func append(borrowed record: RecordView, from owner: AnyObject) {
         self.owner = owner
         byteCount += (record.key?.count ?? 0) + (record.value?.count ?? 0)
@@ -144,7 +140,7 @@ package final class RecordBatch {
         return block
     }
 
-    /// The next free bytes of the current chunk, or of the one after it.
+    /// Free bytes in the current chunk, or in the next one.
     private func room(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
         if currentChunk < chunks.count, used + byteCount > Self.chunkBytes {
             currentChunk += 1
@@ -157,5 +153,56 @@ package final class RecordBatch {
         return UnsafeMutableRawBufferPointer(
             rebasing: chunks[currentChunk][used..<used + byteCount]
         )
+    }
+}
+
+/// One record, its bytes borrowed.
+///
+/// The buffers belong to the `RecordBatch` that returned the view. They are valid until that batch
+/// is filled again or freed.
+package struct RecordView {
+    package var partition: Int32
+    /// Position in the partition, from 0. Offsets grow and may have gaps.
+    package var offset: Int64
+    /// Milliseconds since 1970 (UTC), as set by the log; -1 when it has none.
+    package var timestampMilliseconds: Int64
+    /// Nil when the record has no key.
+    package var key: UnsafeRawBufferPointer?
+    package var headers: RecordHeaders
+    /// Nil for a tombstone.
+    package var value: UnsafeRawBufferPointer?
+
+    /// The bytes must outlive the view.
+    package init(
+        partition: Int32, offset: Int64, timestampMilliseconds: Int64,
+        key: UnsafeRawBufferPointer?, headers: RecordHeaders, value: UnsafeRawBufferPointer?
+    ) {
+        self.partition = partition
+        self.offset = offset
+        self.timestampMilliseconds = timestampMilliseconds
+        self.key = key
+        self.headers = headers
+        self.value = value
+    }
+}
+
+/// A record with its own bytes, for comparison.
+struct RecordCopy: Equatable {
+    var partition: Int32
+    var offset: Int64
+    var timestampMilliseconds: Int64
+    var key: [UInt8]?
+    /// In the encoding of `RecordHeaders`.
+    var headers: [UInt8]
+    var value: [UInt8]?
+}
+
+extension RecordCopy {
+    init(_ record: RecordView) {
+        self.init(
+            partition: record.partition, offset: record.offset,
+            timestampMilliseconds: record.timestampMilliseconds,
+            key: record.key.map { Array($0) }, headers: record.headers.encodedBytes(),
+            value: record.value.map { Array($0) })
     }
 }

@@ -1,7 +1,7 @@
-/// The headers of a record: names with values, in the order in which the producer wrote them.
+/// The headers of a record in the order in which the producer wrote them.
 ///
-/// They are read where the log keeps them, and only when somebody asks: a record without interest in
-/// its headers pays nothing for them.
+/// They are read in the memory of the log, and only on demand: a record whose headers are not read
+/// costs nothing.
 package struct RecordHeaders {
     private enum Form {
         case encoded(UnsafeRawBufferPointer)
@@ -10,18 +10,17 @@ package struct RecordHeaders {
 
     private let form: Form
 
-    /// Takes headers as `encode` wrote them: for each the length of the name (UInt32, little endian),
-    /// the name, the length of the value (Int32, little endian, -1 for a null value) and the value.
+    /// Headers as written by `encode`. For each: the length of the name (UInt32, little endian),
+    /// the name, the length of the value (Int32, little endian, -1 for null) and the value.
     package init(encoded: UnsafeRawBufferPointer) {
         form = .encoded(encoded)
     }
 
-    /// Takes headers that lie in a record of another library, which outlives this value.
+    /// Headers in a record of another library, which must outlive this value.
     package init(of record: UnsafeMutableRawPointer, readBy reader: any ForeignHeaders.Type) {
         form = .foreign(record, reader)
     }
 
-    /// True when there is none.
     package var isEmpty: Bool {
         switch form {
         case .encoded(let bytes): bytes.isEmpty
@@ -54,15 +53,14 @@ package struct RecordHeaders {
         return found
     }
 
-    /// The headers in the form that `init(encoded:)` reads.
+    /// The headers in the encoding of `init(encoded:)`.
     package func encodedBytes() -> [UInt8] {
         var bytes: [UInt8] = []
         encode(onto: &bytes)
         return bytes
     }
 
-    /// Appends the headers, in the form that `init(encoded:)` reads, to a buffer that is used again and
-    /// again.
+    /// Appends the headers, in the encoding of `init(encoded:)`, to a reusable buffer.
     package func encode(onto bytes: inout [UInt8]) {
         if case .encoded(let encoded) = form {
             bytes.append(contentsOf: encoded)
@@ -107,14 +105,13 @@ package struct RecordHeaders {
         }
     }
 
-    /// Encodes headers in the form that this type reads.
     package static func encode(_ headers: [OutgoingRecord.Header]) -> [UInt8] {
         var bytes: [UInt8] = []
         encode(headers, onto: &bytes)
         return bytes
     }
 
-    /// Appends headers, in the form that this type reads, to a buffer that is used again and again.
+    /// Appends headers, in the encoding of `init(encoded:)`, to a reusable buffer.
     package static func encode(_ headers: [OutgoingRecord.Header], onto bytes: inout [UInt8]) {
         for var header in headers {
             header.name.withUTF8 { name in
@@ -137,11 +134,28 @@ package struct RecordHeaders {
 }
 
 extension [UInt8]? {
-    /// Lends the bytes; nil for null.
+    /// Calls `body` with the bytes; nil for null.
     package func withBytes<Answer>(
         _ body: (UnsafeRawBufferPointer?) throws -> Answer
     ) rethrows -> Answer {
         guard let self else { return try body(nil) }
         return try self.withUnsafeBytes { try body($0) }
     }
+}
+
+/// Reads headers in records of another library.
+package protocol ForeignHeaders {
+    static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool
+
+    /// Calls `body` with each name and value in order until it returns false. The bytes are valid
+    /// as long as the record.
+    static func forEach(
+        _ record: UnsafeMutableRawPointer,
+        _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Bool
+    )
+
+    /// The value of the first header of that name; nil when there is none or its value is null.
+    static func first(
+        _ record: UnsafeMutableRawPointer, named name: StaticString
+    ) -> UnsafeRawBufferPointer?
 }

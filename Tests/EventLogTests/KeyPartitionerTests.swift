@@ -1,5 +1,6 @@
-import EventLog
 import Testing
+
+@testable import EventLog
 
 @Suite("KeyPartitioner")
 struct KeyPartitionerTests {

@@ -1,15 +1,15 @@
-/// Copies a topic of a log to an archive: partition, offset, timestamp, key, headers and value of every
-/// record, from where the archive ends. Offsets of no record stay gaps.
+/// Copies a topic to an archive, from where the archive ends: partition, offset, timestamp, key,
+/// headers and value of every record. Offsets without a record stay gaps.
 package final class ArchiveCopy {
     private let source: any LogReader
     private let writer: ArchiveWriter
     private let numbers: [Int32]
     private let partitionCount: Int32
-    /// Where each partition ended when the copy began.
+    /// The ends of the partitions when the copy began.
     private var ends: [Int32: Int64] = [:]
-    /// Where the next record of each partition is expected.
+    /// The expected offset of the next record of each partition.
     private var expected: [Int32: Int64] = [:]
-    /// The last records of the archive: they are read again, and must still be what they were.
+    /// The last records of the archive. They are read again and must be unchanged.
     private var seams: [Int32: RecordCopy] = [:]
     private var added: [Int32: Int64] = [:]
     private var lastCount = ContinuousClock.now
@@ -19,13 +19,13 @@ package final class ArchiveCopy {
     private static let batchBytes = 16 << 20
     private static let waitMilliseconds = 200
 
-    /// Compares the archive with the source, and chooses where to go on.
+    /// Compares the archive with the source and decides where to continue.
     ///
-    /// Throws `badArchive` when both do not fit together: the archive is of another log, the source has
-    /// lost records that the archive does not hold, it ends before the archive, or the archive would
-    /// have to begin elsewhere than it does.
+    /// Throws `badArchive` when they do not fit: the archive is of another log, the source has lost
+    /// records that the archive lacks, the source ends before the archive, or `start` contradicts
+    /// what the archive holds.
     ///
-    /// - Parameter partitions: those to copy; nil for all of the topic.
+    /// - Parameter partitions: the partitions to copy; nil for all.
     package init(
         from source: any LogReader, to archive: EmbeddedLog, partitions: [Int32]? = nil,
         start: ArchiveStart = .earliest
@@ -44,7 +44,7 @@ package final class ArchiveCopy {
         try takePositions()
     }
 
-    /// What the archive holds of the partitions that are copied.
+    /// What the archive holds of the copied partitions.
     package var ranges: [ArchiveRange] {
         numbers.map { number in
             let partition = writer.partitions[Int(number)]
@@ -54,11 +54,10 @@ package final class ArchiveCopy {
         }
     }
 
-    /// Number of records that were added.
     package var addedCount: Int64 { added.values.reduce(0, +) }
 
-    /// Copies what the source held at the start, and tells how many records were added after each
-    /// transaction. Ends early when `isStopped` says so.
+    /// Copies what the source held at the start, and reports the number of added records after each
+    /// transaction. Ends early when `isStopped` returns true.
     package func copyToEnd(
         isStopped: () -> Bool = { false }, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
@@ -66,7 +65,7 @@ package final class ArchiveCopy {
         try writer.settle()
     }
 
-    /// Copies on with what is appended to the source until `isStopped` says so.
+    /// Keeps copying what is appended to the source until `isStopped` returns true.
     package func follow(
         isStopped: () -> Bool, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
@@ -186,12 +185,12 @@ extension ArchiveCopy {
 // MARK: What must hold on the way
 
 extension ArchiveCopy {
-    /// Leaves out the records that the archive ended with, once they are seen to be the same.
+    /// Removes the last records of the archive from the batch after comparing them.
     private func checkSeams() throws(LogError) {
         for (number, seam) in seams {
             let index = (0..<batch.count).first { batch.position($0).partition == number }
             guard let index else {
-                // It was compacted away, with everything up to the end.
+                // It was compacted away with everything up to the end.
                 if let position = source.position(partition: number), position > seam.offset {
                     seams[number] = nil
                 }
@@ -209,7 +208,7 @@ extension ArchiveCopy {
         }
     }
 
-    /// A gap in the offsets is normal, unless records expired while they were copied.
+    /// A gap in the offsets is normal, unless records expired during the copy.
     private func checkContinuity() throws(LogError) {
         var gaps: [Int32: Int64] = [:]
         for index in 0..<batch.count {
@@ -217,7 +216,7 @@ extension ArchiveCopy {
             let next = expected.updateValue(offset + 1, forKey: number) ?? offset
             if offset > next, gaps[number] == nil { gaps[number] = next }
         }
-        // The end may have moved over offsets of no record.
+        // The end may have moved past offsets without records.
         for number in numbers where seams[number] == nil {
             guard let position = source.position(partition: number),
                 let next = expected[number], position > next
@@ -233,7 +232,8 @@ extension ArchiveCopy {
         }
     }
 
-    /// Now and then asks whether the topic has grown. A log that does not answer is asked again later.
+    /// Checks every 30 s whether the topic has grown. A log that does not answer is asked again
+    /// later.
     private func checkPartitionCount() throws(LogError) {
         guard lastCount.duration(to: .now) > .seconds(30) else { return }
         lastCount = .now
@@ -242,4 +242,24 @@ extension ArchiveCopy {
             "has all that was read of topic '\(source.topic)', which now has \(now) partitions and "
                 + "had \(partitionCount): start weir archive again to copy them too")
     }
+}
+
+/// Where an archive begins, for partitions of which it holds nothing yet.
+package enum ArchiveStart: Equatable, Sendable {
+    /// At the earliest record, or where the archive ends.
+    case earliest
+    /// At this offset of every partition, or the first record after it.
+    case offset(Int64)
+    /// At the first record with this time or a later one, milliseconds since 1970.
+    case time(Int64)
+}
+
+/// What an archive holds of a partition, and how much was added.
+package struct ArchiveRange: Equatable, Sendable {
+    package var partition: Int32
+    package var earliestOffset: Int64
+    /// Everything below this offset is in the archive, or is not a record.
+    package var endOffset: Int64
+    /// Records added by this run.
+    package var added: Int64
 }

@@ -1,21 +1,21 @@
 import GRDB
 
-/// Writes an archive: the copy of a topic of another log in an embedded one, with that log's identity
-/// and with its partitions, offsets and timestamps.
+/// Writes an archive: a copy of a topic of another log in an embedded one, with the same identity,
+/// partitions, offsets and timestamps.
 ///
-/// Each call is one transaction, on disk when it returns: an archive that is interrupted ends behind a
-/// record that it holds, and goes on there.
+/// Each call is one transaction and durable when it returns. An interrupted archive ends after a
+/// record and continues there.
 final class ArchiveWriter {
     let topic: String
     let log: EmbeddedLog
-    /// The partitions as this writer left them, in order of their numbers.
+    /// The partitions after the last write, in order of number.
     private(set) var partitions: [EmbeddedPartition]
     private let connection: EmbeddedWriteConnection
 
-    /// Opens the archive of a topic, and makes what is not there yet of it.
+    /// Opens the archive of a topic, and creates what is missing.
     ///
-    /// Throws `badArchive` when records were appended to the topic by other means, when it is a copy
-    /// from another log, and when it has more partitions than its source.
+    /// Throws `badArchive` when the topic has records of its own, is a copy from another log, or
+    /// has more partitions than its source.
     init(
         _ log: EmbeddedLog, topic: String, identity: String, partitionCount: Int32
     ) throws(LogError) {
@@ -64,7 +64,7 @@ final class ArchiveWriter {
         }
     }
 
-    /// Leaves the archive in one file, which can be copied, as far as readers let it.
+    /// Leaves the archive in one file that can be copied, as far as readers allow.
     func settle() throws(LogError) { try connection.settle() }
 
     /// A copy of the last record of a partition; nil when it holds none.
@@ -77,7 +77,7 @@ final class ArchiveWriter {
         }
     }
 
-    /// Has a partition that holds nothing begin at an offset.
+    /// Sets the first offset of an empty partition.
     func begin(_ partition: Int32, at offset: Int64) throws(LogError) {
         let before = partitions[Int(partition)]
         partitions = try connection.transaction("archive to") { db in
@@ -92,10 +92,10 @@ final class ArchiveWriter {
         }
     }
 
-    /// Appends records at their own offsets, which lie at or behind the end of their partition.
+    /// Appends records at their own offsets, which are at or after the end of their partition.
     ///
-    /// - Parameter positions: up to where partitions were read: what lies below and is not among the
-    ///   records is no record.
+    /// - Parameter positions: how far partitions were read. Offsets below that are not among the
+    ///   records have no record.
     func append(_ batch: RecordBatch, positions: [Int32: Int64]) throws(LogError) {
         let tails = try connection.transaction("archive to") { db in
             var tails: [EmbeddedTail] = []
@@ -139,7 +139,7 @@ final class ArchiveWriter {
         }
     }
 
-    /// Throws when another process has written to a partition since this writer did.
+    /// Throws when another process has written to the partition since the last write.
     private func requireUnchanged(_ partition: EmbeddedPartition, in db: Database) throws {
         let end = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT end_offset FROM partitions WHERE ref = ?"),

@@ -1,25 +1,25 @@
-/// Reads a topic from an archive of it as far as that goes, and then from the log itself.
+/// Reads a topic from its archive first, and then from the log.
 ///
-/// The log holds the partitions meanwhile, paused, and is read in turns with the archive, so that its
-/// group keeps this member and its rebalances are served. Offsets, the group and the end are the log's.
+/// Meanwhile the log holds the partitions paused and is read in turns with the archive, so that
+/// this member stays in its group and rebalances are served. Offsets, group and end are those of
+/// the log.
 package final class ArchivedLogReader: LogReader {
-    /// Name of the topic.
     package let topic: String
     let live: any LogReader
     let archive: EmbeddedLogReader
-    /// Partitions that are read from the archive, with the offset of its last record of them.
+    /// Partitions read from the archive, with the offset of their last record in it.
     var archived: [Int32: Int64] = [:]
-    /// Partitions that are read from the log.
+    /// Partitions read from the log.
     var crossed: Set<Int32> = []
-    /// Partitions that the caller has given no position yet.
+    /// Partitions without a position from the caller.
     private var unsought: Set<Int32> = []
-    /// The last records of the archive: the log is read from them on, and must hold the same.
+    /// The last records of the archive. The log is read from them on and must hold the same.
     var seams: [Int32: RecordCopy] = [:]
     private var isArchivesTurn = false
 
-    /// Puts an archive before a reader that was not subscribed yet.
+    /// Reads `archive` before `live`, which is not subscribed yet.
     ///
-    /// Throws `badArchive` when it holds no such topic, or that of another log.
+    /// Throws `badArchive` when the archive lacks the topic, or has that of another log.
     package init(_ archive: EmbeddedLog, before live: any LogReader) throws(LogError) {
         topic = live.topic
         self.live = live
@@ -50,50 +50,39 @@ package final class ArchivedLogReader: LogReader {
         }
     }
 
-    /// The identity of the log, which the archive has too.
     package func identity() throws(LogError) -> String { try live.identity() }
 
-    /// The partitions of the log.
     package func partitionCount() throws(LogError) -> Int32 { try live.partitionCount() }
 
-    /// Subscribes to the log.
     package func subscribe(_ assignment: LogAssignment) throws(LogError) {
         for partition in crossed.union(archived.keys).union(unsought) { try forget(partition) }
         try live.subscribe(assignment)
     }
 
-    /// True when the archive is read and the log is caught up.
     package var isCaughtUp: Bool { archived.isEmpty && live.isCaughtUp }
 
-    /// How far a partition is read, in whichever of both.
     package func position(partition: Int32) -> Int64? {
         archived[partition] == nil
             ? live.position(partition: partition) : archive.position(partition: partition)
     }
 
-    /// Whether the log gives reason to doubt it.
     package func takeDoubt() -> Bool { live.takeDoubt() }
 
-    /// Offsets that the log's group has committed.
     package func committedOffsets() throws(LogError) -> [Int32: Int64] {
         try live.committedOffsets()
     }
 
-    /// Commits to the log's group.
     package func commit(_ offsets: [Int32: Int64]) throws(LogError) { try live.commit(offsets) }
 
-    /// Waits for the log's group.
     package func settleCommits(_ patience: Duration) throws(LogError) {
         try live.settleCommits(patience)
     }
 
-    /// Ends both.
     package func close() {
         live.close()
         archive.close()
     }
 
-    /// Reads the archive and the log in turns.
     package func read(
         into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
     ) throws(LogError) -> LogReading {
@@ -130,7 +119,7 @@ package final class ArchivedLogReader: LogReader {
         return reading
     }
 
-    /// Reads on in the archive; false when nothing came of it.
+    /// Reads the archive; false when there was nothing.
     private func readArchive(
         _ batch: RecordBatch, _ maxRecords: Int, _ maxBytes: Int
     ) throws(LogError) -> Bool {
@@ -145,7 +134,7 @@ package final class ArchivedLogReader: LogReader {
         return reading == .records
     }
 
-    /// Compares the records at which the log goes on with those that the archive ended with.
+    /// Compares the first records from the log with the last ones of the archive.
     private func checkSeams(in batch: RecordBatch) throws(LogError) {
         var index = 0
         while !seams.isEmpty, index < batch.count {
@@ -172,8 +161,8 @@ package final class ArchivedLogReader: LogReader {
         try archive.pause(partition: partition)
     }
 
-    /// Notes where a partition is read from now on: `last` is the offset of the archive's last record,
-    /// or nil for the log.
+    /// Sets where a partition is read from now on: `last` is the offset of the last record in the
+    /// archive, or nil for the log.
     func place(_ partition: Int32, inArchiveUpTo last: Int64?) throws(LogError) {
         try forget(partition)
         if let last { archived[partition] = last } else { crossed.insert(partition) }
@@ -186,4 +175,166 @@ package final class ArchivedLogReader: LogReader {
     func misfit(_ detail: String) -> LogError {
         .badArchive(address: archive.log.address, detail: detail)
     }
+}
+
+extension ArchivedLogReader {
+    /// Reads the archive at `path` before `live`, which is not subscribed yet. Throws `badArchive`
+    /// when it is missing or does not fit.
+    package convenience init(path: String, before live: any LogReader) throws(LogError) {
+        let archive: EmbeddedLog
+        do throws(LogError) {
+            archive = try EmbeddedLog(path: path, mode: .existing)
+        } catch {
+            switch error {
+            case .noLog(let address):
+                throw .badArchive(
+                    address: address, detail: "is not there: write it with weir archive")
+            case .emptyLog(let address):
+                throw .badArchive(address: address, detail: "is empty: write it with weir archive")
+            default: throw error
+            }
+        }
+        try self.init(archive, before: live)
+    }
+}
+
+/// Positions, and the change from the archive to the log.
+extension ArchivedLogReader {
+    /// The bounds of the log, extended down to the start of the archive. A partition that is
+    /// already read from the log has the bounds of the log.
+    package func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
+        let known = try archive.bounds(of: partitions.filter(isKnown))
+        return try live.bounds(of: partitions).map { bounds in
+            var bounds = bounds
+            let held = known.first { $0.partition == bounds.partition }
+            if let held, !held.isEmpty, !crossed.contains(bounds.partition) {
+                bounds.earliestOffset = min(bounds.earliestOffset, held.earliestOffset)
+            }
+            return bounds
+        }
+    }
+
+    /// Reads a partition from an offset on, from the archive if it holds the offset.
+    ///
+    /// Throws `badArchive` when neither holds the offset, or when there is a gap between them.
+    package func seek(partition: Int32, to offset: Int64) throws(LogError) {
+        guard let held = try held(partition), offset < held.bounds.endOffset else {
+            return try seekLive(partition, from: offset, behind: try held(partition)?.bounds)
+        }
+        let log = try liveBounds(partition)
+        if offset < held.bounds.earliestOffset, log.earliestOffset < held.bounds.earliestOffset {
+            return try seekLive(partition, from: offset, behind: nil)
+        }
+        try checkFit(held.bounds, log)
+        guard offset <= held.lastOffset else {
+            return try seekLive(partition, from: held.bounds.endOffset, behind: nil)
+        }
+        try live.seek(partition: partition, to: held.bounds.endOffset)
+        try live.pause(partition: partition)
+        try place(partition, inArchiveUpTo: held.lastOffset)
+        try archive.seek(partition: partition, to: offset)
+        try archive.resume(partition: partition)
+    }
+
+    /// Continues in the log after the archive was read to its end.
+    func cross(_ partition: Int32) throws(LogError) {
+        let seam = seams[partition]
+        guard let held = try held(partition) else {
+            throw misfit("no longer holds \(place(partition)), which was read: start again")
+        }
+        // The archive may have grown meanwhile.
+        if let last = archived[partition], held.lastOffset > last {
+            archived[partition] = held.lastOffset
+            seams[partition] = nil
+            return
+        }
+        let log = try liveBounds(partition)
+        try checkFit(held.bounds, log)
+        try place(partition, inArchiveUpTo: nil)
+        if let seam, seam.offset >= log.earliestOffset {
+            seams[partition] = seam
+            try live.seek(partition: partition, to: seam.offset)
+        } else {
+            try live.seek(partition: partition, to: held.bounds.endOffset)
+        }
+        try live.resume(partition: partition)
+    }
+
+    package func pause(partition: Int32) throws(LogError) {
+        guard archived[partition] == nil else { return try archive.pause(partition: partition) }
+        try live.pause(partition: partition)
+    }
+
+    package func resume(partition: Int32) throws(LogError) {
+        guard archived[partition] == nil else { return try archive.resume(partition: partition) }
+        try live.resume(partition: partition)
+    }
+
+    /// The first such record, in whichever of the two it comes first.
+    package func offset(
+        partition: Int32, atOrAfter timestampMilliseconds: Int64
+    ) throws(LogError) -> Int64? {
+        let later = try live.offset(partition: partition, atOrAfter: timestampMilliseconds)
+        guard isKnown(partition) else { return later }
+        let archived = try archive.offset(partition: partition, atOrAfter: timestampMilliseconds)
+        guard let archived, let later else { return archived ?? later }
+        return min(archived, later)
+    }
+
+    private func seekLive(
+        _ partition: Int32, from offset: Int64, behind held: PartitionBounds?
+    ) throws(LogError) {
+        if let held {
+            let log = try liveBounds(partition)
+            guard offset >= log.earliestOffset else { throw hole(held, log) }
+        }
+        let wasArchived = archived[partition] != nil
+        try place(partition, inArchiveUpTo: nil)
+        try live.seek(partition: partition, to: offset)
+        if wasArchived { try live.resume(partition: partition) }
+    }
+
+    /// What the archive holds of a partition now; nil for nothing.
+    private func held(
+        _ partition: Int32
+    ) throws(LogError) -> (bounds: PartitionBounds, lastOffset: Int64)? {
+        guard isKnown(partition), let bounds = try archive.bounds(of: [partition]).first,
+            !bounds.isEmpty
+        else { return nil }
+        return (bounds, try archive.lastOffset(partition: partition) ?? bounds.earliestOffset - 1)
+    }
+
+    private func liveBounds(_ partition: Int32) throws(LogError) -> PartitionBounds {
+        guard let bounds = try live.bounds(of: [partition]).first else {
+            throw .unknownPartition(
+                place(partition), partitionCount: try live.partitionCount())
+        }
+        return bounds
+    }
+
+    private func isKnown(_ partition: Int32) -> Bool {
+        archive.partitions.indices.contains(Int(partition))
+    }
+
+    private func checkFit(_ held: PartitionBounds, _ log: PartitionBounds) throws(LogError) {
+        guard log.earliestOffset <= held.endOffset else { throw hole(held, log) }
+        guard log.endOffset >= held.endOffset else {
+            throw misfit(
+                "holds \(place(held.partition)) up to offset \(held.endOffset), and the log ends "
+                    + "at \(log.endOffset): the topic was created anew or truncated; give the "
+                    + "archive of this one")
+        }
+    }
+
+    private func hole(_ held: PartitionBounds, _ log: PartitionBounds) -> LogError {
+        misfit(
+            "ends at offset \(held.endOffset) of \(place(held.partition)), and the log begins at "
+                + "\(log.earliestOffset): the records between are in neither. Give an archive that "
+                + "reaches further, or fold this one alone (--log \(archive.log.address)) into a "
+                + "--data directory of its own")
+    }
+}
+
+extension PartitionBounds {
+    fileprivate var isEmpty: Bool { earliestOffset >= endOffset }
 }

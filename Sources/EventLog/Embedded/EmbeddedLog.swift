@@ -2,34 +2,32 @@ import DatabaseFiles
 import Foundation
 import GRDB
 
-/// An event log in one SQLite file, for one machine: many processes may read it and append to it at
-/// once.
+/// An event log in one SQLite file, on one machine. Many processes may read it and append to it at
+/// the same time.
 ///
-/// Beside the file lie `-wal` and `-shm`, which are SQLite's, and `.lock`, the write lock; all belong
-/// to the log. The file must lie on a local disk. Readers, writers and trims open connections of their
-/// own; each reader and writer is used by one thread at a time.
+/// The files `-wal` and `-shm` of SQLite and the write lock `.lock` belong to the log too. The file
+/// must be on a local disk. Readers, writers and trims open their own connections; each reader and
+/// writer is used by one thread at a time.
 package final class EmbeddedLog: LogBackend, Sendable {
-    /// What to do when there is no log yet.
     package enum Mode: Sendable {
-        /// Create it, with the directories that it lies in.
+        /// Create the log, and its directories.
         case create
         /// Throw `noLog` or `emptyLog`.
         case existing
     }
 
-    /// `sqlite:` and the path as it was given.
+    /// `sqlite:` and the path as given.
     package let address: String
-    /// The path without symbolic links, so that everybody uses the same lock file.
+    /// The path without symbolic links, so that all processes use the same lock file.
     let path: String
     let connection: DatabaseQueue
 
-    /// How long a reader waits for SQLite; only recovery after a crash ever makes it wait.
+    /// How long a reader waits for SQLite. Only recovery after a crash makes it wait.
     private static let timeoutSeconds = 10.0
 
-    /// Opens the log at a path.
-    ///
-    /// Throws `noLog` or `emptyLog` when there is none and `mode` is `existing`, `notALog`, `newerVersion`, `damaged`,
-    /// `disk`, or `busy` when it is to be created and another process does so for more than 30 seconds.
+    /// Throws `noLog` or `emptyLog` when there is none and `mode` is `existing`; `notALog`,
+    /// `newerVersion`, `damaged` or `disk`; `busy` when another process takes more than 30 seconds
+    /// to create it.
     package init(path: String, mode: Mode) throws(LogError) {
         address = "sqlite:\(path)"
         if mode == .create { try Self.createDirectory(of: path, address: address) }
@@ -46,7 +44,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
         self.connection = connection
     }
 
-    /// The topics of the log, by name in bytewise order.
+    /// By name in bytewise order.
     package func topics() throws(LogError) -> [TopicDescription] {
         try connection.reading("read", address) { db in
             let rows = try Row.fetchAll(
@@ -67,7 +65,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
         }
     }
 
-    /// A reader of one topic, with a connection of its own. Throws `unknownTopic`.
+    /// A reader with its own connection. Throws `unknownTopic`.
     package func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
         try openReader(topic: topic, group: group)
     }
@@ -80,8 +78,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
             topic: topic, group: group, log: self, connection: connection)
     }
 
-    /// A writer to all topics, with a connection of its own. Throws `disk` when the log cannot be
-    /// written here.
+    /// A writer with its own connection. Throws `disk` when the log cannot be written here.
     package func writer() throws(LogError) -> any LogWriter {
         EmbeddedLogWriter(connection: try openForWriting(), address: address)
     }
@@ -90,7 +87,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
         try EmbeddedWriteConnection(path: path, address: address, creating: false)
     }
 
-    /// A read-only connection; nil when there is no file, or one that is not yet a log.
+    /// A read-only connection; nil when there is no file, or only an empty one.
     private static func open(_ path: String, address: String) throws(LogError) -> DatabaseQueue? {
         var found = stat()
         guard stat(path, &found) == 0 else {
@@ -105,8 +102,8 @@ package final class EmbeddedLog: LogBackend, Sendable {
         configuration.readonly = true
         configuration.busyMode = .timeout(timeoutSeconds)
         configuration.foreignKeysEnabled = false
-        // Another connection that closes just now takes the write-ahead log away from under this one,
-        // which SQLite reports as a failed disk. A disk that really failed does so again.
+        // A connection that closes at this moment removes the write-ahead log while this one opens
+        // it, which SQLite reports as an I/O error. A disk that really failed fails again.
         var triesLeft = 5
         while true {
             do {
@@ -142,7 +139,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
         }
     }
 
-    /// The real path of a file, or of the directory where it is to be created.
+    /// The real path of a file, or of the directory in which it will be created.
     private static func resolved(_ path: String) -> String {
         if let whole = real(path) { return whole }
         let url = URL(fileURLWithPath: path)
@@ -158,7 +155,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
 }
 
 extension DatabaseQueue {
-    /// Runs a read, with errors that name what was done and to which log.
+    /// Runs a read; errors name the operation and the log.
     func reading<Answer>(
         _ operation: String,
         _ address: String,
@@ -172,5 +169,36 @@ extension DatabaseQueue {
         } catch {
             throw LogError(error, operation: operation, address: address)
         }
+    }
+}
+
+extension EmbeddedLog {
+    private static let recordsAtOnce = 10_000
+    private static let bytesAtOnce = 16 << 20
+
+    /// Reads all records and compares each with its checksum. Throws `damagedRecord` or `damaged`.
+    ///
+    /// - Parameter progress: called with the number of records read so far.
+    /// - Returns: the number of records.
+    @discardableResult
+    package func verifyRecords(_ progress: (Int) -> Void = { _ in }) throws(LogError) -> Int {
+        let batch = RecordBatch()
+        var count = 0
+        for topic in try topics() {
+            let reader = try openReader(topic: topic.name, group: nil)
+            let ends = try reader.bounds()
+            try reader.subscribe(.all)
+            // Records appended meanwhile are not waited for.
+            while ends.contains(where: {
+                (reader.position(partition: $0.partition) ?? $0.endOffset) < $0.endOffset
+            }) {
+                _ = try reader.read(
+                    into: batch, maxRecords: Self.recordsAtOnce, maxBytes: Self.bytesAtOnce,
+                    waitMilliseconds: 0)
+                count += batch.count
+                progress(count)
+            }
+        }
+        return count
     }
 }

@@ -3,12 +3,11 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Reads one topic of an embedded log, over a read-only connection of its own.
+/// Reads one topic of an embedded log over its own read-only connection.
 ///
-/// It reads the topic that it was opened for: when that is deleted, or deleted and created again,
-/// reading fails rather than go on with other records.
+/// When the topic is deleted, or deleted and created again, reading fails instead of continuing
+/// with other records.
 final class EmbeddedLogReader: LogReader {
-    /// A partition that is read, and how far.
     private struct Assigned {
         var ref: Int64
         var partition: Int32
@@ -16,11 +15,11 @@ final class EmbeddedLogReader: LogReader {
         var isPaused = false
     }
 
-    /// The state of the file in which a look has found nothing.
+    /// The state of the file when a read found nothing.
     private struct Quiet {
-        /// `PRAGMA data_version`: another one once somebody else has written.
+        /// `PRAGMA data_version`: changes when another connection has written.
         var version: Int64
-        /// Whether the ends that the log has in it are reached.
+        /// Whether all positions were moved to the ends of the partitions.
         var hasEnds = false
     }
 
@@ -28,26 +27,26 @@ final class EmbeddedLogReader: LogReader {
     let group: String?
     let log: EmbeddedLog
     let connection: DatabaseQueue
-    /// The partitions of the topic, in order of their numbers, with the bounds of when it was opened.
+    /// In order of number, with the bounds at the time of opening.
     let partitions: [EmbeddedPartition]
-    /// Opened by the first commit of group offsets.
+    /// Opened by the first commit of offsets.
     var writing: EmbeddedWriteConnection?
 
     private let topicIdentity: String
     private var assigned: [Assigned] = []
     private var assignmentIsNew = false
-    /// The assigned partition that the next read begins with.
+    /// The index in `assigned` where the next read begins.
     private var turn = 0
     private var quiet: Quiet?
-    /// Whether records may have checksums; a log that was made before there were any gets them by the first
-    /// writer that opens it.
+    /// Whether records may have checksums. An older log gets them from the first writer that opens
+    /// it.
     private var hasChecksums = false
     private(set) var isCaughtUp = false
 
-    /// So many records, or bytes, of one partition are read before it is the next one's turn.
+    /// Records and bytes that are read from one partition before the next one's turn.
     private static let recordsPerTurn = 1024
     private static let bytesPerTurn = 2 << 20
-    /// Pauses between looks at an idle log.
+    /// Pauses between reads of an idle log.
     private static let pauseMilliseconds = 1...20
 
     init(
@@ -147,8 +146,8 @@ final class EmbeddedLogReader: LogReader {
         }
     }
 
-    /// Moves every partition to the end that the log has, unless records have come meanwhile: the last
-    /// offsets of a partition may be of no record, where the log is a copy of one that had such.
+    /// Moves every position to the end of its partition, unless records have arrived meanwhile: in
+    /// a copy of another log the last offsets may belong to no record.
     private func endsReached(
         _ batch: RecordBatch, _ maxRecords: Int, _ maxBytes: Int
     ) throws(LogError) -> LogReading {
@@ -167,7 +166,6 @@ final class EmbeddedLogReader: LogReader {
         return .idle
     }
 
-    /// A partition of the topic. Throws `unknownPartition`.
     func partition(_ number: Int32) throws(LogError) -> EmbeddedPartition {
         guard number >= 0, number < partitions.count else {
             throw .unknownPartition(
@@ -184,7 +182,7 @@ final class EmbeddedLogReader: LogReader {
             detail: "partition \(topic)/\(number) is not assigned to this reader")
     }
 
-    /// Throws unless the topic is still the one that this reader was opened for.
+    /// Throws unless the topic is the one that was opened.
     func requireSameTopic(_ db: Database) throws {
         guard let found = try Self.identity(db, topic) else {
             throw LogError.unknownTopic(topic, address: log.address)
@@ -203,8 +201,8 @@ final class EmbeddedLogReader: LogReader {
         return try String.fetchOne(statement, arguments: [topic])
     }
 
-    /// Fills the batch, unless nobody has written since a look that found nothing: an idle log is looked at
-    /// many times a second by each of its readers.
+    /// Fills the batch, unless nothing was written since a read found nothing: an idle log is
+    /// polled many times a second by each of its readers.
     private func look(_ batch: RecordBatch, maxRecords: Int, maxBytes: Int) throws(LogError) {
         let version = try connection.reading("read", log.address) { db in
             try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
@@ -215,8 +213,8 @@ final class EmbeddedLogReader: LogReader {
         if batch.isEmpty { quiet = version.map { Quiet(version: $0) } }
     }
 
-    /// Gives each partition its turns until the batch is full or nothing more is there. On an error
-    /// the batch is empty and the positions are what they were.
+    /// Reads the partitions in turns until the batch is full or nothing is left. On an error the
+    /// batch is empty and the positions are unchanged.
     private func fill(_ batch: RecordBatch, maxRecords: Int, maxBytes: Int) throws(LogError) {
         let before = (assigned, turn)
         do {
@@ -239,7 +237,7 @@ final class EmbeddedLogReader: LogReader {
                     turn = (turn + 1) % assigned.count
                 }
                 isCaughtUp = partitionsWithoutMore == assigned.count
-                // Afterwards: while the topic is there, nothing of it has been swept away.
+                // Checked last: while the topic exists, none of its records have been swept away.
                 try requireSameTopic(db)
             }
         } catch {
@@ -249,8 +247,8 @@ final class EmbeddedLogReader: LogReader {
         }
     }
 
-    /// Copies records of one partition straight from SQLite's pages into the batch, until it has
-    /// reached a limit; says whether there were any.
+    /// Copies records of one partition from SQLite's pages into the batch up to a limit; returns
+    /// whether there were any.
     private func readOn(
         _ db: Database,
         _ from: inout Assigned,
@@ -313,7 +311,7 @@ final class EmbeddedLogReader: LogReader {
         return batch.count > countBefore
     }
 
-    /// A column's bytes where SQLite keeps them, until the next step; nil for NULL.
+    /// The bytes of a column in SQLite's memory, valid until the next step; nil for NULL.
     private static func bytes(
         _ statement: OpaquePointer?,
         _ column: Int32

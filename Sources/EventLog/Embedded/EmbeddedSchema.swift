@@ -1,16 +1,19 @@
+import DatabaseFiles
+import Foundation
 import GRDB
 
-/// The format of an embedded log: one SQLite file that a person can read with `sqlite3 -readonly`.
-/// Other programs must not write it, nor open it in a way that checkpoints: they lack the write lock.
+/// The format of an embedded log: one SQLite file, readable with `sqlite3 -readonly`. Other
+/// programs must not write it or open it in a way that checkpoints, since they do not take the
+/// write lock.
 enum EmbeddedSchema {
     /// Marks the file as an embedded log: `WELG` in ASCII, as `PRAGMA application_id`.
     static let applicationID: Int64 = 0x5745_4C47
     /// The format that this code reads and writes, as `PRAGMA user_version`.
     static let version = 2
-    /// From this format on records have checksums; those that were appended before have none.
+    /// Records have checksums from this format on; older records have none.
     static let versionWithChecksums = 2
 
-    /// A record's row number is its partition's `ref` shifted by this, plus its offset.
+    /// The row number of a record is the `ref` of its partition, shifted by this, plus its offset.
     static let offsetBits: Int64 = 40
     /// Offsets lie below this.
     static let offsetLimit: Int64 = 1 << offsetBits
@@ -19,13 +22,12 @@ enum EmbeddedSchema {
     /// The time index has a row for each range of 2 to the power of this many offsets.
     static let blockBits: Int64 = 12
 
-    /// What an SQLite file turned out to be.
     enum Finding {
         case log
         case empty
     }
 
-    /// Looks whether the file is a log. Throws `notALog` or `newerVersion`.
+    /// Throws `notALog` or `newerVersion`.
     static func inspect(_ db: Database, address: String) throws -> Finding {
         let applicationID = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard applicationID == Self.applicationID else {
@@ -42,7 +44,7 @@ enum EmbeddedSchema {
         return .log
     }
 
-    /// Makes an empty file a log. An interrupted creation leaves an empty file.
+    /// Creates the tables. An interrupted creation leaves an empty file.
     static func create(_ db: Database) throws {
         try db.execute(sql: "PRAGMA journal_mode = WAL")
         try db.inTransaction(.immediate) {
@@ -53,8 +55,8 @@ enum EmbeddedSchema {
         }
     }
 
-    /// Brings a log of an older format to this one. A copy that was made by `weir backup` gets its
-    /// write-ahead log again.
+    /// Migrates a log of an older format. A copy made by `weir backup` gets its write-ahead log
+    /// back.
     static func bringUp(_ db: Database) throws {
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             try db.execute(sql: "PRAGMA journal_mode = WAL")
@@ -67,26 +69,26 @@ enum EmbeddedSchema {
         }
     }
 
-    /// Whether records may have checksums. A log that nobody has written to since the format changed has
-    /// no column for them.
+    /// Whether records may have checksums. A log that was not written to since the format changed
+    /// has no column for them.
     static func hasChecksums(_ db: Database) throws -> Bool {
         try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 >= versionWithChecksums
     }
 
     private static let checksumColumn = "checksum INTEGER"
 
-    /// The columns of a record, with NULL in the place of a checksum where the log has none.
+    /// The columns of a record; NULL replaces the checksum where the log has none.
     static func recordColumns(hasChecksums: Bool) -> String {
         "position, timestamp_ms, key, headers, value, \(hasChecksums ? "checksum" : "NULL")"
     }
 
-    /// The first row number of a partition's records from this offset on.
+    /// The row number of an offset, bounded to the range of offsets.
     static func position(ref: Int64, offset: Int64) -> Int64 {
         ref << offsetBits | min(max(offset, 0), offsetLimit - 1)
     }
 
-    /// Whether a topic is a copy of one of another log: its identity is that one's, and so are its
-    /// offsets. A log without any archive has no such table.
+    /// Whether a topic is a copy from another log, with that log's identity and offsets. The table
+    /// exists only after the first archive.
     static func isArchive(_ db: Database, topic: String) throws -> Bool {
         let hasTable = try db.cachedStatement(
             sql: "SELECT 1 FROM sqlite_schema WHERE name = 'archives'")
@@ -96,7 +98,7 @@ enum EmbeddedSchema {
         return try Row.fetchOne(found, arguments: [topic]) != nil
     }
 
-    /// Made with the first archive.
+    /// Created with the first archive.
     static let archivesTable = """
         CREATE TABLE IF NOT EXISTS archives ( -- topics that were copied from another log
             name TEXT NOT NULL,               -- topics.name
@@ -156,4 +158,95 @@ enum EmbeddedSchema {
             JOIN records ON records.position >= partitions.ref << 40
                 AND records.position < (partitions.ref + 1) << 40;
         """
+}
+
+struct EmbeddedPartition {
+    /// The high bits of the row numbers of its records.
+    var ref: Int64
+    var partition: Int32
+    /// Records below this offset were trimmed.
+    var earliestOffset: Int64
+    /// The offset of the next record.
+    var endOffset: Int64
+
+    private init(_ row: Row) {
+        ref = row["ref"]
+        partition = row["partition"]
+        earliestOffset = row["earliest_offset"]
+        endOffset = row["end_offset"]
+    }
+
+    /// In order of number; empty when the topic does not exist.
+    static func all(_ db: Database, topic: String) throws -> [EmbeddedPartition] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT ref, partition, earliest_offset, end_offset
+                FROM topics JOIN partitions ON topic_id = id WHERE name = ? ORDER BY partition
+                """
+        )
+        return try Row.fetchAll(statement, arguments: [topic]).map(EmbeddedPartition.init)
+    }
+
+    /// Throws `unknownTopic` or `unknownPartition`.
+    static func find(
+        _ db: Database,
+        topic: String,
+        partition: Int32,
+        address: String
+    ) throws -> EmbeddedPartition {
+        let partitions = try all(db, topic: topic)
+        guard !partitions.isEmpty else { throw LogError.unknownTopic(topic, address: address) }
+        guard let found = partitions.first(where: { $0.partition == partition }) else {
+            throw LogError.unknownPartition(
+                TopicPartition(topic: topic, partition: partition),
+                partitionCount: Int32(partitions.count)
+            )
+        }
+        return found
+    }
+
+    /// A copy of the last record; nil when there is none.
+    static func lastRecord(
+        _ db: Database, ref: Int64, of place: TopicPartition, address: String
+    ) throws -> RecordCopy? {
+        let columns = EmbeddedSchema.recordColumns(
+            hasChecksums: try EmbeddedSchema.hasChecksums(db))
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(columns) FROM records
+                WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT 1
+                """
+        )
+        let first = EmbeddedSchema.position(ref: ref, offset: 0)
+        let limit = (ref + 1) << EmbeddedSchema.offsetBits
+        guard let row = try Row.fetchOne(statement, arguments: [first, limit]) else { return nil }
+        let position: Int64 = row[0]
+        let offset = position & (EmbeddedSchema.offsetLimit - 1)
+        let key = (row[2] as Data?).map { [UInt8]($0) }
+        let headers = (row[3] as Data?).map { [UInt8]($0) }
+        let value = (row[4] as Data?).map { [UInt8]($0) }
+        if let checksum = row[5] as Int64? {
+            let found = key.withBytes { key in
+                headers.withBytes { headers in
+                    value.withBytes { value in
+                        RecordSum.of(
+                            offset: offset, timestampMilliseconds: row[1], key: key,
+                            headers: headers, value: value)
+                    }
+                }
+            }
+            guard found == checksum else {
+                throw LogError.damagedRecord(place, offset: offset, address: address)
+            }
+        }
+        return RecordCopy(
+            partition: place.partition, offset: offset, timestampMilliseconds: row[1], key: key,
+            headers: headers ?? [], value: value)
+    }
+
+    /// A partition of a deleted topic; nil when none is left.
+    static func deleted(_ db: Database) throws -> EmbeddedPartition? {
+        try Row.fetchOne(db, sql: "SELECT * FROM partitions WHERE topic_id IS NULL LIMIT 1")
+            .map(EmbeddedPartition.init)
+    }
 }

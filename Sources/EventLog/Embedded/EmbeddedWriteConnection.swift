@@ -3,31 +3,32 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A connection that writes an embedded log. Every use of it, its closing among them, happens under
-/// the write lock; and whoever has just committed and sees a long write-ahead log checkpoints it.
+/// A connection that writes an embedded log. Every use of it, including closing, happens under the
+/// write lock. After a commit it checkpoints a write-ahead log that has grown long.
 final class EmbeddedWriteConnection {
     private let path: String
     private let address: String
     private let lock: EmbeddedWriteLock
     private let queue: DatabaseQueue
-    /// Length of the write-ahead log after the last commit, in pages; SQLite's hook writes it.
+    /// Length of the write-ahead log after the last commit, in pages, set by SQLite's hook.
     private let walPages: UnsafeMutablePointer<Int32>
     private var walPagesBefore: Int32 = 0
     private var checkpointAtPages = checkpointPages
-    /// What a checkpoint ran into. Its commit was durable all the same, so the next one reports it.
+    /// The failure of a checkpoint. The commit before it was durable, so the next transaction
+    /// reports it.
     private var checkpointFailure: DatabaseError?
 
     /// How long to wait for other processes before giving up.
     private static let timeoutSeconds = 30.0
-    /// A write-ahead log of this many pages (16 MiB) is copied into the database.
+    /// Pages after which the write-ahead log is copied into the database (16 MiB).
     private static let checkpointPages: Int32 = 2048
-    /// A write-ahead log file longer than this is cut to nothing once it has been copied.
+    /// A longer write-ahead log file is truncated after it was copied.
     private static let truncateBytes = 64 << 20
-    /// How long cutting the file may wait for readers; it is tried again later.
+    /// How long truncation may wait for readers; it is tried again later.
     private static let truncateWaitMilliseconds: Int32 = 100
 
-    /// Opens the log for writing. A missing or empty file becomes a log when `creating`, and is
-    /// `noLog` or `emptyLog` otherwise.
+    /// A missing or empty file becomes a log when `creating`; otherwise `noLog` or `emptyLog` is
+    /// thrown.
     init(path: String, address: String, creating: Bool) throws(LogError) {
         self.path = path
         self.address = address
@@ -55,8 +56,9 @@ final class EmbeddedWriteConnection {
     }
 
     deinit {
-        // The last connection to close copies the write-ahead log, so this takes its turn as well. If
-        // none is to be had, another writer is connected and this is not the last one.
+        // The last connection to close copies the write-ahead log, so closing needs the lock. If
+        // the lock is not available, another writer is connected and this is not the last
+        // connection.
         let isLocked = (try? lock.acquire("close", timeoutSeconds: 5)) != nil
         try? queue.close()
         if isLocked { lock.release() }
@@ -64,7 +66,7 @@ final class EmbeddedWriteConnection {
     }
 
     /// Runs `body` in one transaction that is durable when this returns, and checkpoints when due.
-    /// On an error nothing of it is kept.
+    /// An error rolls everything back.
     func transaction<Answer>(
         _ operation: String,
         _ body: (Database) throws -> Answer
@@ -85,8 +87,8 @@ final class EmbeddedWriteConnection {
         }
     }
 
-    /// Copies the write-ahead log into the database and cuts it, as far as readers let it, so that the
-    /// file alone is the log and can be copied.
+    /// Copies the write-ahead log into the database and truncates it as far as readers allow, so
+    /// that the file can be copied alone.
     func settle() throws(LogError) {
         try lock.acquire("checkpoint", timeoutSeconds: Self.timeoutSeconds)
         defer { lock.release() }
@@ -111,7 +113,7 @@ final class EmbeddedWriteConnection {
         var configuration = Configuration()
         configuration.busyMode = .timeout(timeoutSeconds)
         configuration.foreignKeysEnabled = false
-        // The address travels as a number because the closure is Sendable; the pointer outlives the
+        // The closure is Sendable, so the address is captured as a number. The pointer outlives the
         // connection.
         let hookArgument = UInt(bitPattern: walPages)
         configuration.prepareDatabase { db in
@@ -136,8 +138,8 @@ final class EmbeddedWriteConnection {
         return configuration
     }
 
-    /// Copies the write-ahead log into the database once it has grown by a limit. Nothing that goes
-    /// wrong here undoes what was committed.
+    /// Checkpoints after the write-ahead log has grown by a limit. A failure here does not undo the
+    /// commit.
     private func checkpointIfDue(_ db: Database) {
         let pages = walPages.pointee
         let hasBegunAnew = pages <= walPagesBefore
@@ -158,7 +160,7 @@ final class EmbeddedWriteConnection {
         sqlite3_busy_timeout(db.sqliteConnection, Int32(Self.timeoutSeconds * 1000))
     }
 
-    /// Whether everything was copied; readers of an older state may be in the way of that.
+    /// Returns whether everything was copied; readers of an older state can prevent it.
     private func checkpoint(_ db: Database, _ mode: Int32) -> Bool {
         var pages: Int32 = 0
         var copied: Int32 = 0
@@ -179,5 +181,111 @@ final class EmbeddedWriteConnection {
     private func walBytes() -> Int {
         var found = stat()
         return stat(path + "-wal", &found) == 0 ? Int(found.st_size) : 0
+    }
+}
+
+/// The lock that serialises all writers of an embedded log, between processes and within one:
+/// appends, topics, group offsets, trims, checkpoints, and closing a connection.
+///
+/// SQLite's own locks keep writers apart, but not checkpoints: SQLite before 3.51.3 can corrupt a
+/// log when two connections checkpoint or write at the same instant. The lock is a `flock` on a
+/// separate file, so the kernel releases it when its holder dies.
+///
+/// Waiting takes two steps, so that nobody starves. A process first takes the turnstile, a lock on
+/// one byte of the same file, and holds it until it has the lock itself. A writer that returns
+/// quickly finds the turnstile taken by whoever was waiting.
+final class EmbeddedWriteLock {
+    private let path: String
+    private let address: String
+    private var descriptor: Int32
+
+    /// The command of `fcntl` for a lock that belongs to the open file and not to the process.
+    /// Glibc defines F_OFD_SETLK only with a feature macro; the number is the same on all of Linux.
+    private static let setOpenFileLock: Int32 = 37
+
+    /// Opens or creates the lock file. Throws `disk`.
+    init(path: String, address: String) throws(LogError) {
+        self.path = path
+        self.address = address
+        descriptor = try Self.open(path, address: address)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Throws `busy` after the timeout.
+    func acquire(_ operation: String, timeoutSeconds: Double) throws(LogError) {
+        let deadline = ContinuousClock.now + .seconds(timeoutSeconds)
+        repeat {
+            try wait(until: deadline, operation) { () throws(LogError) in try turnstile(F_WRLCK) }
+            defer { _ = try? turnstile(F_UNLCK) }
+            try wait(until: deadline, operation) { () throws(LogError) in try tryLock() }
+        } while try !isStillInPlace()
+    }
+
+    func release() {
+        flock(descriptor, LOCK_UN)
+    }
+
+    private static func open(_ path: String, address: String) throws(LogError) -> Int32 {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else {
+            throw .disk(operation: "write to", address: address, detail: Self.reason(path))
+        }
+        return descriptor
+    }
+
+    /// Retries until the deadline, with pauses from 0.1 to 2 ms.
+    private func wait(
+        until deadline: ContinuousClock.Instant,
+        _ operation: String,
+        _ attempt: () throws(LogError) -> Bool
+    ) throws(LogError) {
+        var pauseMicroseconds: UInt32 = 100
+        while try !attempt() {
+            guard ContinuousClock.now < deadline else {
+                throw .busy(operation: operation, address: address)
+            }
+            usleep(pauseMicroseconds)
+            pauseMicroseconds = min(pauseMicroseconds * 2, 2000)
+        }
+    }
+
+    private func tryLock() throws(LogError) -> Bool {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+        return try isHeldByAnother()
+    }
+
+    private func turnstile(_ kind: Int32) throws(LogError) -> Bool {
+        var request = Glibc.flock()
+        request.l_type = Int16(kind)
+        request.l_whence = Int16(SEEK_SET)
+        request.l_len = 1
+        if fcntl(descriptor, Self.setOpenFileLock, &request) == 0 { return true }
+        return try isHeldByAnother()
+    }
+
+    /// False when the last call failed because of another holder, so that it is tried again.
+    private func isHeldByAnother() throws(LogError) -> Bool {
+        guard [EWOULDBLOCK, EAGAIN, EACCES, EINTR].contains(errno) else {
+            throw .disk(operation: "lock", address: address, detail: Self.reason(path))
+        }
+        return false
+    }
+
+    /// Whether the locked file still has its name. If it was removed, others may lock a new file of
+    /// that name, so the lock has to be taken there.
+    private func isStillInPlace() throws(LogError) -> Bool {
+        var found = stat()
+        guard fstat(descriptor, &found) == 0, found.st_nlink == 0 else { return true }
+        close(descriptor)
+        descriptor = -1
+        descriptor = try Self.open(path, address: address)
+        return false
+    }
+
+    private static func reason(_ path: String) -> String {
+        "\(path): \(SystemRefusal.words())"
     }
 }

@@ -1,5 +1,6 @@
 import GRDB
 
+/// Bounds, times and committed offsets of the topic of a reader.
 extension EmbeddedLogReader {
     func partitionCount() throws(LogError) -> Int32 { Int32(partitions.count) }
 
@@ -29,14 +30,14 @@ extension EmbeddedLogReader {
                 if let offset = try Self.offset(db, ref, in: candidate, timestampMilliseconds) {
                     return offset
                 }
-                // The record that made it a candidate was trimmed away.
+                // The record with that time was trimmed.
                 block = try Self.block(db, ref, from: candidate + 1, timestampMilliseconds)
             }
             return nil
         }
     }
 
-    /// Offset of the last record of a partition; nil when there is none.
+    /// Nil when the partition is empty.
     func lastOffset(partition number: Int32) throws(LogError) -> Int64? {
         let ref = try partition(number).ref
         return try connection.reading("read", log.address) { db in
@@ -93,7 +94,7 @@ extension EmbeddedLogReader {
         return opened
     }
 
-    /// The first block from `from` on that has held a record of that time or later.
+    /// The first block from `from` on that ever held a record with that time or a later one.
     private static func block(
         _ db: Database,
         _ ref: Int64,
