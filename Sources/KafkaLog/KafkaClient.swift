@@ -2,25 +2,25 @@ import CRdKafka
 import EventLog
 import Logging
 
-/// One handle of librdkafka, destroyed with its last owner. Used by one thread at a time; librdkafka's
-/// own threads come back only to log.
+/// One handle of librdkafka, destroyed with its last owner. Used by one thread at a time;
+/// librdkafka's own threads call back only to log.
 final class KafkaClient {
     enum Kind {
         case consumer
         case producer
     }
 
-    /// `kafka://HOST:PORT`, for messages to people.
+    /// `kafka://HOST:PORT`, for messages.
     let address: String
     let handle: OpaquePointer
     let events: KafkaEvents
 
-    /// How long the cluster may take to answer a question.
+    /// How long to wait for the answer of the cluster.
     static let patience = Duration.seconds(10)
-    /// The same in milliseconds.
+    /// `patience` in milliseconds.
     static let patienceMilliseconds: Int32 = 10_000
-    /// How long one broker may take of that, before the question is put to another: one that went away
-    /// would be waited for until the patience is at its end.
+    /// How long to wait for one broker before asking another; a broker that went away would
+    /// otherwise use up all of `patience`.
     static let brokerMilliseconds: Int32 = 2_000
 
     init(
@@ -54,20 +54,22 @@ final class KafkaClient {
 
     deinit {
         guard !events.isWaitingForFirstShare else {
-            // librdkafka 2.0 ends the process with a failed assertion when it destroys a member that
-            // joined and was never given its share. Left to the end of the process, with what it calls.
+            // librdkafka 2.0 aborts with a failed assertion when it destroys a member that joined
+            // and was never assigned its share. Such a client is leaked until the end of the
+            // process, with its callbacks.
             _ = Unmanaged.passRetained(events)
             return
         }
         rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     }
 
-    /// Throws once the client can do nothing any more, as when another member has taken its name.
+    /// Throws once the client has failed for good, for example when another member has taken its
+    /// name.
     func checkFatal() throws(LogError) {
         if events.hasFailed, let fatal { throw fatal }
     }
 
-    /// Why the client can do nothing any more; nil while it can.
+    /// Why the client has failed for good; nil while it works.
     var fatal: LogError? {
         var text = [CChar](repeating: 0, count: 512)
         let code = rd_kafka_fatal_error(handle, &text, text.count)
@@ -77,13 +79,12 @@ final class KafkaClient {
             : .backend(operation: "go on with", address: address, detail: Self.words(text))
     }
 
-    /// Throws unless a call went well.
     func check(_ code: rd_kafka_resp_err_t, _ operation: String) throws(LogError) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
         throw LogError(code, operation: operation, address: address)
     }
 
-    /// Throws unless a call went well, and frees its error.
+    /// Frees the error.
     func check(_ error: OpaquePointer?, _ operation: String) throws(LogError) {
         guard let error else { return }
         defer { rd_kafka_error_destroy(error) }
@@ -93,17 +94,78 @@ final class KafkaClient {
     }
 
     private static func words(_ text: [CChar]) -> String {
-        // Some of librdkafka's texts end their line.
+        // Some texts of librdkafka end with a line break.
         text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
             .split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 }
 
 extension LogError {
-    /// What librdkafka or a broker answered, in words.
+    /// An error code of librdkafka or a broker, in words.
     init(_ code: rd_kafka_resp_err_t, operation: String, address: String) {
         let words = String(cString: rd_kafka_err2str(code))
         let name = String(cString: rd_kafka_err2name(code))
         self = .backend(operation: operation, address: address, detail: "\(words) (\(name))")
+    }
+}
+
+extension KafkaClient {
+    /// How long to wait for the group when leaving it.
+    private static let closingPatience = Duration.seconds(5)
+
+    /// Leaves the group. librdkafka 2.0 waits without bound when the coordinator is away with a
+    /// commit in flight, in `rd_kafka_consumer_close` and in `rd_kafka_destroy` alike. Such a
+    /// client is leaked until the end of the process, and the group notices by the timeout of its
+    /// session.
+    func leaveGroup() {
+        events.isClosing = true
+        let queue = rd_kafka_queue_new(handle)
+        defer { rd_kafka_queue_destroy(queue) }
+        if let error = rd_kafka_consumer_close_queue(handle, queue) {
+            // The client has failed and is no longer a member.
+            rd_kafka_error_destroy(error)
+            return
+        }
+        let deadline = ContinuousClock.now + Self.closingPatience
+        while rd_kafka_consumer_closed(handle) == 0 {
+            guard ContinuousClock.now < deadline else {
+                events.logger.warning("the group's coordinator does not answer: not waited for")
+                abandon()
+                return
+            }
+            guard let event = rd_kafka_queue_poll(queue, 50) else { continue }
+            if rd_kafka_event_type(event) == RD_KAFKA_EVENT_REBALANCE,
+                rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS,
+                let partitions = rd_kafka_event_topic_partition_list(event)
+            {
+                KafkaReader.unassign(handle, partitions)
+            }
+            rd_kafka_event_destroy(event)
+        }
+    }
+
+    /// Leaks this client until the end of the process.
+    func abandon() {
+        _ = Unmanaged.passRetained(self)
+    }
+}
+
+/// A list of partitions of one topic with offsets, as librdkafka takes and returns it.
+struct KafkaPartitions: ~Copyable {
+    let list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    init(_ topic: String, _ offsets: [(partition: Int32, offset: Int64)]) {
+        list = rd_kafka_topic_partition_list_new(Int32(offsets.count))
+        for (partition, offset) in offsets {
+            rd_kafka_topic_partition_list_add(list, topic, partition).pointee.offset = offset
+        }
+    }
+
+    deinit {
+        rd_kafka_topic_partition_list_destroy(list)
+    }
+
+    var elements: UnsafeMutableBufferPointer<rd_kafka_topic_partition_t> {
+        UnsafeMutableBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt))
     }
 }

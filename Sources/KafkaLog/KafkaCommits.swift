@@ -2,28 +2,28 @@ import CRdKafka
 import EventLog
 import Glibc
 
-/// Commits offsets of a group, one commit at a time, and waits for the answer no longer than is good for
-/// the group: a coordinator that is away is told with a later commit.
+/// Commits offsets of a group, one commit at a time. It does not wait long for the answer, which
+/// would delay the group: what a coordinator misses is sent with a later commit.
 final class KafkaCommits {
     private let client: KafkaClient
     private let topic: String
     private let queue: OpaquePointer
-    /// What was taken, and when.
+    /// Accepted offsets, and when.
     private var committed: [Int32: (offset: Int64, at: ContinuousClock.Instant)] = [:]
     private var underWay: [Int32: Int64]?
-    /// What is to be committed and was not taken yet.
+    /// Offsets to commit that were not accepted yet.
     private var wanted: [Int32: Int64] = [:]
-    /// Why the last commit was not taken, if it was not.
+    /// Why the last commit was not accepted; nil if it was.
     private var refusal: String?
     private var lastTry = ContinuousClock.now
 
     private static let patienceMilliseconds: Int32 = 3_000
     private static let pause = Duration.seconds(1)
-    /// Brokers forget an offset some days after its last commit (`offsets.retention.minutes`), whether
-    /// or not its partition had records meanwhile.
+    /// Brokers expire an offset some days after its last commit (`offsets.retention.minutes`), even
+    /// if its partition had no records.
     private let repetition: Duration
 
-    /// - Parameter repetition: an offset that does not change is committed again after so long.
+    /// - Parameter repetition: after this time an unchanged offset is committed again.
     init(of client: KafkaClient, topic: String, repetition: Duration = .seconds(3600)) {
         self.client = client
         self.repetition = repetition
@@ -35,10 +35,10 @@ final class KafkaCommits {
         rd_kafka_queue_destroy(queue)
     }
 
-    /// Whether an answer is waited for.
+    /// Whether a commit is in flight.
     var isUnderWay: Bool { underWay != nil }
 
-    /// Commits those offsets that differ from what was committed last, or were committed long ago.
+    /// Commits the offsets that differ from the last accepted ones, or were accepted long ago.
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {
         try takeAnswer(waitMilliseconds: 0)
         wanted.merge(offsets.filter { isDue($0.key, $0.value) }) { _, new in new }
@@ -56,7 +56,7 @@ final class KafkaCommits {
         return last.at.duration(to: .now) >= repetition
     }
 
-    /// Waits until everything is taken, and asks again meanwhile; throws `notTaken` after `patience`.
+    /// Waits until everything is accepted, retrying; throws `notTaken` after `patience`.
     func settle(_ patience: Duration) throws(LogError) {
         let deadline = ContinuousClock.now + patience
         while true {
@@ -64,7 +64,7 @@ final class KafkaCommits {
             try takeAnswer(waitMilliseconds: 100)
             guard underWay != nil || !wanted.isEmpty else { return }
             guard ContinuousClock.now < deadline else { break }
-            // An answer that is there already is no reason to ask without a pause.
+            // Without a pause an immediate refusal would be retried in a busy loop.
             usleep(20_000)
         }
         throw .notTaken(
@@ -72,7 +72,7 @@ final class KafkaCommits {
             detail: refusal ?? "its coordinator does not answer")
     }
 
-    /// Commits what was not taken, now and then, without waiting.
+    /// Retries what was not accepted, at most once a second and without waiting.
     func tellAgain() throws(LogError) {
         guard underWay != nil || !wanted.isEmpty else { return }
         try takeAnswer(waitMilliseconds: 0)
@@ -82,7 +82,7 @@ final class KafkaCommits {
         try tell()
     }
 
-    /// Forgets partitions that are another member's from now on.
+    /// Forgets partitions that belong to another member now.
     func forget(_ partitions: [Int32]) {
         for partition in partitions {
             wanted[partition] = nil
@@ -121,7 +121,7 @@ final class KafkaCommits {
             RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
             throw LogError(code, operation: "commit offsets to", address: client.address)
         default:
-            // The partitions are another member's by now, or the cluster is busy.
+            // The partitions belong to another member, or the cluster is busy.
             refusal = String(cString: rd_kafka_err2str(code))
             client.events.logger.notice(
                 "offsets were not taken: \(String(cString: rd_kafka_err2str(code)))")

@@ -2,39 +2,39 @@ import CRdKafka
 import Logging
 import Synchronization
 
-/// What librdkafka calls back with: log lines and errors, partitions that come and go, and what became
-/// of published records.
+/// Callbacks of librdkafka: log lines and errors, rebalances, and delivery reports.
 ///
-/// `@unchecked Sendable`: log lines and errors come on threads of librdkafka's own, and touch only the
-/// logger, the atomic flag and what the lock guards; all else happens on the thread that polls.
+/// `@unchecked Sendable`: log lines and errors arrive on threads of librdkafka and touch only the
+/// logger, the atomic flag and what the lock guards; everything else happens on the polling thread.
 final class KafkaEvents: @unchecked Sendable {
-    /// Partitions that the group gives to this member or takes from it.
+    /// Partitions that the group assigns or revokes.
     struct Rebalance {
         var isAssignment: Bool
         var partitions: [Int32]
     }
 
     let logger: Logger
-    /// Partitions that came or went, and were not dealt with yet.
+    /// Rebalances that were not handled yet.
     var rebalances: [Rebalance] = []
-    /// Whether this is a member of a group that was never given its share, not even an empty one.
+    /// Whether this is a member of a group and has never been assigned its share, not even an empty
+    /// one.
     var isWaitingForFirstShare = false
-    /// True once the consumer closes: what is revoked is then given up at once.
+    /// True once the consumer closes: revoked partitions are then given up at once.
     var isClosing = false
-    /// The records that are being published.
+    /// The records being published.
     var deliveries = KafkaDeliveries()
     private let failed = Atomic<Bool>(false)
-    /// Why brokers refused a connection, since it was last asked for.
+    /// Why brokers refused a connection, since the last `takeSignInFailure`.
     private let signInFailure = Mutex<String?>(nil)
 
     init(logger: Logger) {
         self.logger = logger
     }
 
-    /// True when librdkafka said that something is wrong for good.
+    /// Whether librdkafka reported a fatal error.
     var hasFailed: Bool { failed.load(ordering: .relaxed) }
 
-    /// Why brokers refused a connection, once for each refusal; nil when none did.
+    /// Returns each refusal once; nil when there was none.
     func takeSignInFailure() -> String? {
         signInFailure.withLock { failure in
             defer { failure = nil }
@@ -50,7 +50,7 @@ final class KafkaEvents: @unchecked Sendable {
         Unmanaged<KafkaEvents>.fromOpaque(opaque).takeUnretainedValue()
     }
 
-    /// Has a configuration's client call back.
+    /// Registers the callbacks with a configuration.
     static func listen(_ configuration: OpaquePointer, isConsumer: Bool) {
         rd_kafka_conf_set_log_cb(configuration) { handle, level, facility, line in
             guard let handle, let facility, let line else { return }
@@ -75,7 +75,7 @@ final class KafkaEvents: @unchecked Sendable {
     }
 
     private func log(_ level: Int32, _ facility: String, _ line: String) {
-        // Settings are given to consumers and producers alike.
+        // Consumers and producers get the same settings.
         guard facility != "CONFWARN" || !line.contains("property and will be ignored") else {
             return
         }
@@ -110,8 +110,8 @@ final class KafkaEvents: @unchecked Sendable {
             if !isAssignment { KafkaReader.unassign(handle, list) }
             return
         }
-        // What was read so far is handed out first. `rd_kafka_yield` would end the look into the queue,
-        // but librdkafka 2.0 then drops what it takes out of the queue next.
+        // Records read so far are returned first. `rd_kafka_yield` would end the poll, but
+        // librdkafka 2.0 then drops the next record of the queue.
         rebalances.append(Rebalance(isAssignment: isAssignment, partitions: partitions.sorted()))
     }
 }

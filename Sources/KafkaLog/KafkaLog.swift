@@ -5,19 +5,27 @@ import Logging
 
 /// An event log on a Kafka cluster, through librdkafka.
 ///
-/// Topics on Kafka stamp records as they are appended (`message.timestamp.type=LogAppendTime`), so that
-/// no producer can bend event time; `createTopic` sees to it. Opening does not ask the cluster anything.
+/// The module implements the protocols of EventLog: `KafkaReader` reads one topic on the caller's
+/// thread, `KafkaWriter` appends, and `KafkaClient` owns one handle of librdkafka.
+///
+///     let settings = try KafkaSettings(brokers: ["localhost:9092"])
+///     let log: any LogBackend = try KafkaLog(settings, logger: logger)
+///     let reader = try log.reader(topic: "bids", group: "weir-bids")
+///
+/// `createTopic` has brokers set the time of a record when it is appended
+/// (`message.timestamp.type=LogAppendTime`), so that no producer can choose event time. Opening a
+/// log does not contact the cluster.
 package final class KafkaLog: LogBackend {
     /// `kafka://HOST:PORT[,HOST:PORT]`.
     package let address: String
     let settings: KafkaSettings
     let logger: Logger
-    /// Asks about topics. A consumer, since those never create a topic by asking for it.
+    /// Looks up topics. It is a consumer, since a consumer never creates a topic by asking for it.
     let lookups: KafkaClient
-    /// Topics that were just created, and when: some brokers hear of them a little later.
+    /// Topics that were just created, and when: some brokers learn of them a little later.
     var created: [String: ContinuousClock.Instant] = [:]
 
-    /// Makes ready to work with a cluster. Throws `badSetting`.
+    /// Throws `badSetting`.
     package init(_ settings: KafkaSettings, logger: Logger) throws(LogError) {
         address = LogAddress.kafka(settings.brokers).description
         self.settings = settings
@@ -27,19 +35,18 @@ package final class KafkaLog: LogBackend {
             .consumer, settings.forLookups, of: settings, address: address, logger: logger)
     }
 
-    /// A reader of one topic. Throws `unknownTopic` when it does not exist.
+    /// Throws `unknownTopic`.
     package func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
         _ = try partitionCount(ofTopic: topic)
         return KafkaReader(topic: topic, group: group, log: self)
     }
 
-    /// A reader that looks at single records: what it fetches beside them is small.
+    /// A reader for single records, which fetches little else.
     package func lookingReader(topic: String) throws(LogError) -> any LogReader {
         _ = try partitionCount(ofTopic: topic)
         return KafkaReader(topic: topic, group: nil, log: self, isLooking: true)
     }
 
-    /// A writer to all topics.
     package func writer() throws(LogError) -> any LogWriter {
         let client = try KafkaClient(
             .producer, settings.forWriting, of: settings, address: address, logger: logger)
@@ -52,7 +59,8 @@ package final class KafkaLog: LogBackend {
             of: settings, address: address, logger: logger)
     }
 
-    /// What the clients sign in with, where they do so by name; any words where they do not.
+    /// The credentials for signing in by name; empty texts for other mechanisms; nil when a name or
+    /// password is missing.
     var credentials: (name: String, password: String)? {
         let mechanism =
             (settings.written["sasl.mechanism"] ?? settings.written["sasl.mechanisms"] ?? "")
@@ -69,7 +77,7 @@ package final class KafkaLog: LogBackend {
 // MARK: Lookups
 
 extension KafkaLog {
-    /// The cluster's id. Topics of one name in one cluster are not told apart.
+    /// The id of the cluster. Topics of one name in one cluster are not told apart.
     func identity() throws(LogError) -> String {
         guard let id = rd_kafka_clusterid(lookups.handle, KafkaClient.patienceMilliseconds) else {
             throw noAnswer("ask for the id of")
@@ -78,7 +86,7 @@ extension KafkaLog {
         return "kafka:" + String(cString: id)
     }
 
-    /// How many partitions a topic has. Throws `unknownTopic`.
+    /// Throws `unknownTopic`.
     func partitionCount(ofTopic name: String) throws(LogError) -> Int32 {
         guard let topic = rd_kafka_topic_new(lookups.handle, name, nil) else {
             throw LogError(rd_kafka_last_error(), operation: "ask about", address: address)
@@ -99,14 +107,14 @@ extension KafkaLog {
         return count
     }
 
-    /// Calls `body` with the cluster's description of one topic, or of all.
+    /// Calls `body` with the description of one topic, or of all.
     ///
-    /// - Parameter isAwaited: whether a topic that is not there is asked for again, for a while.
+    /// - Parameter isAwaited: whether a missing topic is asked for again, for a while.
     func withMetadata<Answer>(
         of topic: OpaquePointer?, isAwaited: Bool = false,
         _ body: (UnsafeBufferPointer<rd_kafka_metadata_topic>) throws(LogError) -> Answer
     ) throws(LogError) -> Answer {
-        // What went wrong meanwhile waits to be logged.
+        // Serves callbacks, so that errors are logged.
         _ = rd_kafka_poll(lookups.handle, 0)
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let code = patiently { left in
@@ -133,10 +141,10 @@ extension KafkaLog {
                 start: metadata.pointee.topics, count: Int(metadata.pointee.topic_cnt)))
     }
 
-    /// Asks again, for a while, when the answer is that the cluster is busy with itself: a leader or a
+    /// Retries, for a while, while the answer is that the cluster is busy: a leader or a
     /// coordinator moves, a broker starts.
     ///
-    /// - Parameter ask: asks within so many milliseconds.
+    /// - Parameter ask: asks once, within the given time.
     func patiently(_ ask: (_ milliseconds: Int32) -> rd_kafka_resp_err_t) -> rd_kafka_resp_err_t {
         let deadline = ContinuousClock.now + KafkaClient.patience
         while true {
@@ -159,12 +167,12 @@ extension KafkaLog {
             RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT, RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
             RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
             RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, RD_KAFKA_RESP_ERR_UNKNOWN,
-            // What librdkafka says of a partition without a leader.
+            // librdkafka's answer for a partition without a leader.
             RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION,
         ].map(\.rawValue))
 
     func noAnswer(_ operation: String) -> LogError {
-        // Why no connection came to be waits to be heard.
+        // Serves callbacks, which say why no connection was made.
         while rd_kafka_poll(lookups.handle, 0) > 0 {}
         if let words = lookups.events.takeSignInFailure() {
             return .backend(
@@ -176,5 +184,19 @@ extension KafkaLog {
             operation: operation, address: address,
             detail: "no broker answers within "
                 + "\(KafkaClient.patienceMilliseconds / 1000) s: check the address and the cluster")
+    }
+}
+
+extension LogAddress {
+    /// - Parameters:
+    ///   - mode: what to do when there is no embedded log yet.
+    ///   - kafka: settings of librdkafka; asked for only when this is Kafka.
+    package func open(
+        _ mode: EmbeddedLog.Mode, logger: Logger, kafka: ([String]) throws -> KafkaSettings
+    ) throws -> any LogBackend {
+        switch self {
+        case .sqlite(let path): try EmbeddedLog(path: path, mode: mode)
+        case .kafka(let brokers): try KafkaLog(kafka(brokers), logger: logger)
+        }
     }
 }

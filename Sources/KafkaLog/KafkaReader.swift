@@ -1,21 +1,21 @@
 import CRdKafka
 import EventLog
 
-/// Reads one topic of a Kafka cluster, on the caller's thread: rebalances are served within `read`, and
-/// records are lent as librdkafka fetched them.
+/// Reads one topic of a Kafka cluster on the caller's thread. Rebalances are served within `read`,
+/// and records are borrowed as librdkafka fetched them.
 ///
-/// Partitions that the group gives are handed out by `read` and begin where the caller seeks; those that
-/// it takes are handed out before they are given up, so that what was folded of them can be committed.
+/// `read` returns assigned partitions, which begin where the caller seeks. It returns revoked ones
+/// before they are given up, so that what was folded of them can be committed.
 final class KafkaReader: LogReader {
     struct Assigned {
-        /// The next offset that is wanted: librdkafka may still hold others, from before a seek.
+        /// The next offset to read. librdkafka may still hold others from before a seek.
         var position: Int64
-        /// Where the partition ends, once its end was met.
+        /// Whether its end was reached.
         var isAtEnd = false
         var isPaused = false
-        /// Whether librdkafka was told to fetch it.
+        /// Whether librdkafka fetches it.
         var isFetched = false
-        /// Where the partition ended, as far as librdkafka had heard.
+        /// The end of the partition as last reported by librdkafka.
         var end: Int64 = -1
     }
 
@@ -25,25 +25,24 @@ final class KafkaReader: LogReader {
     var consumer: KafkaClient?
     var queue: OpaquePointer?
     var assigned: [Int32: Assigned] = [:]
-    /// Partitions that librdkafka holds paused, which it does beyond their assignment.
+    /// Partitions paused in librdkafka, which keeps them paused beyond their assignment.
     var heldPaused: Set<Int32> = []
-    /// Partitions whose loss was told, and that are given up with the next read; nil when there is
-    /// nothing to answer.
+    /// Revoked partitions that `read` has returned and that the next read gives up; nil when no
+    /// rebalance is to be answered.
     var leaving: [Int32]?
-    /// Whether partitions were told, perhaps none, that are taken with the next read.
+    /// Whether `read` has returned assigned partitions, perhaps none, that the next read takes.
     var isGiving = false
     var isShared = false
     private var isAssignmentNew = false
     private var isDoubtful = false
-    /// Whether it looks at single records only.
+    /// Whether the reader is for single records.
     private let isLooking: Bool
-    /// What the last commit left to be answered.
     var commits: KafkaCommits?
     private var places: [UnsafeMutablePointer<rd_kafka_message_t>?] = []
 
-    /// Where a partition begins that the caller does not seek in.
+    /// The start of a partition without a seek.
     static let earliest = Int64(RD_KAFKA_OFFSET_BEGINNING)
-    /// Most time that one look into the queue takes, in milliseconds, so that an end is noticed.
+    /// The longest wait for records in milliseconds, so that an end is noticed soon.
     private static let sliceMilliseconds = 20
 
     init(topic: String, group: String?, log: KafkaLog, isLooking: Bool = false) {
@@ -54,7 +53,7 @@ final class KafkaReader: LogReader {
     }
 
     deinit {
-        // Without `close` the group notices by its session's time-out.
+        // Without `close` the group notices by the timeout of the session.
         if commits?.isUnderWay == true { consumer?.abandon() }
         commits = nil
         if let queue { rd_kafka_queue_destroy(queue) }
@@ -128,11 +127,11 @@ final class KafkaReader: LogReader {
         return isDoubtful
     }
 
-    /// A partition that ends earlier than it did was cut off, or is another one.
+    /// A partition that ends earlier than before was truncated or recreated.
     private func noteEnds(of consumer: KafkaClient) {
         for (partition, state) in assigned where state.isFetched {
             var (earliest, end): (Int64, Int64) = (-1, -1)
-            // As the last answer said that came with records: the cluster is not asked.
+            // From the last answer that came with records; the cluster is not asked.
             let code = rd_kafka_get_watermark_offsets(
                 consumer.handle, topic, partition, &earliest, &end)
             guard code == RD_KAFKA_RESP_ERR_NO_ERROR, end >= 0 else { continue }
@@ -147,7 +146,8 @@ final class KafkaReader: LogReader {
             settleRebalances()
             consumer.leaveGroup()
         } else if isShared || commits?.isUnderWay == true {
-            // Fenced, it is no member any more; destroyed, it may wait without bound all the same.
+            // A fenced client is no member any more, and destroying it may still wait without
+            // bound.
             consumer.abandon()
         }
         commits = nil
@@ -170,13 +170,13 @@ final class KafkaReader: LogReader {
 // MARK: Fetching
 
 extension KafkaReader {
-    /// Takes what librdkafka has fetched, up to the limits, and waits for more.
+    /// Takes fetched records up to the limits, and waits for more.
     private func fetch(
         into batch: RecordBatch, _ messages: KafkaMessages, maxRecords: Int, maxBytes: Int,
         waitMilliseconds: Int
     ) throws(LogError) {
-        // Bytes are counted once they are here: records are taken in portions, so that a batch of
-        // large ones stays near its limit.
+        // The size of records is known only after they were taken. So they are taken in portions,
+        // and a batch of large records stays near its limit.
         var wait = waitMilliseconds
         while batch.count < maxRecords, batch.byteCount < maxBytes {
             let portion = min(maxRecords - batch.count, portion(batch, maxBytes))
@@ -192,14 +192,14 @@ extension KafkaReader {
         }
     }
 
-    /// So many records as the batch has room for, by the size of those that it holds.
+    /// How many records fit into the batch, by the average size of those in it.
     private func portion(_ batch: RecordBatch, _ maxBytes: Int) -> Int {
         guard batch.count > 0 else { return 64 }
         let average = max(batch.byteCount / batch.count, 1)
         return max((maxBytes - batch.byteCount) / average, 1)
     }
 
-    /// Moves what was found into the batch. What cannot be used is freed; so is all of it on an error.
+    /// Moves fetched records into the batch. Unwanted ones are freed; on an error all are.
     private func take(
         _ count: Int, into batch: RecordBatch, _ messages: KafkaMessages
     ) throws(LogError) {
@@ -222,7 +222,7 @@ extension KafkaReader {
         }
     }
 
-    /// Whether this is a record that is to be read; notes ends and failures.
+    /// Whether the message is a record to be read. Also notes ends and failures.
     private func isWanted(_ message: rd_kafka_message_t, failure: inout LogError?) -> Bool {
         let partition = message.partition
         switch message.err {
@@ -230,7 +230,7 @@ extension KafkaReader {
             guard let state = assigned[partition], !state.isPaused else { return false }
             return message.offset >= state.position
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-            // Behind the last record there may be control records.
+            // Control records may follow the last record.
             if let state = assigned[partition], message.offset >= state.position {
                 assigned[partition]?.position = message.offset
                 assigned[partition]?.isAtEnd = true
@@ -256,15 +256,15 @@ extension KafkaReader {
         case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
             log.logger.warning("a batch took longer than max.poll.interval.ms: the group goes on")
         default:
-            // librdkafka tries again by itself.
+            // librdkafka retries by itself.
             isDoubtful = true
             log.logger.warning("\(String(cString: rd_kafka_err2str(message.err)))")
         }
         return false
     }
 
-    /// The partition gave nothing at the offset that was wanted: it does not hold it, or something else
-    /// is wrong there.
+    /// The partition returned nothing at the wanted offset: it does not hold the offset, or
+    /// something else is wrong.
     private func lostPlace(_ message: rd_kafka_message_t) -> LogError {
         let place = TopicPartition(topic: topic, partition: message.partition)
         let offset = assigned[message.partition]?.position ?? message.offset
@@ -293,13 +293,69 @@ extension KafkaReader {
             value: record.payload.map { UnsafeRawBufferPointer(start: $0, count: record.len) })
     }
 
-    /// Wakes the threads that fetch: once their queue was full, those of librdkafka 2.0 look again only
-    /// after a second. Setting the credentials anew is the one call that wakes all of them and does
-    /// nothing else. Newer ones have `fetch.queue.backoff.ms`.
+    /// Wakes the fetching threads: after their queue was full, those of librdkafka 2.0 look again
+    /// only after a second. Setting the credentials again is the one call that wakes all of them
+    /// and does nothing else. Newer versions have `fetch.queue.backoff.ms`.
     private func wakeFetchers() {
         guard let consumer, let (name, password) = log.credentials else { return }
         if let error = rd_kafka_sasl_set_credentials(consumer.handle, name, password) {
             rd_kafka_error_destroy(error)
         }
+    }
+}
+
+/// What the cluster knows of the topic and the group.
+extension KafkaReader {
+    func identity() throws(LogError) -> String { try log.identity() }
+
+    func partitionCount() throws(LogError) -> Int32 { try log.partitionCount(ofTopic: topic) }
+
+    func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
+        try log.bounds(ofTopic: topic, partitions)
+    }
+
+    func knownBounds(
+        of partitions: [Int32]
+    ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
+        try log.knownBounds(ofTopic: topic, partitions)
+    }
+
+    func offset(
+        partition: Int32, atOrAfter timestampMilliseconds: Int64
+    ) throws(LogError) -> Int64? {
+        // Kafka uses negative timestamps for the ends of a partition.
+        let found = try log.offsets(
+            ofTopic: topic, [(partition, max(timestampMilliseconds, 0))])
+        return found[partition].flatMap { $0 >= 0 ? $0 : nil }
+    }
+
+    func committedOffsets() throws(LogError) -> [Int32: Int64] {
+        guard group != nil else { return [:] }
+        let consumer = try openConsumer()
+        let count = try partitionCount()
+        let list = KafkaPartitions(topic, (0..<count).map { ($0, Int64(RD_KAFKA_OFFSET_INVALID)) })
+        let code = log.patiently { left in
+            let code = rd_kafka_committed(consumer.handle, list.list, left)
+            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }
+            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? failed?.err ?? code : code
+        }
+        try consumer.check(code, "ask for the group's offsets in")
+        var offsets: [Int32: Int64] = [:]
+        for element in list.elements {
+            if element.offset >= 0 { offsets[element.partition] = element.offset }
+        }
+        return offsets
+    }
+
+    func commit(_ offsets: [Int32: Int64]) throws(LogError) {
+        guard group != nil else { return }
+        let consumer = try openConsumer()
+        let commits = commits ?? KafkaCommits(of: consumer, topic: topic)
+        self.commits = commits
+        try commits.commit(offsets)
+    }
+
+    func settleCommits(_ patience: Duration) throws(LogError) {
+        try commits?.settle(patience)
     }
 }

@@ -3,27 +3,27 @@ import Foundation
 
 /// How to reach a Kafka cluster and how to work with it: settings of librdkafka, by its names.
 package struct KafkaSettings: Sendable {
-    /// Memory that fetched records may take by default, in bytes.
-    package static let defaultMemoryBytes = 64 << 20
+    /// Default memory for fetched records, in bytes.
+    static let defaultMemoryBytes = 64 << 20
 
-    /// `HOST:PORT` of brokers to begin with.
+    /// `HOST:PORT` of the first brokers.
     let brokers: [String]
-    /// What was written, secrets resolved.
+    /// The configured settings, secrets resolved.
     let written: [String: String]
-    /// Where each was written, if that is known: `pipelines/kafka.yaml:7: settings.sasl.username`.
+    /// The place of each, if known: `pipelines/kafka.yaml:7: settings.sasl.username`.
     private let places: [String: String]
-    /// What fetched records that wait to be read may take, in bytes. What librdkafka keeps beside each
-    /// record, and one answer of each broker, come on top.
+    /// Memory for fetched records that wait to be read, in bytes. The overhead of librdkafka for
+    /// each record, and one answer of each broker, come on top.
     let memoryBytes: Int
-    /// Names this instance among the members of its group, so that it keeps its partitions over a
-    /// restart; nil: a new member each time.
+    /// The name of this instance in its group, which lets it keep its partitions over a restart;
+    /// nil: a new member each time.
     let memberName: String?
 
-    /// Takes settings as they are written: a value `env:NAME` stands for an environment variable,
-    /// `file:PATH` for the first line of a file.
+    /// In the configured settings a value `env:NAME` is an environment variable, and `file:PATH`
+    /// the first line of a file.
     ///
-    /// `places` says where each was written, for errors. Throws `badSetting` for a setting that is Weir's own, a secret that is written out, and a variable
-    /// or file that is not there.
+    /// `places` has the place of each, for errors. Throws `badSetting` for a setting that Weir
+    /// controls, a secret in plain text, and a missing variable or file.
     package init(
         brokers: [String], written: [String: String] = [:], places: [String: String] = [:],
         memoryBytes: Int = Self.defaultMemoryBytes, memberName: String? = nil
@@ -44,7 +44,7 @@ package struct KafkaSettings: Sendable {
         self.written = resolved
     }
 
-    /// What an error calls a setting.
+    /// A setting as errors name it.
     func subject(_ name: String) -> String { Self.subject(name, at: places[name]) }
 
     private static func subject(_ name: String, at place: String?) -> String {
@@ -95,7 +95,7 @@ package struct KafkaSettings: Sendable {
             guard let found = try? String(contentsOfFile: path, encoding: .utf8) else {
                 throw .badSetting(subject, detail: "names the file \(path), which cannot be read")
             }
-            // Only a key in PEM has several lines.
+            // Only a PEM key has several lines.
             return name.hasSuffix(".pem")
                 ? found : found.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         }
@@ -110,13 +110,12 @@ package struct KafkaSettings: Sendable {
 // MARK: For each kind of client
 
 extension KafkaSettings {
-    /// Settings of a client that looks things up and manages topics.
+    /// Settings of a client that looks up and manages topics.
     var forLookups: [(String, String)] { common + own([]) }
 
-    /// Settings of a consumer of a group.
     func forReading(group: String?) -> [(String, String)] {
-        // Most of the budget is for records that wait; the rest for those on their way. Small records
-        // cost librdkafka more than their bytes, so that their number is bounded too.
+        // Half of the memory is for waiting records and the rest for those in flight. Small records
+        // cost librdkafka more than their bytes, so their number is bounded too.
         let fetchBytes = max(memoryBytes / 4, 1 << 16)
         var settings = common
         settings += own([
@@ -132,7 +131,7 @@ extension KafkaSettings {
             ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
             ("auto.offset.reset", "error"), ("enable.partition.eof", "true"),
         ]
-        // librdkafka reads nothing without the name of a group; one that only looks never joins it.
+        // librdkafka needs the name of a group; a reader that only looks never joins it.
         settings.append(("group.id", group ?? "weir"))
         if let group, let memberName {
             settings.append(("group.instance.id", "\(group)-\(memberName)"))
@@ -140,8 +139,8 @@ extension KafkaSettings {
         return settings
     }
 
-    /// Settings of a consumer that looks at single records: a broker answers with one batch at least,
-    /// however little is asked for.
+    /// Settings of a consumer for single records. A broker answers with at least one batch, however
+    /// little is asked for.
     var forLooking: [(String, String)] {
         let little = [
             ("fetch.message.max.bytes", "1024"), ("fetch.wait.max.ms", "10"),
@@ -151,7 +150,6 @@ extension KafkaSettings {
             + little
     }
 
-    /// Settings of a producer.
     var forWriting: [(String, String)] {
         common
             + own([
@@ -168,7 +166,7 @@ extension KafkaSettings {
         ].filter { written[$0.0] == nil } + written.sorted { $0.key < $1.key }
     }
 
-    /// Settings that may be written otherwise.
+    /// Defaults, which the configured settings override.
     private func own(_ settings: [(String, String)]) -> [(String, String)] {
         settings.filter { written[$0.0] == nil }
     }

@@ -1,12 +1,12 @@
 import CRdKafka
 import EventLog
 
-/// Appends to the topics of a Kafka cluster: idempotent, acknowledged by all replicas in sync, and
-/// returning once every record was.
+/// Appends to the topics of a Kafka cluster. Writes are idempotent and acknowledged by all in-sync
+/// replicas; `append` returns once every record is.
 final class KafkaWriter: LogWriter {
     private let log: KafkaLog
     private let client: KafkaClient
-    /// Partitions of the topics written to, with the time of the question: topics can grow.
+    /// Numbers of partitions and when they were looked up: topics can grow.
     private var partitionCounts: [String: (count: Int32, asked: ContinuousClock.Instant)] = [:]
 
     private static let countIsGood = Duration.seconds(60)
@@ -32,7 +32,7 @@ final class KafkaWriter: LogWriter {
         var isPurged = false
         while client.events.deliveries.outstanding > 0 {
             if !isPurged, refused != nil || client.events.deliveries.failure != nil {
-                // What was not sent yet is not to follow a failure.
+                // Records not sent yet must not follow a failure.
                 isPurged = true
                 _ = rd_kafka_purge(client.handle, RD_KAFKA_PURGE_F_QUEUE)
             }
@@ -122,7 +122,7 @@ final class KafkaWriter: LogWriter {
             partitionCounts[topic] = (count, .now)
             return count
         } catch {
-            // A cluster that is away is waited for with the records themselves.
+            // When the cluster is away, the append itself waits for it.
             switch error {
             case .backend, .unavailable:
                 guard let known else { throw error }
@@ -133,7 +133,7 @@ final class KafkaWriter: LogWriter {
         }
     }
 
-    /// Empty bytes have an address too: a null one would be Kafka's null.
+    /// Empty bytes need an address: null would be Kafka's null.
     private static func start(_ bytes: UnsafeRawBufferPointer?) -> UnsafeRawPointer? {
         bytes.map { $0.baseAddress ?? UnsafeRawPointer(("" as StaticString).utf8Start) }
     }
@@ -148,5 +148,40 @@ final class KafkaWriter: LogWriter {
             }
         }
         return list
+    }
+}
+
+/// The results of the records of one append.
+struct KafkaDeliveries {
+    /// The position of each record, in the order of the append.
+    private(set) var positions: [RecordPosition] = []
+    /// Records without a delivery report.
+    private(set) var outstanding = 0
+    /// The first failure, and the index of its record in the append.
+    private(set) var failure: (code: rd_kafka_resp_err_t, place: Int)?
+
+    /// The indices of records that were not acknowledged.
+    var gaps: [Int] { positions.indices.filter { positions[$0].partition < 0 } }
+
+    mutating func begin(_ count: Int) {
+        positions = Array(repeating: RecordPosition(partition: -1, offset: -1), count: count)
+        outstanding = 0
+        failure = nil
+    }
+
+    mutating func handOver() {
+        outstanding += 1
+    }
+
+    /// Takes a delivery report. The message carries the index of its record plus 1.
+    mutating func note(_ message: rd_kafka_message_t) {
+        outstanding -= 1
+        let place = Int(bitPattern: message._private) - 1
+        guard message.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            failure = failure ?? (message.err, place)
+            return
+        }
+        guard positions.indices.contains(place) else { return }
+        positions[place] = RecordPosition(partition: message.partition, offset: message.offset)
     }
 }

@@ -2,7 +2,7 @@ import CRdKafka
 import EventLog
 
 extension KafkaLog {
-    /// The topics of the cluster but for Kafka's own, by name in bytewise order.
+    /// The topics of the cluster except Kafka's own, by name in bytewise order.
     package func topics() throws(LogError) -> [TopicDescription] {
         let identity = try identity()
         let topics = try withMetadata(of: nil) { (topics) throws(LogError) in
@@ -18,11 +18,11 @@ extension KafkaLog {
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Creates a topic unless it exists; says whether it was created. An existing topic is left as it
-    /// is.
+    /// Creates a topic unless it exists; returns whether it was created. An existing topic is left
+    /// unchanged.
     ///
-    /// - Parameter settings: by Kafka's names, and `replicas`: how many copies, by default what the
-    ///   brokers are set to. `message.timestamp.type` is `LogAppendTime` unless they say otherwise.
+    /// - Parameter settings: by Kafka's names, and `replicas`: the number of copies, by default
+    ///   that of the brokers. `message.timestamp.type` is `LogAppendTime` unless given.
     @discardableResult
     package func createTopic(
         _ name: String, partitionCount: Int32, settings: [String: String]
@@ -58,7 +58,7 @@ extension KafkaLog {
             let code = rd_kafka_topic_result_error(result)
             switch code {
             case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return false
-            // Decided, and not all brokers have heard of it yet.
+            // The topic is created, but not all brokers know it yet.
             case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT: return true
             default:
                 let words = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
@@ -72,7 +72,7 @@ extension KafkaLog {
         return isNew
     }
 
-    /// The settings of a topic that are its own or the cluster's, by Kafka's names.
+    /// The settings of a topic, its own or the cluster's, by Kafka's names.
     package func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
         guard let resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name) else {
             return nil
@@ -112,7 +112,7 @@ extension KafkaLog {
         }
     }
 
-    /// Asks the cluster's controller one thing, and reads its answer.
+    /// Sends one request to the controller of the cluster and reads its answer.
     private func ask<Answer>(
         _ operation: String, _ kind: rd_kafka_admin_op_t,
         request: (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Void,
@@ -127,7 +127,7 @@ extension KafkaLog {
         var text = [CChar](repeating: 0, count: 512)
         _ = rd_kafka_AdminOptions_set_request_timeout(
             options, KafkaClient.patienceMilliseconds, &text, text.count)
-        // Only what changes something has this option: how long the brokers may take over it.
+        // Only requests that change something have this option: how long the brokers may take.
         if kind == RD_KAFKA_ADMIN_OP_CREATETOPICS {
             _ = rd_kafka_AdminOptions_set_operation_timeout(
                 options, KafkaClient.patienceMilliseconds / 2, &text, text.count)
@@ -143,5 +143,106 @@ extension KafkaLog {
             throw .backend(operation: operation, address: address, detail: words)
         }
         return try answer(event)
+    }
+}
+
+/// Offsets, each from the leader of its partition.
+extension KafkaLog {
+    /// The bounds of partitions, each from its leader.
+    func bounds(
+        ofTopic name: String, _ partitions: [Int32]
+    ) throws(LogError) -> [PartitionBounds] {
+        guard !partitions.isEmpty else { return [] }
+        let earliest = try offsets(
+            ofTopic: name, partitions.map { ($0, Int64(RD_KAFKA_OFFSET_BEGINNING)) })
+        let ends = try offsets(ofTopic: name, partitions.map { ($0, Int64(RD_KAFKA_OFFSET_END)) })
+        return partitions.sorted().map { partition in
+            PartitionBounds(
+                partition: partition, earliestOffset: earliest[partition] ?? 0,
+                endOffset: ends[partition] ?? 0)
+        }
+    }
+
+    /// The first offset at or after a time, by partition; -1 where there is none.
+    func offsets(
+        ofTopic name: String, _ times: [(partition: Int32, offset: Int64)]
+    ) throws(LogError) -> [Int32: Int64] {
+        let count = try partitionCount(ofTopic: name)
+        if let unknown = times.first(where: { !(0..<count).contains($0.partition) }) {
+            throw .unknownPartition(
+                TopicPartition(topic: name, partition: unknown.partition), partitionCount: count)
+        }
+        // The call changes the list that it is given.
+        var list = KafkaPartitions(name, times)
+        var isFirst = true
+        let code = patiently { left in
+            // A leader that went away would be asked until the time is up, so the new one is looked
+            // up.
+            if !isFirst { _ = try? partitionCount(ofTopic: name) }
+            isFirst = false
+            list = KafkaPartitions(name, times)
+            let code = rd_kafka_offsets_for_times(
+                lookups.handle, list.list, min(left, KafkaClient.brokerMilliseconds))
+            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err
+            // A leader may learn of a new topic later than other brokers.
+            let isEarly = failed == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART
+            let answer = isEarly ? RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE : failed
+            return code == RD_KAFKA_RESP_ERR_NO_ERROR ? answer ?? code : code
+        }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            let failed = list.elements.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.partition
+            throw noOffsets("\(name)\(failed.map { "/\($0)" } ?? "")", code)
+        }
+        return Dictionary(uniqueKeysWithValues: list.elements.map { ($0.partition, $0.offset) })
+    }
+
+    /// The bounds of partitions whose leaders answer, and why the others have none.
+    func knownBounds(
+        ofTopic name: String, _ partitions: [Int32]
+    ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
+        let leaders = try leaders(ofTopic: name)
+        var found: [PartitionBounds] = []
+        var faults: [Int32: LogError] = [:]
+        // Partitions of one leader are asked together, so that each leader that is away is waited
+        // for once.
+        let byLeader = Dictionary(grouping: partitions) { leaders[$0] ?? -1 }
+        for (leader, partitions) in byLeader.sorted(by: { $0.key < $1.key }) {
+            guard leader >= 0 else {
+                for partition in partitions {
+                    faults[partition] = noOffsets(
+                        "\(name)/\(partition)", RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
+                }
+                continue
+            }
+            do throws(LogError) {
+                found += try bounds(ofTopic: name, partitions)
+            } catch {
+                for partition in partitions { faults[partition] = error }
+            }
+        }
+        return (found.sorted { $0.partition < $1.partition }, faults)
+    }
+
+    /// The broker that leads each partition; -1 for none.
+    private func leaders(ofTopic name: String) throws(LogError) -> [Int32: Int32] {
+        guard let topic = rd_kafka_topic_new(lookups.handle, name, nil) else {
+            throw LogError(rd_kafka_last_error(), operation: "ask about", address: address)
+        }
+        defer { rd_kafka_topic_destroy(topic) }
+        return try withMetadata(of: topic) { topics in
+            guard let topic = topics.first else { return [:] }
+            let partitions = UnsafeBufferPointer(
+                start: topic.partitions, count: Int(topic.partition_cnt))
+            return Dictionary(partitions.map { ($0.id, $0.leader) }) { first, _ in first }
+        }
+    }
+
+    private func noOffsets(_ place: String, _ code: rd_kafka_resp_err_t) -> LogError {
+        let words = String(cString: rd_kafka_err2str(code))
+        let detail = "\(place): \(words) (\(String(cString: rd_kafka_err2name(code))))"
+        let operation = "ask for offsets in"
+        return Self.passing.contains(code.rawValue)
+            ? .unavailable(operation: operation, address: address, detail: detail)
+            : .backend(operation: operation, address: address, detail: detail)
     }
 }

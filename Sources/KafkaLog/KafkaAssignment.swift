@@ -2,13 +2,13 @@ import CRdKafka
 import EventLog
 import Glibc
 
-/// Partitions that come and go.
+/// The assignment of partitions, and where each is fetched.
 extension KafkaReader {
     func seek(partition: Int32, to offset: Int64) throws(LogError) {
         guard let state = assigned[partition] else { throw notAssigned(partition) }
         assigned[partition]?.position = max(offset, 0)
         assigned[partition]?.isAtEnd = false
-        // What is not fetched yet begins where it was last told to.
+        // A partition that is not fetched yet begins at its last seek.
         if state.isFetched, !state.isPaused { try moveFetching(partition, to: max(offset, 0)) }
     }
 
@@ -27,7 +27,7 @@ extension KafkaReader {
         try setPaused(false, partition)
     }
 
-    /// Has librdkafka fetch what was given and give up what was taken, since the last read.
+    /// Applies what the last read returned: fetches assigned partitions and gives revoked ones up.
     func applyAssignment() throws(LogError) {
         guard let consumer else { return }
         var hasChanged = false
@@ -44,17 +44,19 @@ extension KafkaReader {
             isGiving = false
             try fetchNew(of: consumer)
         }
-        // While the group shares out anew, librdkafka 2.0 drops records that it counts as read.
+        // During a rebalance librdkafka 2.0 drops records that it counts as read, so fetching
+        // starts again.
         guard hasChanged else { return }
         for partition in kept where assigned[partition]?.isPaused == false {
             try moveFetching(partition, to: assigned[partition]?.position ?? 0)
         }
     }
 
-    /// Begins with partitions that were given. The group waits for this even when it gave none.
+    /// Starts fetching assigned partitions. The group waits for this even when there are none.
     private func fetchNew(of consumer: KafkaClient) throws(LogError) {
         let new = assigned.filter { !$0.value.isFetched }.keys.sorted()
-        // Looked up here: librdkafka takes any failure of its own look-up for an offset that is gone.
+        // Looked up here, since librdkafka takes any failure of its own lookup for an offset that
+        // is gone.
         let unsought = new.filter { assigned[$0]?.position == Self.earliest }
         for bounds in try log.bounds(ofTopic: topic, unsought) {
             assigned[bounds.partition]?.position = bounds.earliestOffset
@@ -78,7 +80,7 @@ extension KafkaReader {
         }
     }
 
-    /// The next change of the assignment that the group has made, if there is one.
+    /// The next rebalance that was not handled yet; nil without one.
     func nextRebalance() -> LogReading? {
         guard let consumer, !consumer.events.rebalances.isEmpty else { return nil }
         let change = consumer.events.rebalances.removeFirst()
@@ -94,13 +96,13 @@ extension KafkaReader {
         return .assigned(change.partitions)
     }
 
-    /// Answers what the group has given and taken, so that closing does not wait for it.
+    /// Answers all rebalances, so that closing does not wait for them.
     func settleRebalances() {
         repeat { try? applyAssignment() } while nextRebalance() != nil
         try? applyAssignment()
     }
 
-    /// Gives partitions up. With an eager assignor it is always all of them.
+    /// Gives partitions up; all of them with an eager assignor.
     static func unassign(
         _ handle: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
     ) {
@@ -115,7 +117,7 @@ extension KafkaReader {
         rd_kafka_rebalance_protocol(handle).map { String(cString: $0) } == "COOPERATIVE"
     }
 
-    /// How long librdkafka may take to begin elsewhere: nothing but its own threads has to answer.
+    /// How long librdkafka may take to seek. Only its own threads have to answer.
     private static var seekPatience: Duration { .seconds(60) }
 
     private func moveFetching(_ partition: Int32, to offset: Int64) throws(LogError) {
@@ -125,8 +127,8 @@ extension KafkaReader {
         while true {
             let error = rd_kafka_seek_partitions(
                 consumer.handle, list.list, KafkaClient.patienceMilliseconds)
-            // A partition that was just taken may not have begun yet, and librdkafka's own thread that
-            // begins it may have to wait for a busy machine: to seek twice does no harm.
+            // A new partition may not have started, and the thread of librdkafka that starts it may
+            // be slow on a busy machine. Seeking twice does no harm.
             let isLate = error.map(rd_kafka_error_code) == RD_KAFKA_RESP_ERR__TIMED_OUT
             let isEarly = error == nil && list.elements[0].err == RD_KAFKA_RESP_ERR__STATE
             if isLate || isEarly, ContinuousClock.now < deadline {

@@ -2,8 +2,27 @@ import CRdKafka
 import EventLog
 import Glibc
 
-/// Headers of a fetched record, parsed by librdkafka when the first of them is asked for. A record is a
-/// `rd_kafka_message_t`.
+/// Fetched records, freed together with their last owner. They retain their client, which must
+/// outlive them.
+final class KafkaMessages {
+    private let client: KafkaClient
+    private var messages: [UnsafeMutablePointer<rd_kafka_message_t>] = []
+
+    init(of client: KafkaClient) {
+        self.client = client
+    }
+
+    deinit {
+        for message in messages { rd_kafka_message_destroy(message) }
+    }
+
+    func keep(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+        messages.append(message)
+    }
+}
+
+/// Headers of a fetched record, a `rd_kafka_message_t`. librdkafka parses them when the first is
+/// asked for.
 enum KafkaHeaders: ForeignHeaders {
     static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool {
         headers(of: record) == nil
