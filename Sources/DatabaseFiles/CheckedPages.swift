@@ -1,27 +1,38 @@
 import CPageChecksums
+import Foundation
 import GRDB
 
-/// Files of SQLite whose pages carry checksums. The layer below SQLite, `CPageChecksums`, writes and
-/// verifies them; all connections of the process go through it.
+/// Files of SQLite whose pages carry checksums. `CPageChecksums`, the layer below SQLite, writes
+/// and verifies them for all connections of the process.
+///
+/// The module is for everything that stores have in common as files: checksums of pages and
+/// records, consistent copies (`FileCopy`), and errors of SQLite and of the operating system in
+/// words that say what to do (`FileFault`, `SystemRefusal`).
+///
+///     var configuration = Configuration()
+///     configuration.prepareDatabase { db in try CheckedPages.prepare(db) }
+///     let queue = try DatabaseQueue(path: path, configuration: configuration)
+///
+///     let damage = try queue.read { db in try CheckedPages.findDamage(db, path: path) }
+///     try FileCopy.write(path, to: copy)
 package enum CheckedPages {
-    /// Gives the file of a connection checksums when this connection makes it. To be called as the
-    /// connection is prepared, after the page size was set; a file that is there stays what it is.
+    /// Adds checksums to a file that this connection creates. Called when the connection is
+    /// prepared, after the page size was set. An existing file is left as it is.
     package static func prepare(_ db: Database) throws {
         try check(weir_pages_prepare(db.sqliteConnection), db)
     }
 
-    /// Whether the pages of the connection's file carry checksums.
+    /// Whether the pages of the file carry checksums.
     package static func areThere(_ db: Database) throws -> Bool {
-        // What the file says is known once its first page is read.
+        // The answer is known only after the first page was read.
         _ = try Int.fetchOne(db, sql: "PRAGMA user_version")
         return weir_pages_are_checked(db.sqliteConnection)
     }
 
-    /// Looks at all pages of a file that hold anything: what is damaged, in words; nil when nothing is.
-    ///
-    /// - Parameter path: the file's.
+    /// Checks all used pages of a file. Returns the damage in words; nil when there is none.
     package static func findDamage(_ db: Database, path: String) throws -> String? {
-        // With checksums an index that does not fit its table cannot come of damage; without them it can.
+        // Damage cannot make an index disagree with its table when pages have checksums; without
+        // them it can.
         let check = try areThere(db) ? "quick_check" : "integrity_check"
         do {
             let found = try String.fetchAll(db, sql: "PRAGMA \(check)(1)")
@@ -33,14 +44,14 @@ package enum CheckedPages {
         }
     }
 
-    /// Throws `SQLITE_READONLY_DBMOVED` when the connection's file is not the one at its path any more: what
-    /// is written to it then is not found at the next start.
+    /// Throws `SQLITE_READONLY_DBMOVED` when the open file is no longer the one at its path: the
+    /// next start would not find what is written to it.
     package static func requireInPlace(_ db: Database) throws {
         guard weir_file_is_moved(db.sqliteConnection) else { return }
         throw DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED)
     }
 
-    /// Opens a file only to look at it, beside whoever writes it.
+    /// Opens a file for reading, beside its writer.
     package static func openToRead(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true
@@ -53,5 +64,67 @@ package enum CheckedPages {
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
         }
+    }
+}
+
+/// The checksum of a record in a log.
+package enum RecordSum {
+    /// Covers the offset, the time and all bytes. An absent part differs from an empty one.
+    @inlinable
+    package static func of(
+        offset: Int64, timestampMilliseconds: Int64, key: UnsafeRawBufferPointer?,
+        headers: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+    ) -> Int64 {
+        var record = weir_record(
+            offset: offset, timestamp: timestampMilliseconds, key: key?.baseAddress,
+            key_count: key?.count ?? 0, headers: headers?.baseAddress,
+            headers_count: headers?.count ?? 0, value: value?.baseAddress,
+            value_count: value?.count ?? 0, has_key: key != nil, has_value: value != nil)
+        return weir_record_sum(&record)
+    }
+}
+
+/// Consistent copies of SQLite files while others write them.
+package enum FileCopy {
+    private static let pagesAtOnce: Int32 = 1024
+
+    /// Copies the present state of a file to a new file without a write-ahead log. The copy has
+    /// checksums even if the original has none. The copy is durable when this returns, except for
+    /// its name in the directory.
+    ///
+    /// The original is read as by any reader and never checkpointed. A file with a rollback journal
+    /// cannot be written meanwhile.
+    ///
+    /// - Parameter progress: called with the number of copied pages, and of all pages.
+    package static func write(
+        _ original: String, to copy: String, progress: @escaping (Int, Int) -> Void = { _, _ in }
+    ) throws {
+        let source = try CheckedPages.openToRead(original)
+        if try source.inDatabase(CheckedPages.areThere) {
+            var writing = Configuration()
+            writing.prepareDatabase { db in
+                try CheckedPages.prepare(db)
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+            }
+            let target = try DatabaseQueue(path: copy, configuration: writing)
+            try target.writeWithoutTransaction { target in
+                try source.read { source in
+                    // Opens the read transaction, so that all steps copy one state.
+                    _ = try Int.fetchOne(source, sql: "SELECT count(*) FROM sqlite_schema")
+                    try source.backup(to: target, pagesPerStep: pagesAtOnce) { step in
+                        progress(step.completedPageCount, step.totalPageCount)
+                    }
+                }
+                try target.execute(sql: "PRAGMA journal_mode = DELETE")
+            }
+            try target.close()
+        } else {
+            let address = URL(fileURLWithPath: copy).absoluteString + "?weir_pages=1"
+            try source.inDatabase { db in
+                try CheckedPages.check(weir_pages_request(db.sqliteConnection), db)
+                try db.execute(sql: "VACUUM INTO ?", arguments: [address])
+            }
+        }
+        try source.close()
     }
 }

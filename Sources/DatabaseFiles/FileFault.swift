@@ -4,18 +4,18 @@ import GRDB
 
 /// What an error of SQLite means for the file.
 package enum FileFault: Equatable, Sendable {
-    /// The file holds something else than what was written to it; the words name the page where it shows.
+    /// The file does not hold what was written to it; the words name the page.
     case damaged(String)
-    /// It is no database.
+    /// The file is not a database.
     case noDatabase
     /// The operating system refused; the words say what to do.
     case refused(String)
-    /// Other programs keep it locked.
+    /// Other programs keep the file locked.
     case locked
     /// Anything else.
     case other(String)
 
-    /// - Parameter path: the file's; what SQLite keeps beside it is meant too.
+    /// - Parameter path: the path of the file; files that SQLite keeps beside it are included.
     package init(_ error: DatabaseError, path: String) {
         switch error.resultCode {
         case .SQLITE_CORRUPT: self = .damaged(Self.damage(of: path) ?? Self.words(error))
@@ -32,7 +32,7 @@ package enum FileFault: Equatable, Sendable {
         }
     }
 
-    /// The words for a file that is not the one at its path any more.
+    /// Words for a file that is no longer the one at its path.
     package static let movedWords =
         "the file was moved away, removed or replaced while this program had it open, and nothing more is read from it or written to it: put it back, or see that the one that is there is the right one, then start again"
 
@@ -45,7 +45,7 @@ package enum FileFault: Equatable, Sendable {
         if isKnown, !weir_fault_is_damage(fault),
             let refusal = SystemRefusal(errorNumber: fault.error_number)
         {
-            // A directory opens, and then cannot be read or locked.
+            // A directory can be opened, but not read or locked.
             return .refused((SystemRefusal(opening: path, writing: false) ?? refusal).words)
         }
         let isAboutRights = error.resultCode != .SQLITE_IOERR
@@ -59,7 +59,7 @@ package enum FileFault: Equatable, Sendable {
         return .refused("\(byDefault.words) (\(words(error)))")
     }
 
-    /// What was found wrong with a file just now, in words; nil when that is not known.
+    /// The damage that was found last in a file, in words; nil when none is known.
     package static func damage(of path: String) -> String? {
         var fault = weir_fault()
         guard weir_fault_take(path, &fault), weir_fault_is_damage(fault) else { return nil }
@@ -77,7 +77,8 @@ package enum FileFault: Equatable, Sendable {
         "\(error.message ?? "SQLite error") (SQLite \(error.extendedResultCode.rawValue))"
     }
 
-    /// A damaged header is not that of another kind of file: most of its first bytes are as they were.
+    /// Distinguishes a damaged header from another kind of file: most of its first bytes are
+    /// intact.
     private static func looksLikeDatabase(_ path: String) -> Bool {
         guard let file = FileHandle(forReadingAtPath: path),
             let bytes = try? file.read(upToCount: 16), bytes.count == 16
@@ -87,8 +88,127 @@ package enum FileFault: Equatable, Sendable {
 }
 
 extension DatabaseError {
-    /// Whether the checksum of a page is wrong: trying again does not help.
+    /// Whether the checksum of a page is wrong; trying again does not help.
     package var isOfDamagedPage: Bool {
         extendedResultCode == .SQLITE_IOERR_DATA
+    }
+}
+
+/// Why the operating system refuses the use of a file, in words that say what to do. One list for
+/// stores, logs and deliveries; `docs/operating-system-errors.md` shows it.
+package enum SystemRefusal: Equatable, Sendable, CaseIterable {
+    case permission
+    case readOnlyFileSystem
+    case directory
+    case missingDirectory
+    case noDirectory
+    case full
+    case failed
+    case tooManyFiles
+    case tooLarge
+    case tooLong
+    case noLocks
+    case outOfMemory
+
+    /// Its error numbers, each with its name in manuals.
+    package var errors: [(name: String, number: Int32)] {
+        switch self {
+        case .permission: [("EACCES", EACCES), ("EPERM", EPERM)]
+        case .readOnlyFileSystem: [("EROFS", EROFS)]
+        case .directory: [("EISDIR", EISDIR)]
+        case .missingDirectory: [("ENOENT", ENOENT)]
+        case .noDirectory: [("ENOTDIR", ENOTDIR), ("ELOOP", ELOOP)]
+        case .full: [("ENOSPC", ENOSPC), ("EDQUOT", EDQUOT)]
+        case .failed: [("EIO", EIO), ("ENXIO", ENXIO), ("ENODEV", ENODEV), ("ESTALE", ESTALE)]
+        case .tooManyFiles: [("EMFILE", EMFILE), ("ENFILE", ENFILE)]
+        case .tooLarge: [("EFBIG", EFBIG), ("EOVERFLOW", EOVERFLOW)]
+        case .tooLong: [("ENAMETOOLONG", ENAMETOOLONG)]
+        case .noLocks: [("ENOLCK", ENOLCK), ("EOPNOTSUPP", EOPNOTSUPP)]
+        case .outOfMemory: [("ENOMEM", ENOMEM)]
+        }
+    }
+
+    /// The reason and the remedy, as the end of a sentence.
+    package var words: String {
+        switch self {
+        case .permission:
+            "permission denied: give the user of this program the right to read and write the file and its directory, then start again"
+        case .readOnlyFileSystem:
+            "the file system is read-only: mount it writable (one that became so by itself has a failing disk: see dmesg), then start again"
+        case .directory:
+            "a directory is in the place of the file: move it away, or name another file"
+        case .missingDirectory:
+            "the file or its directory is not there: is the disk mounted, and the path right?"
+        case .noDirectory:
+            "a part of the path is no directory, or is a link in a circle: name another path"
+        case .full:
+            "the disk or the quota is full: make room, then start again; nothing that was committed is lost"
+        case .failed:
+            "the disk failed: see dmesg, bring the files to another disk or a backup back, then start again"
+        case .tooManyFiles:
+            "too many open files: raise the limit (ulimit -n, LimitNOFILE of the service), then start again"
+        case .tooLarge:
+            "the file is larger than the file system or a limit (ulimit -f) allows: move it to another file system or raise the limit, then start again"
+        case .tooLong: "the path is too long: name a shorter one"
+        case .noLocks:
+            "the file system has no locks: bring the files to a local disk, then start again"
+        case .outOfMemory:
+            "no memory is left: give the program or the machine more, then start again"
+        }
+    }
+
+    /// Nil for a number that is not in the list.
+    init?(errorNumber: Int32) {
+        let found = Self.allCases.first { refusal in
+            refusal.errors.contains { $0.number == errorNumber }
+        }
+        guard let found else { return nil }
+        self = found
+    }
+
+    /// Words for a number of the operating system, by default `errno`.
+    package static func words(_ errorNumber: Int32 = errno) -> String {
+        SystemRefusal(errorNumber: errorNumber)?.words ?? String(cString: strerror(errorNumber))
+    }
+
+    /// Words for an error of Foundation about a file.
+    package static func words(of error: any Error) -> String {
+        var next: NSError? = error as NSError
+        while let found = next {
+            if found.domain == NSPOSIXErrorDomain { return words(Int32(found.code)) }
+            next = (found.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
+        }
+        return error.localizedDescription
+    }
+
+    /// Tries to open a file; nil when that works.
+    init?(opening path: String, writing: Bool) {
+        var found = stat()
+        if stat(path, &found) == 0 {
+            if found.st_mode & S_IFMT == S_IFDIR {
+                self = .directory
+                return
+            }
+            let file = open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC)
+            if file < 0 {
+                self.init(errorNumber: errno)
+                return
+            }
+            close(file)
+        } else if errno != ENOENT {
+            self.init(errorNumber: errno)
+            return
+        }
+        // SQLite creates files in the directory.
+        let directory = (path as NSString).deletingLastPathComponent
+        guard access(directory.isEmpty ? "." : directory, W_OK | X_OK) != 0 else { return nil }
+        self.init(errorNumber: errno)
+    }
+
+    /// Whether nothing can grow on the disk of a file.
+    static func isFull(at path: String) -> Bool {
+        var found = statvfs()
+        guard statvfs(path, &found) == 0 else { return false }
+        return found.f_bavail == 0 || (found.f_files > 0 && found.f_favail == 0)
     }
 }

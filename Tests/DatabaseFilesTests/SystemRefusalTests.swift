@@ -1,7 +1,8 @@
-import DatabaseFiles
 import Foundation
 import GRDB
 import Testing
+
+@testable import DatabaseFiles
 
 @Suite("Errors of the operating system")
 struct SystemRefusalTests {
