@@ -1,14 +1,11 @@
-/// The signature that an ad network puts on an ad, with the fields that it covers; texts lie in
-/// memory that the caller lends.
+/// The signed fields of an ad of an ad network; texts are borrowed from the caller.
 ///
 /// Apple's "Generating the signature to validate StoreKit-rendered ads":
 /// <https://developer.apple.com/documentation/storekit/skadnetwork>
 package struct AdSignature {
     /// Which fields are signed, and in which order.
     package enum Layout: Sendable, CaseIterable {
-        /// Version 1.0.
         case v1_0
-        /// Version 2.0.
         case v2_0
         /// Version 2.1, as 2.0.
         case v2_1
@@ -22,13 +19,12 @@ package struct AdSignature {
         case v4_0Web
     }
 
-    /// The layout of the signed text.
     package var layout: Layout
-    /// The network's id; signed in lower case.
+    /// Signed in lower case.
     package var adNetworkID: UnsafeRawBufferPointer
-    /// The campaign, 1 to 100, up to 3.0.
+    /// 1 to 100, up to version 3.0.
     package var campaignID: Int64?
-    /// The source identifier, 1 to 4 digits, from 4.0; signed as it is written here.
+    /// 1 to 4 digits, from version 4.0; signed as written here.
     package var sourceIdentifier: UnsafeRawBufferPointer?
     /// The advertised app.
     package var itunesItemID: Int64
@@ -43,7 +39,7 @@ package struct AdSignature {
     /// When the ad was signed, in milliseconds since 1970.
     package var timestampMilliseconds: Int64
 
-    /// A signature's fields with those that every layout has; the others are absent until set.
+    /// The fields that every layout has; the others are nil until set.
     package init(
         layout: Layout,
         adNetworkID: UnsafeRawBufferPointer,
@@ -58,18 +54,19 @@ package struct AdSignature {
         self.timestampMilliseconds = timestampMilliseconds
     }
 
-    /// The fields that are signed, in order.
+    /// In the order in which they are signed.
     package var signedFields: [SignedField] { SignedText.fields(visitFields) }
 
     /// Appends the bytes that the network signs.
     ///
-    /// - Returns: false, with nothing appended, when a field that the layout signs is absent or
-    ///   contains U+2063.
+    /// - Returns: false, with nothing appended, when a field of the layout is absent or contains
+    ///   U+2063.
     package func appendSignedText(to text: inout [UInt8]) -> Bool {
         SignedText.append(to: &text, visitFields)
     }
 
-    /// Whether `signature`, base64, is one over these fields by any of the network's `keys`.
+    /// Whether `signature`, in base64, is a signature of these fields by one of `keys` of the
+    /// network.
     package func isValid(_ signature: UnsafeRawBufferPointer, keys: [VerificationKey]) -> Bool {
         var arena: [UInt8] = []
         guard let der = Base64.standard.decode(signature, into: &arena),
@@ -80,5 +77,71 @@ package struct AdSignature {
             let text = UnsafeRawBufferPointer(rebasing: bytes[der.upperBound...])
             return keys.contains { $0.isValidSignature(signature, over: text) }
         }
+    }
+}
+
+extension AdSignature.Layout {
+    /// The layout of exactly `version`; nil for any other text, and for an ad on the web before
+    /// 4.0.
+    package init?(version: UnsafeRawBufferPointer, isWeb: Bool) {
+        switch (SKAdNetworkLayout(version: version), isWeb) {
+        case (.v1_0, false): self = .v1_0
+        case (.v2_0, false): self = .v2_0
+        case (.v2_1, false): self = .v2_1
+        case (.v2_2, false): self = .v2_2
+        case (.v3_0, false): self = .v3_0
+        case (.v4_0, false): self = .v4_0
+        case (.v4_0, true): self = .v4_0Web
+        default: return nil
+        }
+    }
+
+    fileprivate var version: StaticString {
+        switch self {
+        case .v1_0: "1.0"
+        case .v2_0: "2.0"
+        case .v2_1: "2.1"
+        case .v2_2: "2.2"
+        case .v3_0: "3.0"
+        case .v4_0, .v4_0Web: "4.0"
+        }
+    }
+
+    fileprivate var signsSourceApp: Bool { self != .v1_0 && self != .v4_0Web }
+
+    fileprivate var signsFidelity: Bool {
+        switch self {
+        case .v1_0, .v2_0, .v2_1: false
+        case .v2_2, .v3_0, .v4_0, .v4_0Web: true
+        }
+    }
+
+    fileprivate var usesSourceIdentifier: Bool { self == .v4_0 || self == .v4_0Web }
+}
+
+extension AdSignature {
+    /// The fidelity of every ad on the web.
+    private static let webFidelity: Int64 = 1
+
+    func visitFields(_ visit: SignedText.Visitor) {
+        if layout != .v1_0 { visit("version", .word(layout.version)) }
+        visit("ad-network-id", .lowercased(adNetworkID))
+        if layout.usesSourceIdentifier {
+            visit("source-identifier", sourceIdentifier.map(SignedValue.text))
+        } else {
+            visit("campaign-id", campaignID.map(SignedValue.number))
+        }
+        visit("itunes-item-id", .number(itunesItemID))
+        visit("nonce", .lowercased(nonce))
+        if layout == .v4_0Web {
+            visit("source-domain", sourceDomain.map(SignedValue.text))
+        } else if layout.signsSourceApp {
+            visit("source-app-id", sourceAppID.map(SignedValue.number))
+        }
+        if layout.signsFidelity {
+            let fidelity = layout == .v4_0Web ? Self.webFidelity : fidelityType
+            visit("fidelity-type", fidelity.map(SignedValue.number))
+        }
+        visit("timestamp", .number(timestampMilliseconds))
     }
 }

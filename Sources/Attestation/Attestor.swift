@@ -1,49 +1,115 @@
 import Dispatch
+import Synchronization
 
 /// Judges batches of postbacks on several threads.
 ///
-/// Results depend on the requests and the keys alone: not on the number of threads, the order of
-/// the batch, or what else is being verified. Any number of batches may be under way at once.
+/// The module answers whether a postback, an ad or a message of the App Store is from Apple: it
+/// rebuilds the signed text of each format, has Apple's keys built in, and verifies a batch on all
+/// cores. A request is a plain value whose ranges lie in the arena of its batch.
+///
+///     let attestor = Attestor(keys: try TrustedKeys(), threadCount: 4)
+///     var arena: [UInt8] = []
+///     let request = AttestationRequest.skAdNetwork(
+///         claims, signature: signature, isRelayed: false, arena: &arena)
+///     let pending = attestor.begin([request], bytes: arena)
+///     // ... the thread does other work ...
+///     let verdict = pending.finish()[0].verdict
+///
+/// Results depend only on the requests and the keys: not on the number of threads, the order of the
+/// batch, or other batches. Any number of batches may be in progress at once.
 package struct Attestor: Sendable {
+    /// Half a millisecond of P-256: long compared with taking a chunk, short compared with a batch.
+    private static let requestsPerChunk = 16
+
     private let keys: TrustedKeys
     private let threadCount: Int
     private let queue = DispatchQueue(label: "weir.attestation", attributes: .concurrent)
 
-    /// An attestor that lets at most `threadCount` threads, the caller's among them, work on a
-    /// batch; less than 1 counts as 1.
+    /// At most `threadCount` threads, including the caller's, work on a batch; less than 1 counts
+    /// as 1.
     package init(keys: TrustedKeys, threadCount: Int) {
         self.keys = keys
         self.threadCount = max(1, threadCount)
     }
 
-    /// The result for each of `requests`, whose ranges lie in `bytes`, in their order. Returns when
-    /// all are known.
-    package func attest(
-        _ requests: [AttestationRequest],
-        bytes: UnsafeRawBufferPointer
-    ) -> [AttestationResult] {
-        guard threadCount > 1, requests.count > AttestationRun.requestsPerChunk else {
-            return requests.map { keys.judge($0, bytes: bytes) }
-        }
-        return begin(requests, bytes: .borrowed(bytes)).finish()
-    }
-
     /// Begins to verify `requests`, whose ranges lie in `bytes`, and returns at once.
     ///
-    /// All but one of the threads start now; the caller's joins them in `finish()`. With a single
+    /// All threads but one start now; the caller's thread joins them in `finish()`. With a single
     /// thread all the work is done there.
     package func begin(_ requests: [AttestationRequest], bytes: [UInt8]) -> PendingAttestation {
-        begin(requests, bytes: .owned(bytes))
+        let size = Self.requestsPerChunk
+        let chunkCount = (requests.count + size - 1) / size
+        let chunks = ConcurrentChunks(
+            count: chunkCount, threadCount: threadCount, on: queue
+        ) { [keys] chunk in
+            bytes.withUnsafeBytes { bytes in
+                requests[chunk * size..<min((chunk + 1) * size, requests.count)]
+                    .map { keys.judge($0, bytes: bytes) }
+            }
+        }
+        return PendingAttestation(chunks: chunks)
+    }
+}
+
+/// A batch that is being verified. Dropping it without `finish()` is harmless.
+package struct PendingAttestation: ~Copyable, Sendable {
+    fileprivate let chunks: ConcurrentChunks<[AttestationResult]>
+
+    /// Helps with the rest, waits for other threads, and returns the results in the order of the
+    /// requests.
+    package consuming func finish() -> [AttestationResult] {
+        chunks.finish().flatMap(\.self)
+    }
+}
+
+/// Work on numbered chunks by several threads, each taking the next chunk until none is left.
+///
+/// The result depends only on the work, not on the number of threads.
+package final class ConcurrentChunks<Value: Sendable>: Sendable {
+    private let count: Int
+    private let work: @Sendable (Int) -> Value
+    private let nextChunk = Atomic<Int>(0)
+    private let chunksLeft: Atomic<Int>
+    private let values: Mutex<[Value?]>
+    private let completed = DispatchSemaphore(value: 0)
+
+    /// Begins `work` on the chunks from 0 to `count - 1`, and returns at once.
+    ///
+    /// All but one of `threadCount` threads start now, on `queue`; the caller's thread joins them
+    /// in `finish()`. With a single thread all the work is done there.
+    package init(
+        count: Int, threadCount: Int, on queue: DispatchQueue,
+        work: @escaping @Sendable (Int) -> Value
+    ) {
+        self.count = count
+        self.work = work
+        chunksLeft = Atomic(count)
+        values = Mutex(Array(repeating: nil, count: count))
+        if count == 0 { completed.signal() }
+        for _ in 0..<max(0, min(threadCount - 1, count)) {
+            queue.async { self.takeChunks() }
+        }
     }
 
-    private func begin(
-        _ requests: [AttestationRequest],
-        bytes: AttestationRun.Bytes
-    ) -> PendingAttestation {
-        let run = AttestationRun(keys: keys, requests: requests, bytes: bytes)
-        for _ in 0..<min(threadCount - 1, run.chunkCount) {
-            queue.async { run.work() }
+    /// Helps with the rest, waits for other threads, and returns the values in the order of the
+    /// chunks.
+    package func finish() -> [Value] {
+        takeChunks()
+        completed.wait()
+        // A second call does not wait.
+        completed.signal()
+        return values.withLock { $0.compactMap { $0 } }
+    }
+
+    private func takeChunks() {
+        while true {
+            let chunk = nextChunk.wrappingAdd(1, ordering: .relaxed).oldValue
+            guard chunk < count else { return }
+            let value = work(chunk)
+            values.withLock { $0[chunk] = value }
+            if chunksLeft.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+                completed.signal()
+            }
         }
-        return PendingAttestation(run)
     }
 }

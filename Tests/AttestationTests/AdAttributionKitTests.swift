@@ -23,9 +23,8 @@ struct AdAttributionKitTests {
             kid: 0..<kid.utf8.count,
             isES256: isES256
         )
-        return arena.withUnsafeBytes {
-            Attestor(keys: keys, threadCount: 1).attest([request], bytes: $0)[0].verdict
-        }
+        let attestor = Attestor(keys: keys, threadCount: 1)
+        return attestor.begin([request], bytes: arena).finish()[0].verdict
     }
 
     private func jws(signedBy key: P256.Signing.PrivateKey) throws -> String {

@@ -33,12 +33,10 @@ struct AttestorTests {
         let (requests, arena, verdicts) = try Self.batch(signers)
         for threadCount in [-1, 1, 2, 7] {
             let attestor = Attestor(keys: keys, threadCount: threadCount)
-            let results = arena.withUnsafeBytes { attestor.attest(requests, bytes: $0) }
+            let results = attestor.begin(requests, bytes: arena).finish()
             #expect(results.map(\.verdict) == verdicts)
             let order = Array(requests.indices).shuffled()
-            let shuffled = arena.withUnsafeBytes {
-                attestor.attest(order.map { requests[$0] }, bytes: $0)
-            }
+            let shuffled = attestor.begin(order.map { requests[$0] }, bytes: arena).finish()
             #expect(shuffled.map(\.verdict) == order.map { verdicts[$0] })
         }
     }
@@ -77,7 +75,6 @@ struct AttestorTests {
     func emptyBatch() throws {
         let attestor = Attestor(keys: try TrustedKeys(), threadCount: 2)
         #expect(attestor.begin([], bytes: []).finish().isEmpty)
-        #expect(attestor.attest([], bytes: UnsafeRawBufferPointer(start: nil, count: 0)).isEmpty)
     }
 
     @Test("a verdict is worth more the closer it is to Apple's production")

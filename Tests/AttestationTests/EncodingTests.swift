@@ -1,6 +1,7 @@
-import Attestation
 import Foundation
 import Testing
+
+@testable import Attestation
 
 @Suite("Base64 and compact JWS")
 struct EncodingTests {

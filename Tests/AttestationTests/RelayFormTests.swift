@@ -1,5 +1,6 @@
-import Attestation
 import Testing
+
+@testable import Attestation
 
 @Suite("Copies that came by a relay")
 struct RelayFormTests {

@@ -1,5 +1,6 @@
-import Attestation
 import Testing
+
+@testable import Attestation
 
 @Suite("Postbacks that Apple, networks and others published")
 struct SKAdNetworkVectorTests {

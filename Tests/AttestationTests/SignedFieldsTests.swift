@@ -1,5 +1,6 @@
-import Attestation
 import Testing
+
+@testable import Attestation
 
 @Suite("Which fields of a postback are signed")
 struct SignedFieldsTests {

@@ -1,24 +1,22 @@
 import Crypto
 import JSONReader
 
-/// A compact JWS with an `x5c` header, read but not verified.
+/// A compact JWS with an `x5c` header, parsed but not verified.
 ///
-/// Of the header only `alg`, `crit` and `x5c` are looked at: whatever else it says about keys is the
-/// sender's word.
+/// Only `alg`, `crit` and `x5c` of the header are read: anything else that it says about keys is a
+/// claim of the sender.
 package struct AppStoreJWS: Sendable {
-    /// How many certificates the App Store sends: leaf, intermediate, root.
+    /// Leaf, intermediate and root.
     private static let chainLength = 3
 
-    /// The decoded payload, as received.
+    /// Decoded, as received.
     package let payload: [UInt8]
-    /// The leaf and the intermediate in DER, undecoded. The root in the header is not looked at.
+    /// The leaf and the intermediate in DER, not parsed. The root in the header is ignored.
     let path: AppStorePath
-    /// Of the first two parts as received, with the dot between them.
+    /// SHA-256 of the first two parts as received, with the dot between them.
     let digest: SHA256Digest
     let signature: [UInt8]
 
-    /// Takes a JWS apart.
-    ///
     /// - Parameter text: three parts of base64url without padding.
     /// - Throws: `notAJWS`, `malformedHeader`, `criticalHeader`, `notES256`, `noCertificateChain`,
     ///   `wrongChainLength` or `badCertificate`.
@@ -38,7 +36,7 @@ package struct AppStoreJWS: Sendable {
         signature = Array(arena[jws.signature])
     }
 
-    /// The payload of a JWS that nobody vouches for: nothing of it is verified.
+    /// The payload of a JWS, with nothing verified.
     ///
     /// - Parameter text: three parts of base64url without padding.
     /// - Returns: the decoded payload; nil unless there are three parts, the first a JSON object.
@@ -72,5 +70,19 @@ package struct AppStoreJWS: Sendable {
             throw .badCertificate
         }
         return der
+    }
+}
+
+/// The two relevant certificates of a JWS, in DER.
+struct AppStorePath: Hashable, Sendable {
+    /// Its key signed the JWS.
+    let leaf: [UInt8]
+    /// It issued the leaf.
+    let intermediate: [UInt8]
+
+    /// The leaf identifies a path. Its bytes are hashed at once, since an array would hash them one
+    /// by one.
+    func hash(into hasher: inout Hasher) {
+        leaf.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }

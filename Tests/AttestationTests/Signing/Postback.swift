@@ -97,10 +97,7 @@ struct Postback {
     func attested(_ keys: TrustedKeys, isRelayed: Bool = false) -> AttestationResult {
         var arena: [UInt8] = []
         let request = request(isRelayed: isRelayed, arena: &arena)
-        let results = arena.withUnsafeBytes {
-            Attestor(keys: keys, threadCount: 1).attest([request], bytes: $0)
-        }
-        return results[0]
+        return Attestor(keys: keys, threadCount: 1).begin([request], bytes: arena).finish()[0]
     }
 
     func signed(by key: SigningKey, _ form: RelayForm = .asGiven) throws -> Postback {
