@@ -1,22 +1,22 @@
-/// What the conversion values of one app mean from one hour on.
+/// The meaning of the conversion values of one app from one hour on.
 package struct ConversionModelVersion: Equatable, Sendable {
-    /// Name of the version, unique within its model; names compare as UTF-8 bytes.
+    /// Unique within the model; names compare as UTF-8 bytes.
     package let id: String
-    /// The hour from which it is in effect, in milliseconds since 1970 (UTC), a whole hour.
+    /// Milliseconds since 1970 (UTC), a whole hour.
     package let effectiveFromMilliseconds: Int64
-    /// Three capital letters of ISO 4217, the currency of every amount of this version.
+    /// The currency of every amount: three capital letters of ISO 4217.
     package let currency: String
-    /// The layout of the fine value, in the order it was written.
+    /// The layout of the fine value, in the written order.
     package let fields: [FineField]
-    /// Events of the coarse values, by window (0, 1, 2).
+    /// Events of the coarse values by window (0, 1, 2).
     package let coarse: [Int: [CoarseValue: [ModelEvent]]]
 
     /// The decodings of the fine values 0...63.
     private let fineDecodings: [[DecodedEvent]]
-    /// The decodings of low, medium and high in window 0, then in 1, then in 2.
+    /// The decodings of low, medium and high in window 0, then 1, then 2.
     private let coarseDecodings: [[DecodedEvent]]
 
-    /// Checks the parts against each other and decodes every value once.
+    /// Checks the parts and decodes every value once.
     ///
     /// Throws a fault at `id`, `effective_from`, `currency`, `fine` or `coarse`; among them
     /// `overflow` when the events of one value do not add up within 64 bits.
@@ -44,24 +44,23 @@ package struct ConversionModelVersion: Equatable, Sendable {
         coarseDecodings = try Self.decodings(of: coarse)
     }
 
-    /// What a fine value says: events of one name joined by addition, in the order in which the
-    /// fields were written. A value outside 0...63 says nothing.
+    /// The events of a fine value. Events of one name are added up, in the written order of the
+    /// fields. A value outside 0...63 says nothing.
     package func decode(fine: Int) -> [DecodedEvent] {
         fineDecodings.indices.contains(fine) ? fineDecodings[fine] : []
     }
 
-    /// What a coarse value says in the window of `sequenceIndex` (0, 1, 2; any other says nothing).
+    /// The events of a coarse value in a window; a window outside 0...2 says nothing.
     package func decode(coarse: CoarseValue, sequenceIndex: Int) -> [DecodedEvent] {
         guard Self.windows.contains(sequenceIndex) else { return [] }
         return coarseDecodings[sequenceIndex * CoarseValue.allCases.count + coarse.rank]
     }
 
-    /// The day since the install that a fine value names; nil when the layout has no days.
+    /// The day since the install in a fine value; nil when the layout has no days.
     package func day(fine: Int) -> Int? {
         fields.first { $0.kind == .days }?.number(in: fine)
     }
 
-    /// The names whose flags are set in a fine value.
     package func flags(fine: Int) -> Set<String> {
         Set(fields.flatMap(\.flags).filter { fine >> $0.bit & 1 == 1 }.map(\.name))
     }
@@ -128,5 +127,25 @@ package struct ConversionModelVersion: Equatable, Sendable {
             }
         }
         return decodings
+    }
+}
+
+/// A coarse conversion value of SKAdNetwork 4.0 and AdAttributionKit; the raw value is Apple's word.
+package enum CoarseValue: String, CaseIterable, Codable, Comparable, Sendable {
+    case low
+    case medium
+    case high
+
+    /// 0 for low, 1 for medium, 2 for high.
+    package var rank: Int {
+        switch self {
+        case .low: 0
+        case .medium: 1
+        case .high: 2
+        }
+    }
+
+    package static func < (left: CoarseValue, right: CoarseValue) -> Bool {
+        left.rank < right.rank
     }
 }

@@ -1,10 +1,10 @@
-/// Reads amounts of money as they are written, without a floating-point number in between.
+/// Parses amounts of money without floating point.
 package enum DecimalAmount {
-    /// Micros (millionths) of a decimal number: digits, optionally a fraction, optionally an
-    /// exponent: `5`, `4.99`, `1.5e3`. Fractions of a micro are cut off.
+    /// Micros (millionths) of a decimal number: digits, optionally with a fraction and an exponent,
+    /// such as `5`, `4.99` or `1.5e3`. Fractions of a micro are cut off.
     ///
-    /// Throws for a sign, a leading zero before other digits, any other notation, and for what
-    /// 64 bits do not hold.
+    /// Throws for a sign, a leading zero before other digits, any other notation, and amounts
+    /// beyond 64 bits.
     package static func micros(_ text: String) throws(AmountFault) -> Int64 {
         var rest = Substring(text).utf8
         if rest.first == UInt8(ascii: "-") { throw .negative }
@@ -47,7 +47,7 @@ package enum DecimalAmount {
         return digits
     }
 
-    /// The exponent of ten, held within a range that no text of digits can outweigh.
+    /// The exponent of ten, bounded to a range that no text of digits can exceed.
     private static func takeExponent(_ rest: inout Substring.UTF8View) throws(AmountFault) -> Int {
         guard rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") else { return 0 }
         rest.removeFirst()
@@ -61,16 +61,11 @@ package enum DecimalAmount {
     }
 }
 
-/// Why a text is not an amount.
 package enum AmountFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// It is not a decimal number.
     case notADecimal
-    /// It starts with a minus sign.
     case negative
-    /// Its micros do not fit into 64 bits.
     case tooLarge
 
-    /// What is wrong and what to do.
     package var description: String {
         switch self {
         case .notADecimal: "is no amount: write digits with an optional fraction, as 4.99"

@@ -1,28 +1,24 @@
-/// One range of bits of a fine conversion value, and what its number means.
+/// One range of bits of a fine conversion value, and the meaning of its number.
 package struct FineField: Equatable, Sendable {
-    /// What the number in a field's bits means.
     package enum Kind: Equatable, Sendable {
-        /// The number is the bucket that holds the revenue of `event`. Bucket n reaches from bound
-        /// n to the next, the last one to `maxMicros`; it counts 0. A number beyond the last
-        /// bucket says nothing. All in micros.
+        /// The number is the bucket with the revenue of `event`. Bucket n reaches from bound n to
+        /// the next bound, the last one to `maxMicros`; it counts no events. A number after the
+        /// last bucket says nothing.
         case revenue(event: String, boundsMicros: [Int64], maxMicros: Int64)
-        /// The number names one event; a number that is not listed says nothing.
+        /// The number names one event; an unlisted number says nothing.
         case events([Int: ModelEvent])
         /// Each bit, by its absolute number, says that its event happened once.
         case flags([Int: String])
-        /// The number is the day since the install; it says nothing about events.
+        /// The number is the day since the install and says nothing about events.
         case days
-        /// The number stands for any events; a number that is not listed says nothing.
+        /// The number stands for any events; an unlisted number says nothing.
         case table([Int: [ModelEvent]])
     }
 
-    /// The field's bits, counted from 0 at the least significant, within 0...5.
+    /// The bits, from 0 for the least significant, within 0...5.
     package let bits: ClosedRange<Int>
-    /// What its number means.
     package let kind: Kind
 
-    /// A field over the bits `lowestBit` to `highestBit`.
-    ///
     /// Throws a fault at `bits`, `event`, `buckets`, `max`, `values` or `flags` when the bits are
     /// not within 0...5 or the kind does not fit into them.
     package init(lowestBit: Int, highestBit: Int, kind: Kind) throws(ModelFault) {
@@ -42,21 +38,18 @@ package struct FineField: Equatable, Sendable {
         }
     }
 
-    /// The largest number that the bits hold.
     package var largestNumber: Int { 1 << bits.count - 1 }
 
-    /// The field's number within a fine value.
     package func number(in fine: Int) -> Int {
         fine >> bits.lowerBound & largestNumber
     }
 
-    /// The flags, by ascending absolute bit; none for a field of another kind.
+    /// By ascending absolute bit; empty for other kinds.
     var flags: [(bit: Int, name: String)] {
         guard case .flags(let flags) = kind else { return [] }
         return flags.sorted { $0.key < $1.key }.map { (bit: $0.key, name: $0.value) }
     }
 
-    /// What the field says, given a whole fine value.
     func events(in fine: Int) -> [DecodedEvent] {
         let number = number(in: fine)
         switch kind {
@@ -128,5 +121,116 @@ package struct FineField: Equatable, Sendable {
                 throw ModelFault(path: path, error.problem)
             }
         }
+    }
+}
+
+/// An event of a conversion model: what one number of a field says.
+package struct ModelEvent: Equatable, Sendable {
+    /// Names compare as UTF-8 bytes.
+    package let event: String
+    package let countMin: Int64
+    /// At least `countMin`.
+    package let countMax: Int64
+    /// In micros of the currency of the version.
+    package let revenueMinMicros: Int64
+    /// In micros, at least `revenueMinMicros`.
+    package let revenueMaxMicros: Int64
+
+    /// The defaults are those of configuration: once, without revenue, and each maximum equal to
+    /// its minimum.
+    ///
+    /// Throws a fault at `event`, `count_min`, `count_max`, `revenue_min` or `revenue_max` for a
+    /// name that cannot be one, a negative figure, or a maximum below its minimum.
+    package init(
+        event: String,
+        countMin: Int64 = 1,
+        countMax: Int64? = nil,
+        revenueMinMicros: Int64 = 0,
+        revenueMaxMicros: Int64? = nil
+    ) throws(ModelFault) {
+        try ModelFault.checkName(event, at: "event")
+        let countMax = countMax ?? countMin
+        let revenueMaxMicros = revenueMaxMicros ?? revenueMinMicros
+        guard countMin >= 0 else { throw ModelFault("count_min", .negative) }
+        guard countMax >= countMin else { throw ModelFault("count_max", .maximumBelowMinimum) }
+        guard revenueMinMicros >= 0 else { throw ModelFault("revenue_min", .negative) }
+        guard revenueMaxMicros >= revenueMinMicros else {
+            throw ModelFault("revenue_max", .maximumBelowMinimum)
+        }
+        self.event = event
+        self.countMin = countMin
+        self.countMax = countMax
+        self.revenueMinMicros = revenueMinMicros
+        self.revenueMaxMicros = revenueMaxMicros
+    }
+}
+
+/// What a conversion value says about one event: bounds of the count and of the revenue.
+package struct DecodedEvent: Equatable, Sendable {
+    package let event: String
+    package private(set) var countMin: Int64
+    package private(set) var countMax: Int64
+    /// In micros of the currency of the version.
+    package private(set) var revenueMinMicros: Int64
+    /// In micros of the currency of the version.
+    package private(set) var revenueMaxMicros: Int64
+
+    package init(
+        event: String,
+        countMin: Int64,
+        countMax: Int64,
+        revenueMinMicros: Int64,
+        revenueMaxMicros: Int64
+    ) {
+        self.event = event
+        self.countMin = countMin
+        self.countMax = countMax
+        self.revenueMinMicros = revenueMinMicros
+        self.revenueMaxMicros = revenueMaxMicros
+    }
+
+    init(_ event: ModelEvent) {
+        self.init(
+            event: event.event,
+            countMin: event.countMin,
+            countMax: event.countMax,
+            revenueMinMicros: event.revenueMinMicros,
+            revenueMaxMicros: event.revenueMaxMicros
+        )
+    }
+
+    /// Adds the bounds of another decoding of the same event; false on overflow.
+    private mutating func add(_ other: DecodedEvent) -> Bool {
+        let countMin = countMin.addingReportingOverflow(other.countMin)
+        let countMax = countMax.addingReportingOverflow(other.countMax)
+        let revenueMin = revenueMinMicros.addingReportingOverflow(other.revenueMinMicros)
+        let revenueMax = revenueMaxMicros.addingReportingOverflow(other.revenueMaxMicros)
+        self.countMin = countMin.partialValue
+        self.countMax = countMax.partialValue
+        revenueMinMicros = revenueMin.partialValue
+        revenueMaxMicros = revenueMax.partialValue
+        return
+            !(countMin.overflow || countMax.overflow || revenueMin.overflow
+            || revenueMax.overflow)
+    }
+
+    /// Adds up events of one name, in the order of first appearance.
+    static func merged(
+        _ events: some Sequence<DecodedEvent>
+    ) throws(ModelFault) -> [DecodedEvent] {
+        var merged: [DecodedEvent] = []
+        for event in events {
+            // Compared as bytes, since String's equality would join names that differ in normal
+            // form.
+            let place = merged.firstIndex { $0.event.utf8.elementsEqual(event.event.utf8) }
+            guard let place else {
+                merged.append(event)
+                continue
+            }
+            guard merged[place].add(event) else {
+                throw ModelFault(path: [], .overflow(event: event.event))
+            }
+        }
+        return merged
     }
 }

@@ -1,17 +1,14 @@
-/// Why a conversion model cannot be used, and where in it.
+/// Why a conversion model cannot be used, and where.
 ///
-/// The path is relative to what was being made, in the words of the configuration, so that whoever
-/// read it from a file can name the line.
+/// The path is relative to what was being made, in the words of configuration, so that a reader of
+/// a file can find the line.
 package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One step down: a key of a mapping or an element of a list.
     package enum Step: Equatable, Sendable {
-        /// The value of this key.
         case key(String)
         /// The element of this index, from 0.
         case index(Int)
     }
 
-    /// What is wrong.
     package enum Problem: Equatable, Sendable {
         /// A name is empty, longer than 255 bytes, or has control characters.
         case badName
@@ -31,15 +28,15 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
         case tooManyBuckets(numbers: Int)
         /// The closing maximum is below the last bucket.
         case maxBelowLastBucket
-        /// A number cannot be written with the field's bits.
+        /// A number does not fit into the bits of the field.
         case numberBeyondField(largest: Int)
-        /// A flag's bit is not one of its field's.
+        /// The bit of a flag is outside its field.
         case flagOutsideField(bits: ClosedRange<Int>)
-        /// Another bit is the flag of this event.
+        /// Another bit has this event.
         case duplicateFlag
         /// A second field counts days.
         case secondDaysField
-        /// The windows of coarse values are 0, 1 and 2.
+        /// A window of coarse values is not 0, 1 or 2.
         case unknownWindow
         /// An instant is not a whole hour of UTC.
         case notWholeHour
@@ -53,17 +50,15 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
         case duplicateVersion
         /// A version does not take effect after the one before it.
         case versionsNotAscending
-        /// The sums for one event under one value leave 64 bits.
+        /// The sums for one event under one value exceed 64 bits.
         case overflow(event: String)
     }
 
-    /// From what was being made down to the fault; empty when it is the whole.
+    /// Empty when the whole is at fault.
     package let path: [Step]
-    /// What is wrong there.
     package let problem: Problem
 
-    /// A fault at a path.
-    package init(path: [Step], _ problem: Problem) {
+    init(path: [Step], _ problem: Problem) {
         self.path = path
         self.problem = problem
     }
@@ -72,7 +67,7 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
         self.init(path: [.key(key)], problem)
     }
 
-    /// The path as it is written: `fields[1].bits`.
+    /// The path as text: `fields[1].bits`.
     package var pathText: String {
         path.reduce(into: "") { text, step in
             switch step {
@@ -82,7 +77,6 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// One line: where, what, and what to do.
     package var description: String {
         path.isEmpty ? problem.description : "\(pathText): \(problem)"
     }
@@ -96,7 +90,7 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension ModelFault.Problem: CustomStringConvertible {
-    /// What is wrong and what to do, without the place.
+    /// The problem and the remedy, without the place.
     package var description: String {
         switch self {
         case .badName: "is no name: write 1 to 255 bytes without control characters"

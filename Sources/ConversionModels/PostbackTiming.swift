@@ -1,8 +1,9 @@
-/// How long before its postback arrived a conversion value was set, and the app first launched.
+/// How long before the arrival of a postback its conversion value was set, and the app was first
+/// launched.
 ///
-/// Assumes the first delivery: retries of the device add up to nine days. Instants are
-/// milliseconds since 1970 (UTC); what would leave 64 bits stays at the end of their range.
-/// See https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
+/// Assumes the first delivery: retries of the device add up to nine days. Instants are milliseconds
+/// since 1970 (UTC) and saturate at 64 bits. See
+/// https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
 package enum PostbackTiming: CaseIterable, Sendable {
     /// SKAdNetwork up to 3.0: a timer of 24 hours that each rise of the value restarts.
     case upTo3
@@ -23,7 +24,7 @@ package enum PostbackTiming: CaseIterable, Sendable {
         }
     }
 
-    /// Between which instants the value of a postback received then was set.
+    /// The interval in which the value of a postback was set.
     package func settingInterval(received: Int64) -> (earliest: Int64, latest: Int64) {
         let earliest: Duration =
             switch self {
@@ -35,7 +36,7 @@ package enum PostbackTiming: CaseIterable, Sendable {
         return (received.before(earliest), received.before(.hours(24)))
     }
 
-    /// Between which instants the app was first launched, as far as it is known.
+    /// The interval in which the app was first launched, as far as it is known.
     ///
     /// - Parameters:
     ///   - received: when the postback arrived.
@@ -64,18 +65,10 @@ package enum PostbackTiming: CaseIterable, Sendable {
     }
 }
 
-/// When an app was first launched: bounds in milliseconds since 1970, nil where nothing is known.
+/// When an app was first launched, in milliseconds since 1970; nil where a bound is unknown.
 package struct InstallWindow: Equatable, Sendable {
-    /// The earliest instant of the first launch.
     package let earliest: Int64?
-    /// The latest instant of the first launch.
     package let latest: Int64?
-
-    /// States the bounds.
-    package init(earliest: Int64?, latest: Int64?) {
-        self.earliest = earliest
-        self.latest = latest
-    }
 }
 
 extension Duration {

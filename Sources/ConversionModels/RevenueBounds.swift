@@ -1,11 +1,9 @@
-/// Between which amounts the revenue lies that a postback stands for, in micros of one currency.
+/// Bounds of the revenue of a postback, in micros of one currency.
 package struct RevenueBounds: Equatable, Sendable {
-    /// The least.
     package private(set) var minMicros: Int128
-    /// The most, at least `minMicros`.
+    /// At least `minMicros`.
     package private(set) var maxMicros: Int128
 
-    /// States the bounds.
     package init(minMicros: Int128, maxMicros: Int128) {
         self.minMicros = minMicros
         self.maxMicros = maxMicros
@@ -16,22 +14,21 @@ package struct RevenueBounds: Equatable, Sendable {
         maxMicros = events.reduce(0) { $0 + Int128($1.revenueMaxMicros) }
     }
 
-    /// Widens the bounds so that they cover other ones.
+    /// Widens the bounds to include others.
     mutating func cover(_ other: RevenueBounds) {
         minMicros = min(minMicros, other.minMicros)
         maxMicros = max(maxMicros, other.maxMicros)
     }
 
-    /// No revenue at all.
     static let zero = RevenueBounds(minMicros: 0, maxMicros: 0)
 }
 
 extension ConversionModelVersion {
-    /// Between which amounts the revenue lies, whatever a value leaves open.
+    /// Bounds of the revenue, including for a value that leaves it open.
     ///
-    /// A value that the version speaks of has the bounds of its events. A missing value, and a coarse one
-    /// in a window for which the version lists no coarse values, may hide anything: from 0 to the
-    /// largest revenue that the version has for the window.
+    /// A value that the version decodes has the bounds of its events. A missing value, or a coarse
+    /// one in a window without coarse values, may hide anything: from 0 to the largest revenue of
+    /// the version for the window.
     package func revenueBounds(
         timing: PostbackTiming, fine: Int?, coarse: CoarseValue?, sequenceIndex: Int
     ) -> RevenueBounds {
@@ -44,8 +41,7 @@ extension ConversionModelVersion {
             maxMicros: largestRevenueMicros(timing: timing, sequenceIndex: sequenceIndex))
     }
 
-    /// Whether a value of a window says anything by itself: a fine one, and a coarse one where the
-    /// version lists any.
+    /// Whether a value decodes: any fine one, and a coarse one where the version lists any.
     package func speaks(fine: Int?, coarse: CoarseValue?, sequenceIndex: Int) -> Bool {
         fine != nil || (coarse != nil && hasCoarseValues(sequenceIndex: sequenceIndex))
     }
@@ -56,7 +52,7 @@ extension ConversionModelVersion {
         }
     }
 
-    /// Only the first window has fine values, and up to 3.0 there are no coarse ones.
+    /// Only the first window has fine values, and versions up to 3.0 have no coarse ones.
     private func largestRevenueMicros(timing: PostbackTiming, sequenceIndex: Int) -> Int128 {
         let fine =
             timing == .upTo3 || timing == .window0
@@ -72,13 +68,13 @@ extension ConversionModelVersion {
 }
 
 extension ConversionModel {
-    /// Between which amounts the revenue of a postback lies, by currency, whatever its value leaves
-    /// open: whether it is missing or coarse, and which version was in effect when it was set.
+    /// Bounds of the revenue of a postback by currency, including for missing and coarse values,
+    /// and for uncertainty about which version was in effect.
     ///
-    /// Every version that was in effect at some moment at which the value can have been set is covered.
-    /// Where they have several currencies, the revenue may be in any one of them, and is 0 in the others.
+    /// Includes every version in effect at some moment at which the value can have been set. With
+    /// several currencies the revenue may be in any one of them, so each lower bound is 0.
     ///
-    /// - Returns: nil when no version was in effect that decodes: then nothing bounds the revenue.
+    /// - Returns: nil when no version was in effect, so that nothing bounds the revenue.
     package func revenueBounds(
         received: Int64, timing: PostbackTiming, fine: Int?, coarse: CoarseValue?,
         sequenceIndex: Int

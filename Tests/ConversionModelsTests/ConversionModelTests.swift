@@ -1,5 +1,6 @@
-import ConversionModels
 import Testing
+
+@testable import ConversionModels
 
 @Suite("Versions of a model")
 struct ConversionModelTests {

@@ -1,5 +1,6 @@
-import ConversionModels
 import Testing
+
+@testable import ConversionModels
 
 @Suite("A version of a model")
 struct ConversionModelVersionTests {

@@ -1,5 +1,6 @@
-import ConversionModels
 import Testing
+
+@testable import ConversionModels
 
 @Suite("Fields of a fine value")
 struct FineFieldTests {

@@ -1,5 +1,6 @@
-import ConversionModels
 import Testing
+
+@testable import ConversionModels
 
 @Suite("When a value was set, and when the app was first launched")
 struct PostbackTimingTests {
