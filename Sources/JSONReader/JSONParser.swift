@@ -1,19 +1,31 @@
 import CSimdjson
 
-/// Parses JSON documents (RFC 8259) with simdjson; one thread at a time, one document at a time.
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Parses JSON documents (RFC 8259) with simdjson: one thread and one document at a time.
 ///
-/// Nothing is allocated a document once the buffers have grown. What simdjson refuses, or lets through
-/// against the contract, gets a slow second look that finds the reason.
+/// Values borrow the memory of the parser, so nothing is allocated for a document after the buffers
+/// have grown. A document that simdjson refuses, or accepts against the contract, is read a second
+/// time, slowly, to find the reason.
+///
+///     guard let parser = JSONParser() else { return }
+///     try bytes.withUnsafeBytes { bytes in
+///         let document = try parser.parse(bytes)
+///         let bid = document.member("price")?.number?.double
+///     }
 package final class JSONParser {
-    /// Arrays and objects may be nested so deep.
+    /// The deepest nesting of arrays and objects.
     package static let maxDepth = 64
 
     private let parser: OpaquePointer
-    /// Reads what the second look has found well-formed, made when it is first needed: at its limit
-    /// simdjson takes empty containers only, so that this one's is beyond `maxDepth`.
+    /// Parses what the second reading found well-formed; created on first use. At its limit of
+    /// depth simdjson accepts only empty containers, so this one has a higher limit than
+    /// `maxDepth`.
     private var secondParser: OpaquePointer?
 
-    /// Makes a parser; nil when there is no memory for it.
+    /// Nil when memory is missing.
     package init?() {
         guard let parser = weir_json_parser_create(Self.maxDepth) else { return nil }
         self.parser = parser
@@ -24,12 +36,13 @@ package final class JSONParser {
         if let secondParser { weir_json_parser_free(secondParser) }
     }
 
-    /// Parses a document. The value is valid until the next parse or the parser's end.
+    /// The value is valid until the next parse or the end of the parser.
     package func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
         if let value = Self.accept(bytes, by: parser, checked: false) { return value }
         var inspection = JSONInspection(bytes)
         try inspection.run()
-        // Well-formed after all: an integer beyond 64 bits, or something at the greatest depth.
+        // Well-formed after all: it has an integer beyond 64 bits, or something at the maximum
+        // depth.
         let rewritten = inspection.rewritingLargeIntegers()
         if secondParser == nil { secondParser = weir_json_parser_create(Self.maxDepth + 1) }
         guard let secondParser,
@@ -49,5 +62,223 @@ package final class JSONParser {
         let status = weir_json_parse(parser, start, bytes.count, checked, &tape, &strings)
         guard status == 0, let tape, let strings else { return nil }
         return JSONValue(tape: tape, strings: strings, index: 1)
+    }
+}
+
+/// Why bytes are not an acceptable JSON document.
+package enum JSONFault: Error, Equatable, Sendable {
+    /// Not UTF-8 (RFC 3629), anywhere in the document.
+    case invalidUTF8
+    /// Nested deeper than `JSONParser.maxDepth`.
+    case tooDeep
+    /// Anything else: grammar, a number that neither 64 bits nor a finite double can hold, a lone
+    /// surrogate.
+    case malformed(String)
+}
+
+extension JSONFault: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .invalidUTF8: "it is not UTF-8"
+        case .tooDeep: "it is nested deeper than \(JSONParser.maxDepth)"
+        case .malformed(let words): words
+        }
+    }
+}
+
+/// The strict, slow reading of a document that simdjson refused. It finds the first fault.
+///
+/// It does not recurse, so deep nesting cannot exhaust the stack.
+struct JSONInspection {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    /// For each open container: whether it is an object.
+    private var open: [Bool] = []
+    /// End positions of integers beyond 64 bits.
+    private var largeIntegerEnds: [Int] = []
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// Throws the first fault: UTF-8 of the whole document, then the first error of grammar.
+    mutating func run() throws(JSONFault) {
+        guard Self.isUTF8(bytes) else { throw .invalidUTF8 }
+        skipSpace()
+        try value()
+        while !open.isEmpty {
+            try afterValue()
+        }
+        skipSpace()
+        guard position == bytes.count else { throw fault("text behind the document") }
+    }
+
+    /// Rewrites integers beyond 64 bits as doubles, which simdjson accepts.
+    func rewritingLargeIntegers() -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + 2 * largeIntegerEnds.count)
+        var start = 0
+        for end in largeIntegerEnds {
+            result.append(contentsOf: bytes[start..<end])
+            result.append(contentsOf: [UInt8(ascii: "e"), UInt8(ascii: "0")])
+            start = end
+        }
+        result.append(contentsOf: bytes[start...])
+        return result
+    }
+
+    static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    private func fault(_ what: String) -> JSONFault {
+        .malformed("\(what) at byte \(position)")
+    }
+
+    private var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    private mutating func skipSpace() {
+        while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+            position += 1
+        }
+    }
+
+    /// Reads a scalar, or the start of a container up to its first value or its end.
+    private mutating func value() throws(JSONFault) {
+        switch byte {
+        case UInt8(ascii: "{"): try openContainer(isObject: true)
+        case UInt8(ascii: "["): try openContainer(isObject: false)
+        case UInt8(ascii: "\""): try string()
+        case UInt8(ascii: "t"): try literal("true")
+        case UInt8(ascii: "f"): try literal("false")
+        case UInt8(ascii: "n"): try literal("null")
+        case nil: throw fault("the document ends early")
+        default: try number()
+        }
+    }
+
+    private mutating func openContainer(isObject: Bool) throws(JSONFault) {
+        guard open.count < JSONParser.maxDepth else { throw .tooDeep }
+        open.append(isObject)
+        position += 1
+    }
+
+    /// Continues in the innermost container: its end, or its next value.
+    private mutating func afterValue() throws(JSONFault) {
+        guard let isObject = open.last else { return }
+        let isFirst = isAtOpening(isObject: isObject)
+        skipSpace()
+        if byte == UInt8(ascii: isObject ? "}" : "]") {
+            position += 1
+            open.removeLast()
+            return
+        }
+        if !isFirst {
+            guard byte == UInt8(ascii: ",") else { throw fault("a comma or an end is missing") }
+            position += 1
+            skipSpace()
+        }
+        if isObject { try name() }
+        try value()
+    }
+
+    /// Whether the last byte opened the innermost container. No value ends with such a byte.
+    private func isAtOpening(isObject: Bool) -> Bool {
+        let opening = UInt8(ascii: isObject ? "{" : "[")
+        return bytes[position - 1] == opening
+    }
+
+    private mutating func name() throws(JSONFault) {
+        guard byte == UInt8(ascii: "\"") else { throw fault("a member's name is missing") }
+        try string()
+        skipSpace()
+        guard byte == UInt8(ascii: ":") else { throw fault("a colon is missing") }
+        position += 1
+        skipSpace()
+    }
+
+    private mutating func literal(_ text: StaticString) throws(JSONFault) {
+        let wanted = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard position + wanted.count <= bytes.count,
+            bytes[position..<position + wanted.count].elementsEqual(wanted)
+        else { throw fault("an unknown word") }
+        position += wanted.count
+    }
+
+    private mutating func number() throws(JSONFault) {
+        let start = position
+        if byte == UInt8(ascii: "-") { position += 1 }
+        let firstDigit = position
+        guard skipDigits() > 0 else { throw fault("a value is missing") }
+        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 {
+            throw fault("a number with a leading zero")
+        }
+        var isInteger = true
+        if byte == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            guard skipDigits() > 0 else { throw fault("a number ends in a point") }
+        }
+        if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
+            isInteger = false
+            position += 1
+            if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { position += 1 }
+            guard skipDigits() > 0 else { throw fault("a number without its exponent") }
+        }
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        guard strtod(text, nil).isFinite else { throw fault("a number too large") }
+        if isInteger, Int64(text) == nil, UInt64(text) == nil { largeIntegerEnds.append(position) }
+    }
+
+    private mutating func skipDigits() -> Int {
+        let start = position
+        while let byte, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
+        return position - start
+    }
+
+    private mutating func string() throws(JSONFault) {
+        position += 1
+        while let byte {
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return
+            case UInt8(ascii: "\\"): try escape()
+            case 0..<0x20: throw fault("a control character in a string")
+            default: position += 1
+            }
+        }
+        throw fault("a string without its end")
+    }
+
+    private mutating func escape() throws(JSONFault) {
+        position += 1
+        switch byte {
+        case UInt8(ascii: "u"):
+            let unit = try codeUnit()
+            if (0xDC00...0xDFFF).contains(unit) { throw fault("a lone surrogate") }
+            guard (0xD800...0xDBFF).contains(unit) else { return }
+            guard byte == UInt8(ascii: "\\"), position + 1 < bytes.count,
+                bytes[position + 1] == UInt8(ascii: "u")
+            else { throw fault("a lone surrogate") }
+            position += 1
+            let low = try codeUnit()
+            guard (0xDC00...0xDFFF).contains(low) else { throw fault("a lone surrogate") }
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 1
+        default: throw fault("an unknown escape")
+        }
+    }
+
+    /// Reads a `u` and four hexadecimal digits.
+    private mutating func codeUnit() throws(JSONFault) -> UInt16 {
+        guard position + 5 <= bytes.count,
+            let text = String(validating: bytes[position + 1..<position + 5], as: UTF8.self),
+            text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+            let unit = UInt16(text, radix: 16)
+        else { throw fault("an unknown escape") }
+        position += 5
+        return unit
     }
 }

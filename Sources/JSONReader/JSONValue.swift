@@ -1,6 +1,6 @@
-/// A value of a parsed document: a place on simdjson's tape.
+/// A value of a parsed document: a position on the tape of simdjson.
 ///
-/// Valid until the parser that made it is used again or freed; so are the bytes that it hands out.
+/// The value and its bytes are valid until its parser is used again or freed.
 package struct JSONValue {
     let tape: UnsafePointer<UInt64>
     let strings: UnsafePointer<UInt8>
@@ -12,7 +12,6 @@ package struct JSONValue {
         self.index = index
     }
 
-    /// The kinds of JSON values.
     package enum Kind: Sendable {
         case object, array, string, number, boolean, null
     }
@@ -21,7 +20,6 @@ package struct JSONValue {
     private var payload: Int { Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF) }
     private var indexBehindContainer: Int { Int(tape[index] & 0xFFFF_FFFF) }
 
-    /// The kind of the value.
     package var kind: Kind {
         switch tag {
         case UInt8(ascii: "{"): .object
@@ -33,25 +31,22 @@ package struct JSONValue {
         }
     }
 
-    /// True for JSON's null.
     @inline(__always)
     package var isNull: Bool { tag == UInt8(ascii: "n") }
 
-    /// True for an object.
     @inline(__always)
     package var isObject: Bool { tag == UInt8(ascii: "{") }
 
-    /// True for an array.
     @inline(__always)
     package var isArray: Bool { tag == UInt8(ascii: "[") }
 
-    /// The unescaped UTF-8 bytes of a string; nil for other kinds.
+    /// Unescaped UTF-8; nil for other kinds.
     @inline(__always)
     package var string: UnsafeRawBufferPointer? {
         tag == UInt8(ascii: "\"") ? stringBytes(payload) : nil
     }
 
-    /// True or false; nil for other kinds.
+    /// Nil for other kinds.
     @inline(__always)
     package var boolean: Bool? {
         switch tag {
@@ -61,7 +56,7 @@ package struct JSONValue {
         }
     }
 
-    /// A number; nil for other kinds.
+    /// Nil for other kinds.
     @inline(__always)
     package var number: JSONNumber? {
         switch tag {
@@ -72,15 +67,15 @@ package struct JSONValue {
         }
     }
 
-    /// The first member of that name (compared after unescaping) whose value is not null; nil when the
-    /// first member of that name is null, when there is none, or when this is no object.
+    /// The first member of that name (compared after unescaping) if its value is not null. Nil for
+    /// an absent member and for other kinds.
     @inline(__always)
     package func member(_ name: StaticString) -> JSONValue? {
         guard let value = firstMember(name), !value.isNull else { return nil }
         return value
     }
 
-    /// The first member of that name, null or not.
+    /// Like `member`, but returns a null value too.
     package func firstMember(_ name: StaticString) -> JSONValue? {
         guard isObject else { return nil }
         let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
@@ -95,7 +90,7 @@ package struct JSONValue {
         return nil
     }
 
-    /// The first members of these names, found in one pass; null ones are absent. Cheaper than `member`
+    /// The first members of several names in one pass; null ones are absent. Cheaper than `member`
     /// from the second name on.
     @inline(__always)
     package func members<let count: Int>(
@@ -117,7 +112,7 @@ package struct JSONValue {
         return members
     }
 
-    /// Calls `body` with every member in order, duplicates included; does nothing for other kinds.
+    /// Calls `body` with every member in order, including duplicates; does nothing for other kinds.
     package func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void)
     {
         guard isObject else { return }
@@ -131,7 +126,7 @@ package struct JSONValue {
         }
     }
 
-    /// The elements of an array; empty for other kinds.
+    /// Empty for other kinds.
     @inline(__always)
     package var elements: JSONElements {
         isArray
@@ -141,7 +136,7 @@ package struct JSONValue {
             : JSONElements(upcoming: self, end: index)
     }
 
-    /// Index of the tape's word behind this value.
+    /// The tape index after this value.
     @inline(__always)
     var indexBehind: Int {
         switch tag {
@@ -159,15 +154,13 @@ package struct JSONValue {
     }
 }
 
-/// The elements of an array, in order.
 package struct JSONElements: Sequence, IteratorProtocol {
     var upcoming: JSONValue
     let end: Int
 
-    /// True when there is no element (left).
+    /// Whether no element is left.
     package var isEmpty: Bool { upcoming.index >= end }
 
-    /// The next element; nil at the end.
     @inline(__always)
     package mutating func next() -> JSONValue? {
         guard upcoming.index < end else { return nil }
@@ -178,10 +171,10 @@ package struct JSONElements: Sequence, IteratorProtocol {
     }
 }
 
-/// Members of an object that were looked for together.
+/// Members of an object that were found in one pass.
 package struct JSONMembers<let count: Int> {
     private let object: JSONValue
-    /// Places on the tape; 0 for a member that is not there.
+    /// Tape indices; 0 for an absent member.
     private var places = InlineArray<count, Int>(repeating: 0)
 
     init(of object: JSONValue) {
@@ -193,12 +186,89 @@ package struct JSONMembers<let count: Int> {
         if places[place] == 0 { places[place] = value.index }
     }
 
-    /// The member of the name at that position; nil when it is absent or null.
+    /// The member of the name at that position; nil when absent or null.
     @inline(__always)
     package subscript(position: Int) -> JSONValue? {
         guard places[position] != 0 else { return nil }
         let value = JSONValue(
             tape: object.tape, strings: object.strings, index: places[position])
         return value.isNull ? nil : value
+    }
+}
+
+/// A JSON number, as exact as 64 bits allow.
+package enum JSONNumber: Equatable, Sendable {
+    /// An integer within Int64.
+    case integer(Int64)
+    /// An integer beyond Int64, within UInt64.
+    case large(UInt64)
+    /// Fractions, exponents, and integers beyond 64 bits; always finite.
+    case double(Double)
+
+    /// Rounded to the nearest double.
+    package var double: Double {
+        switch self {
+        case .integer(let value): Double(value)
+        case .large(let value): Double(value)
+        case .double(let value): value
+        }
+    }
+
+    /// A number read as an integer.
+    package enum AsInteger: Equatable, Sendable {
+        /// An integer within Int64; 5.0 and 5e0 are the integer 5.
+        case exact(Int64)
+        /// An integer beyond Int64.
+        case beyondInt64
+        /// A number with a fraction.
+        case fraction
+    }
+
+    package var asInteger: AsInteger {
+        switch self {
+        case .integer(let value): return .exact(value)
+        case .large: return .beyondInt64
+        case .double(let value):
+            if value.rounded(.towardZero) != value { return .fraction }
+            guard let integer = Int64(exactly: value) else { return .beyondInt64 }
+            return .exact(integer)
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether both have the same bytes.
+    ///
+    /// Compares eight bytes at a time, since the compared texts are short and mostly equal; the
+    /// last step overlaps the one before.
+    @inline(__always)
+    package func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        if count >= 8 { return equals(other, by: UInt64.self) }
+        if count >= 4 { return equals(other, by: UInt32.self) }
+        for index in 0..<count where self[index] != other[index] { return false }
+        return true
+    }
+
+    /// Requires equal counts of at least one word.
+    @inline(__always)
+    private func equals<Word: FixedWidthInteger & BitwiseCopyable>(
+        _ other: UnsafeRawBufferPointer, by: Word.Type
+    ) -> Bool {
+        let last = count - MemoryLayout<Word>.size
+        var start = 0
+        while start < last {
+            guard isWord(at: start, sameIn: other, Word.self) else { return false }
+            start += MemoryLayout<Word>.size
+        }
+        return isWord(at: last, sameIn: other, Word.self)
+    }
+
+    @inline(__always)
+    private func isWord<Word: FixedWidthInteger & BitwiseCopyable>(
+        at start: Int, sameIn other: UnsafeRawBufferPointer, _: Word.Type
+    ) -> Bool {
+        loadUnaligned(fromByteOffset: start, as: Word.self)
+            == other.loadUnaligned(fromByteOffset: start, as: Word.self)
     }
 }
