@@ -1,17 +1,17 @@
 /// Prometheus's text format, version 0.0.4.
+/// https://prometheus.io/docs/instrumenting/exposition_formats/
 struct ExpositionText {
-    /// The content type of the format.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private(set) var text = ""
 
-    /// Writes the lines that come before the values of a family.
+    /// Writes the lines before the values of a family.
     mutating func begin(_ name: String, help: String?, kind: MetricKind) {
         if let help { text += "# HELP \(name) \(Self.escapedHelp(help))\n" }
         text += "# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    /// Writes a value; `labels` are as `labels(_:)` makes them, `more` is one more of them.
+    /// `labels` as `labels(_:)` returns them; `more` is one more label.
     mutating func value(
         _ number: String, of name: String, labels: String, more: String? = nil
     ) {
@@ -21,8 +21,8 @@ struct ExpositionText {
         text += " \(number)\n"
     }
 
-    /// Labels in order of their names: the same for the same labels, in whatever order they are given.
-    /// Of labels of one name the first counts.
+    /// Labels sorted by name, so that their order does not matter. Of several with one name, the
+    /// first counts.
     static func labels(_ dimensions: [(String, String)]) -> String {
         var values: [String: String] = [:]
         for (name, value) in dimensions {
@@ -33,16 +33,15 @@ struct ExpositionText {
             .map { "\($0.key)=\"\(escapedValue($0.value))\"" }.joined(separator: ",")
     }
 
-    /// A name as the format allows it: whatever it does not becomes an underscore.
+    /// Characters that the format does not allow become underscores.
     static func metricName(_ label: String) -> String {
         identifier(label, allowsColon: true)
     }
 
-    /// A number as the format has it.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
-        // Up to here every whole number has a Double of its own.
+        // Below this bound every whole number is exact.
         if value.magnitude < 0x1p53, let whole = Int64(exactly: value) { return "\(whole)" }
         return "\(value)"
     }

@@ -6,33 +6,33 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Listens for HTTP on threads of its own, with the bare server: an application would keep timers on
-/// threads of the language's own.
+/// Listens for HTTP on threads of its own. It uses the bare server, since an application would keep
+/// timers on Swift's own threads.
 package final class HTTPListener: Sendable {
-    /// Where it listens, with the port that was picked.
+    /// The port is the one that was picked where 0 was asked for.
     package let address: ListenAddress
     private let group: MultiThreadedEventLoopGroup
-    /// Drains the server, which it holds; nil once it is stopped.
+    /// Drains the server, and keeps it alive; nil after the stop.
     private let drain: Mutex<(@Sendable () async throws -> Void)?>
     private let task: Task<Void, Never>
     private let ended: DispatchSemaphore
     private let isStopped = Atomic<Bool>(false)
 
-    /// How long the end of the connections that are cut off is waited for.
+    /// How long to wait for the end of connections that were cut off.
     private static let cutSeconds = 5
 
     /// Listens when it returns.
     ///
     /// - Parameters:
     ///   - threads: connections are shared among so many.
-    ///   - maxConnections: more than these wait.
-    ///   - backlog: so many may wait in the kernel.
+    ///   - maxConnections: further ones wait.
+    ///   - backlog: how many may wait in the kernel.
     package init(
         at address: ListenAddress, threads: Int, maxConnections: Int, backlog: Int = 256,
         channel: some ServerChildChannel, logger: Logger
     ) throws(HTTPListeningError) {
         var logger = logger
-        // That a client goes away, or is cut off at the end, is no error.
+        // It is no error when a client goes away or is cut off at the end.
         logger.logLevel = .critical
         group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let loop = group.next()
@@ -69,29 +69,32 @@ package final class HTTPListener: Sendable {
         }
     }
 
-    /// Accepts no more, lets requests end for so long, then closes all connections; returns when they are.
+    /// Accepts no more, lets requests end for `drainSeconds`, then closes all connections, and
+    /// returns.
     package func stop(drainSeconds: Int64 = 0) {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         let drained = beginDraining(isWanted: drainSeconds > 0)
         let isDrained = drained.wait(timeout: .now() + .seconds(Int(drainSeconds))) == .success
         task.cancel()
         ended.wait()
-        // Nothing may run on the threads once they have ended.
+        // Nothing may run on the threads after they have ended.
         if !isDrained { _ = drained.wait(timeout: .now() + .seconds(Self.cutSeconds)) }
-        // As the server goes it still fails a promise on one of its threads, so they end after it.
+        // The server still fails a promise on one of its threads as it is freed, so the threads end
+        // after it.
         drain.withLock { $0 = nil }
         try? group.syncShutdownGracefully()
     }
 
-    /// Accepts no more where that is wanted; signals when requests have ended.
+    /// Stops accepting where that is wanted. The semaphore is signalled after the requests have
+    /// ended.
     private func beginDraining(isWanted: Bool) -> DispatchSemaphore {
-        // Begins at 0: one that ends below where it began ends the process.
+        // Begins at 0: a semaphore that is freed with less than it began with ends the process.
         let drained = DispatchSemaphore(value: 0)
         guard isWanted, let drain = drain.withLock({ $0 }) else {
             drained.signal()
             return drained
         }
-        // On a thread of its own group: whoever stops it may hold up all others.
+        // On a thread of its own group: the caller of `stop` may block all others.
         Task(executorPreference: EventLoopExecutor(group.next())) {
             try? await drain()
             drained.signal()
@@ -100,12 +103,11 @@ package final class HTTPListener: Sendable {
     }
 }
 
-/// Why an address cannot be listened on.
 package struct HTTPListeningError: Error {
-    /// What the system answered, in words.
+    /// What the system answered.
     package let detail: String
 
-    /// The words for what was thrown while a server was started.
+    /// Takes what was thrown while a server was started.
     package init(_ error: any Error) {
         detail =
             switch error {
@@ -113,5 +115,61 @@ package struct HTTPListeningError: Error {
             case is SocketAddressError.UnknownHost: "the host is not known"
             default: "\(error)".split(separator: "\n").joined(separator: " ")
             }
+    }
+}
+
+/// Runs tasks on the thread of an event loop, so that serving uses no other thread.
+package final class EventLoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    package init(_ loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Where a server listens: `HOST:PORT`, with an IPv6 address in brackets.
+package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
+    /// A name or an address, without brackets.
+    package let host: String
+    /// 0 for any free port.
+    package let port: UInt16
+
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Nil when the text is no address.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        let digits = text[text.index(after: colon)...]
+        var host = text[..<colon]
+        guard let port = UInt16(digits), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        if host.hasPrefix("["), host.hasSuffix("]"), host.utf8.count > 2 {
+            host = host.dropFirst().dropLast()
+            // A zone, the name of an interface, may follow the address.
+            let address = host.prefix { $0 != "%" }
+            guard address.contains(":"), address.allSatisfy({ $0.isHexDigit || ":.".contains($0) }),
+                host.allSatisfy({ $0.isASCII && !$0.isWhitespace && $0 != "/" })
+            else { return nil }
+        } else {
+            let isNamed = host.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                    || "-._".utf8.contains(byte)
+            }
+            guard !host.isEmpty, isNamed else { return nil }
+        }
+        self.init(host: String(host), port: port)
+    }
+
+    /// As `init` reads it.
+    package var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

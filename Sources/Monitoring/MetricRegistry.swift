@@ -1,30 +1,39 @@
 import CoreMetrics
 import Synchronization
 
-/// Metrics in memory, to be printed in Prometheus's text format. Any thread may count and print at any
-/// time; nobody waits for longer than it takes to add a number.
+/// Monitoring: metrics in memory, their text for Prometheus, health, and the HTTP endpoint that
+/// serves them. `HTTPListener` is also what the collector listens with.
 ///
-/// Counters are counters; gauges and meters are gauges; recorders that aggregate, and timers (in seconds), are
-/// histograms. A metric that is asked for again is the same one. One that is asked for as another kind than
-/// it has been counts for itself and is not printed.
+/// ```swift
+/// let registry = MetricRegistry([MetricDescription("weir_lag_records", "Records not read yet.")])
+/// registry.makeMeter(label: "weir_lag_records", dimensions: []).set(Int64(7))
+/// print(registry.text)
+/// ```
+///
+/// Any thread may count and print at any time; a lock is held for no longer than adding a number
+/// takes.
+///
+/// Counters are counters. Gauges and meters are gauges. Recorders that aggregate, and timers (in
+/// seconds), are histograms. A metric that is asked for again is the same one. A metric that is
+/// asked for as another kind counts by itself and is not printed.
 package final class MetricRegistry: MetricsFactory {
     private struct Family {
         var kind: MetricKind
-        /// By their labels, as they are printed.
+        /// By printed labels.
         var series: [String: any MetricSeries] = [:]
     }
 
     private let descriptions: [String: MetricDescription]
     private let families = Mutex<[String: Family]>([:])
 
-    /// A registry without metrics. Those of other names than the descriptions' are printed without help, and
-    /// their histograms have the buckets of times.
+    /// Metrics without a description are printed without help, and their histograms have the
+    /// buckets of times.
     package init(_ descriptions: [MetricDescription]) {
         self.descriptions = Dictionary(
             descriptions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// All metrics, in order of their names and labels.
+    /// All metrics in the text format, sorted by name and labels.
     package var text: String {
         let families = families.withLock { $0 }
         var text = ExpositionText()
@@ -70,19 +79,16 @@ package final class MetricRegistry: MetricsFactory {
 // MARK: What swift-metrics asks for
 
 extension MetricRegistry {
-    /// A counter of whole numbers.
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(label, dimensions, .counter) { _ in CounterSeries() }
     }
 
-    /// A counter of numbers with fractions.
     package func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
         series(label, dimensions, .counter) { _ in FloatingPointCounterSeries() }
     }
 
-    /// A gauge.
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(label, dimensions, .gauge) { _ in GaugeSeries() }
     }
@@ -100,20 +106,40 @@ extension MetricRegistry {
         series(label, dimensions, .histogram) { HistogramSeries(bounds: $0) }
     }
 
-    /// Prints it no more.
     package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
 
-    /// Prints it no more.
     package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {
         remove(handler)
     }
 
-    /// Prints it no more.
     package func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
 
-    /// Prints it no more.
     package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
 
-    /// Prints it no more.
     package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+}
+
+/// The help and the buckets of a metric.
+package struct MetricDescription: Sendable {
+    /// Upper bounds of buckets for times, in seconds.
+    package static let secondsBounds: [Double] = [
+        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ]
+    /// Upper bounds of buckets for counts.
+    package static let countBounds: [Double] = [
+        1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000,
+    ]
+
+    package let name: String
+    /// One sentence, with the unit.
+    package let help: String
+    /// Upper bounds of a histogram's buckets, ascending, without the infinite one. Unused for other
+    /// kinds.
+    package let bounds: [Double]
+
+    package init(_ name: String, _ help: String, bounds: [Double] = secondsBounds) {
+        self.name = name
+        self.help = help
+        self.bounds = bounds
+    }
 }

@@ -3,18 +3,18 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import Synchronization
 
 /// Serves `/metrics`, `/livez` and `/readyz` over HTTP/1.1, on one thread of its own.
 package final class MonitoringEndpoint {
-    /// More connections than these wait: the files of the process are not theirs to use up.
+    /// Further connections wait, so that they do not use up the process's file descriptors.
     private static let maxConnections = 64
     private static let idleSeconds: Int64 = 30
 
-    /// Where it listens, with the port that was picked.
     package var address: ListenAddress { listener.address }
     private let listener: HTTPListener
 
-    /// Listens when it returns; `update` is called before metrics are printed.
+    /// Listens when it returns. `update` is called before metrics are printed.
     package init(
         at address: ListenAddress, registry: MetricRegistry, health: Health, logger: Logger,
         update: @escaping @Sendable () -> Void
@@ -34,7 +34,7 @@ package final class MonitoringEndpoint {
         }
     }
 
-    /// Closes all connections, and returns when they are.
+    /// Returns after all connections were closed.
     package func stop() {
         listener.stop()
     }
@@ -76,7 +76,7 @@ extension MonitoringEndpoint {
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
-    /// Now, as HTTP has it.
+    /// The present time in HTTP's format (RFC 9110, 5.6.7).
     private static var date: String {
         var now = time(nil)
         var parts = tm()
@@ -86,4 +86,56 @@ extension MonitoringEndpoint {
             return String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
     }
+}
+
+package enum MonitoringError: Error, Equatable, CustomStringConvertible {
+    /// `detail` is what the system answered.
+    case cannotListen(ListenAddress, detail: String)
+
+    package var description: String {
+        switch self {
+        case .cannotListen(let address, let detail):
+            "metrics: cannot listen on \(address): \(detail): give another --metrics HOST:PORT, port 0 for any free one"
+        }
+    }
+}
+
+/// Whether a worker is alive and ready. Its loop reports, and `/livez` and `/readyz` ask.
+package final class Health: Sendable {
+    private struct State {
+        var lastTurn: ContinuousClock.Instant
+        var fault: String?
+    }
+
+    /// A loop that has not turned for longer is stuck.
+    static let stallSeconds = 60
+
+    private let allowed: Duration
+    private let state: Mutex<State>
+
+    /// A worker that starts now and is not ready. Its loop may wait for records for
+    /// `waitMilliseconds`; that is added to the time after which it counts as stuck.
+    package init(waitMilliseconds: Int, now: ContinuousClock.Instant = .now) {
+        allowed = .seconds(Self.stallSeconds) + .milliseconds(waitMilliseconds)
+        state = Mutex(State(lastTurn: now, fault: "no partition is assigned yet"))
+    }
+
+    /// Call it at every turn of the loop.
+    package func turn(now: ContinuousClock.Instant = .now) {
+        state.withLock { $0.lastTurn = now }
+    }
+
+    package func setReady(unless fault: String?) {
+        state.withLock { $0.fault = fault }
+    }
+
+    /// Why the worker counts as stuck; nil while it is alive.
+    func stall(now: ContinuousClock.Instant = .now) -> String? {
+        let rested = state.withLock { $0.lastTurn }.duration(to: now)
+        guard rested > allowed else { return nil }
+        return "the worker's loop has not turned for \(rested.components.seconds) s"
+    }
+
+    /// Nil when the worker is ready.
+    package var unreadiness: String? { state.withLock { $0.fault } }
 }

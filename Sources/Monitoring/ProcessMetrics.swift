@@ -2,9 +2,8 @@ import CoreMetrics
 import Foundation
 import Synchronization
 
-/// What the process uses, under the names that Prometheus's own libraries give it.
+/// CPU time, memory and start of the process, under the names of Prometheus's own client libraries.
 package final class ProcessMetrics: Sendable {
-    /// What the metrics mean.
     package static let descriptions = [
         MetricDescription(
             "process_cpu_seconds_total", "User and system CPU time spent in seconds."),
@@ -18,7 +17,6 @@ package final class ProcessMetrics: Sendable {
     private let residentBytes: any MeterHandler
     private let countedCPUSeconds = Mutex<Double>(0)
 
-    /// Makes the metrics of this process.
     package init(factory: any MetricsFactory) {
         cpuSeconds = factory.makeFloatingPointCounter(
             label: "process_cpu_seconds_total", dimensions: [])
@@ -29,7 +27,7 @@ package final class ProcessMetrics: Sendable {
         update()
     }
 
-    /// Measures again: to be called before the metrics are printed.
+    /// Call it before the metrics are printed.
     package func update() {
         if let bytes = Self.residentBytes { residentBytes.set(bytes) }
         guard let seconds = Self.cpuSeconds else { return }
@@ -69,4 +67,9 @@ package final class ProcessMetrics: Sendable {
     private static func fields(_ path: String) -> [Substring]? {
         (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ")
     }
+}
+
+package enum WeirVersion {
+    /// The newest version in CHANGELOG.md.
+    package static let current = "0.1.0"
 }

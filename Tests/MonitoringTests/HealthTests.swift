@@ -1,5 +1,6 @@
-import Monitoring
 import Testing
+
+@testable import Monitoring
 
 @Suite("Addresses and health")
 struct HealthTests {
