@@ -1,27 +1,24 @@
-/// Names of networks, apps and campaigns: `catalog.yaml`. Names are no part of what is folded.
+/// `catalog.yaml`: names of networks, apps and campaigns. Names are no part of what is folded.
 package struct Catalog: Sendable {
-    /// An ad network of the catalog.
     package struct Network: Equatable, Sendable {
-        /// Name of the network.
         package let name: String
-        /// P-256 public keys that its ads are signed with, SubjectPublicKeyInfo in base64.
+        /// P-256 public keys that sign its ads, SubjectPublicKeyInfo in base64.
         package let adSigningKeys: [PositionedText]
     }
 
-    /// Networks by id, lower case.
+    /// By id in lower case.
     package let networks: [String: Network]
-    /// Names of apps by App Store id.
+    /// Names by App Store id.
     package let apps: [Int64: String]
-    /// App Store ids by bundle id, of the apps that name theirs.
+    /// App Store ids by bundle id, of the apps that have one.
     package let appsByBundle: [String: Int64]
-    /// The campaigns in the order of the file.
+    /// In the order of the file.
     package let campaigns: [CatalogCampaign]
 
     private let placesByCampaignID: [CampaignText: [Int]]
     private let placesBySourceIdentifier: [CampaignText: [Int]]
     private let placesByOffer: [AppOffer: Int]
 
-    /// A catalog without any name.
     package init() {
         self.init(networks: [:])
     }
@@ -47,16 +44,15 @@ package struct Catalog: Sendable {
         placesByOffer = offers
     }
 
-    /// Name of a network, by its id in any case; nil when the catalog has none.
+    /// `id` in any case. Nil when the catalog has no such network.
     package func networkName(_ id: String) -> String? { networks[id.asciiLowercased]?.name }
 
-    /// Name of an app; nil when the catalog has none.
     package func appName(_ id: Int64) -> String? { apps[id] }
 
     /// The campaign that an id of an event or a postback stands for.
     ///
     /// A source identifier of 2 to 4 digits stands for every campaign whose source identifier ends
-    /// with it. A campaign of the catalog without any id stands for the empty text.
+    /// with it. The empty text stands for a campaign of the catalog without any id.
     ///
     /// - Parameters:
     ///   - network: id of the ad network, in any case.
@@ -83,17 +79,17 @@ package struct Catalog: Sendable {
             ? .known(campaigns[first]) : .ambiguous(places.map { campaigns[$0] })
     }
 
-    /// The campaign that an offer of an app belongs to; nil when the catalog names none.
+    /// The campaign that an App Store offer belongs to; nil when the catalog names none.
     ///
     /// - Parameters:
     ///   - app: App Store id of the app.
-    ///   - offer: the offer as `store-notifications` has it, as `promotional:spring`.
+    ///   - offer: the offer as in `store-notifications`, such as `promotional:spring`.
     package func campaign(app: Int64, offer: String) -> CatalogCampaign? {
         placesByOffer[AppOffer(app: app, offer: offer)].map { campaigns[$0] }
     }
 
-    /// The shortened source identifiers that stand for more than one campaign: by network, app and
-    /// text, in bytewise order.
+    /// The shortened source identifiers that stand for more than one campaign, sorted by network,
+    /// app and text.
     package var suffixCollisions: [SuffixCollision] {
         placesBySourceIdentifier.filter { $0.value.count > 1 }
             .map { text, places in
@@ -127,13 +123,13 @@ package struct Catalog: Sendable {
 
 /// A shortened source identifier that more than one campaign of a network and app ends with.
 package struct SuffixCollision: Equatable, Sendable {
-    /// Id of the ad network, lower case.
+    /// In lower case.
     package let network: String
     /// App Store id of the advertised app.
     package let app: Int64
     /// The last digits, as a postback may carry them.
     package let suffix: String
-    /// The campaigns, in the order of the catalog.
+    /// In the order of the catalog.
     package let campaigns: [CatalogCampaign]
 }
 
@@ -153,4 +149,50 @@ extension CatalogCampaign {
         if let campaignID { return [String(campaignID)] }
         return sourceIdentifier == nil ? [""] : []
     }
+}
+
+package struct CatalogCampaign: Equatable, Sendable {
+    package let name: String
+    /// In lower case.
+    package let network: String
+    /// App Store id of the advertised app.
+    package let app: Int64
+    /// 1...100; used below SKAdNetwork 4.0.
+    package let campaignID: Int?
+    /// 1 to 4 digits; used from SKAdNetwork 4.0 on and by AdAttributionKit.
+    package let sourceIdentifier: String?
+    package let mediaSource: String?
+    /// With or for whom the campaign is run, in the user's words.
+    package let partner: String?
+    /// App Store offers as in `store-notifications`.
+    package let offers: [String]
+
+    /// The campaign's id in reports: its source identifier, else its campaign id, else "".
+    package var fullIdentifier: String {
+        sourceIdentifier ?? campaignID.map { String($0) } ?? ""
+    }
+
+    /// The source identifier, and its last three and two digits: in a small crowd, Apple sends only
+    /// those.
+    var sourceIdentifierTexts: [String] {
+        guard let sourceIdentifier else { return [] }
+        let shorter = (2...4).filter { $0 < sourceIdentifier.utf8.count }
+        return [sourceIdentifier] + shorter.map { String(sourceIdentifier.suffix($0)) }
+    }
+}
+
+package enum CampaignIDKind: Sendable {
+    /// Below version 4.0.
+    case campaignID
+    /// From version 4.0 on, perhaps shortened.
+    case sourceIdentifier
+    /// Not known, as in an aggregate.
+    case either
+}
+
+package enum CampaignMatch: Equatable, Sendable {
+    case known(CatalogCampaign)
+    /// More than one, in the order of the catalog.
+    case ambiguous([CatalogCampaign])
+    case unknown
 }

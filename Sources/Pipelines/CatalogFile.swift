@@ -129,7 +129,7 @@ extension ConfigurationNode {
     }
 }
 
-/// What must not belong to two campaigns, since no event could tell them apart.
+/// What two campaigns must not share, since no event could tell them apart.
 private struct CampaignID: Hashable {
     var network: String
     var app: Int64

@@ -1,78 +1,66 @@
 import Foundation
 
-/// What `weir-collector` takes and from whom: `collector.yaml`. Every key may be absent.
+/// `collector.yaml`: what `weir-collector` takes, and from whom. Every key may be absent. The
+/// properties have the names of their keys, with the defaults in parentheses.
 package struct CollectorPipeline: Equatable, Sendable {
-    /// A producer of events that the collector knows by a key.
     package struct ProducerKey: Equatable, Sendable {
-        /// What the producer is called in logs.
+        /// The producer's name in logs.
         package let name: String
-        /// SHA-256 of the key, 32 bytes.
+        /// SHA-256 of the key; 32 bytes.
         package let digest: [UInt8]
-        /// The topics that it may send to.
         package let topics: Set<PipelineStream>
-        /// Requests a second that it may send over time; nil: as many as it likes.
+        /// Requests a second over time; nil for no bound.
         package let requestsPerSecond: Int?
     }
 
-    /// A key that signs tokens.
     package struct TokenKey: Equatable, Sendable {
-        /// The name that tokens say it by.
+        /// Its name in tokens.
         package let id: String
         /// At least 32 bytes.
         package let secret: [UInt8]
-        /// The file that holds it.
         package let file: String
     }
 
-    /// Certificate chain and key, in PEM.
+    /// Paths of PEM files.
     package struct TLSFiles: Equatable, Sendable {
-        /// The path of the chain, leaf first.
+        /// The certificate chain, leaf first.
         package let certificate: PositionedText
-        /// The path of its key.
         package let key: PositionedText
     }
 
-    /// Threads that serve, 1...64; nil: as many as suit the machine (`threads`).
+    /// Threads that serve, 1...64; nil for as many as suit the machine.
     package let threads: Int?
-    /// Certificate and key (`tls`); nil to serve without.
+    /// Nil to serve without TLS.
     package private(set) var tls: TLSFiles?
-    /// Bytes of a body (`max_body_bytes`, 1 MiB).
+    /// Bytes of a body (1 MiB).
     package let maxBodyBytes: Int
-    /// Bytes of a batch of events (`max_batch_bytes`, 8 MiB).
+    /// Bytes of a batch of events (8 MiB).
     package let maxBatchBytes: Int
-    /// Bytes of a request's headers (`max_header_bytes`, 32 KiB).
+    /// Bytes of a request's headers (32 KiB).
     package let maxHeaderBytes: Int
-    /// Bytes of all bodies at once (`max_body_memory_bytes`, 128 MiB).
+    /// Bytes of all bodies at once (128 MiB).
     package let maxBodyMemoryBytes: Int
-    /// Seconds that the headers of a request may take (`header_timeout_seconds`, 10).
+    /// How long the headers of a request may take (10).
     package let headerTimeoutSeconds: Int64
-    /// Seconds that a body may take (`body_timeout_seconds`, 20).
+    /// How long a body may take (20).
     package let bodyTimeoutSeconds: Int64
-    /// Seconds that a connection may rest (`idle_timeout_seconds`, 60).
+    /// How long a connection may rest (60).
     package let idleTimeoutSeconds: Int64
-    /// Connections at once (`max_connections`, 4096).
+    /// Connections at once (4096).
     package let maxConnections: Int
-    /// Connections of one address at once (`max_connections_per_address`, 1024).
+    /// Connections of one address at once (1024).
     package let maxConnectionsPerAddress: Int
-    /// Seconds that a request waits for the log (`log_timeout_seconds`, 10).
+    /// How long a request waits for the log (10).
     package let logTimeoutSeconds: Int64
-    /// Records that may wait for the log (`max_queued_records`, 50,000).
+    /// Records that may wait for the log (50,000).
     package let maxQueuedRecords: Int
-    /// Bytes that may wait for the log (`max_queued_bytes`, 64 MiB).
+    /// Bytes that may wait for the log (64 MiB).
     package let maxQueuedBytes: Int
-    /// Seconds that requests may take to end at a stop (`drain_seconds`, 10).
+    /// How long requests may take to end at a stop (10).
     package let drainSeconds: Int64
-    /// Proxies whose word is taken for a client's address (`trusted_proxies`).
+    /// Proxies whose `X-Forwarded-For` is believed.
     package let trustedProxies: [AddressRange]
-    /// Whether events are taken from those only who have a key (`require_keys`, true).
-    package private(set) var requiresKeys: Bool
-    /// The producers' keys (`keys`), no two with one name.
-    package private(set) var keys: [ProducerKey]
-    /// The keys of tokens (`token_keys`), no two with one id; the first one signs.
-    package private(set) var tokenKeys: [TokenKey]
-    /// Whether win, billing and loss notices need a token or a producer's key
-    /// (`require_notice_tokens`, true).
-    package private(set) var requiresNoticeTokens: Bool
+    package private(set) var access = Access()
 
     private static let keyNames = [
         "threads", "tls", "max_body_bytes", "max_batch_bytes", "max_header_bytes",
@@ -82,7 +70,7 @@ package struct CollectorPipeline: Equatable, Sendable {
         "trusted_proxies", "require_keys", "keys", "token_keys", "require_notice_tokens",
     ]
 
-    /// Reads the file's content, or the defaults without one; paths in it are relative to `directory`.
+    /// The defaults without a node. Paths in the file are relative to `directory`.
     init(_ node: ConfigurationNode?, directory: String) throws(ConfigurationError) {
         let mapping = try node?.mapping(Self.keyNames)
         func integer(
@@ -116,10 +104,10 @@ package struct CollectorPipeline: Equatable, Sendable {
             proxies.append(try element.addressRange())
         }
         trustedProxies = proxies
-        requiresKeys = try mapping?.boolean("require_keys", default: true) ?? true
-        keys = try Self.keys(mapping?["keys"])
-        tokenKeys = try Self.tokenKeys(mapping?["token_keys"], directory: directory)
-        requiresNoticeTokens =
+        access.requiresKeys = try mapping?.boolean("require_keys", default: true) ?? true
+        access.keys = try Self.keys(mapping?["keys"])
+        access.tokenKeys = try Self.tokenKeys(mapping?["token_keys"], directory: directory)
+        access.requiresNoticeTokens =
             try mapping?.boolean("require_notice_tokens", default: true) ?? true
     }
 
@@ -153,32 +141,27 @@ package struct CollectorPipeline: Equatable, Sendable {
 }
 
 extension CollectorPipeline {
-    /// Who may send what; the rest is read at the start only.
+    /// Who may send what. It is followed while the collector works; everything else is read at its
+    /// start only.
     package struct Access: Equatable, Sendable {
-        /// As `requiresKeys`.
+        /// Whether events need a producer's key (`require_keys`, true).
         package var requiresKeys = true
-        /// As `keys`.
+        /// No two have the same name.
         package var keys: [ProducerKey] = []
-        /// As `tokenKeys`.
+        /// No two have the same id. The first one signs.
         package var tokenKeys: [TokenKey] = []
-        /// As `requiresNoticeTokens`.
+        /// Whether win, billing and loss notices need a token or a producer's key
+        /// (`require_notice_tokens`, true).
         package var requiresNoticeTokens = true
 
         /// That of a collector without a file.
         package init() {}
     }
 
-    /// Who may send what.
-    package var access: Access {
-        var access = Access()
-        access.requiresKeys = requiresKeys
-        access.keys = keys
-        access.tokenKeys = tokenKeys
-        access.requiresNoticeTokens = requiresNoticeTokens
-        return access
-    }
+    package var tokenKeys: [TokenKey] { access.tokenKeys }
 
-    /// Whether another file says the same, whoever may send what, and wherever it stands there.
+    /// Whether another file says the same apart from `access`. The position of a value in its file
+    /// does not count.
     package func isSameButForAccess(_ other: CollectorPipeline) -> Bool {
         withoutAccess == other.withoutAccess
             && tls?.certificate.text == other.tls?.certificate.text
@@ -188,16 +171,13 @@ extension CollectorPipeline {
     private var withoutAccess: CollectorPipeline {
         var rest = self
         rest.tls = nil
-        rest.requiresKeys = true
-        rest.keys = []
-        rest.tokenKeys = []
-        rest.requiresNoticeTokens = true
+        rest.access = Access()
         return rest
     }
 }
 
 extension CollectorPipeline.ProducerKey {
-    /// The topics that producers of their own may send to.
+    /// The topics that producers may send to.
     private static let open: [PipelineStream] = [.bids, .impressions, .overlayClicks]
 
     fileprivate init(_ node: ConfigurationNode) throws(ConfigurationError) {
@@ -297,9 +277,8 @@ extension ConfigurationNode {
 extension PipelineDirectory {
     static let collectorName = ReadAgain.collector.rawValue
 
-    /// What the collector takes; the defaults when there is no `collector.yaml`.
-    ///
-    /// Throws when the file has to be there, and is not, or is empty.
+    /// The defaults without `collector.yaml`. With `isRequired`, throws when the file is missing or
+    /// empty.
     package func collector(
         isRequired: Bool = false
     ) throws(ConfigurationError) -> CollectorPipeline {
@@ -311,5 +290,49 @@ extension PipelineDirectory {
         isRequired: Bool = false
     ) throws(ConfigurationError) -> CollectorPipeline {
         try CollectorPipeline(content(.collector, isRequired: isRequired), directory: path)
+    }
+}
+
+/// A range of IP addresses, such as `10.0.0.0/8`, `2001:db8::/32` or a single address.
+package struct AddressRange: Equatable, Sendable {
+    private let prefix: [UInt8]
+    private let bitCount: Int
+
+    /// Nil when the text is no range. Bits after the prefix length are ignored.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let bytes = Self.bytes(of: String(parts[0])) else {
+            return nil
+        }
+        var bitCount = bytes.count * 8
+        if parts.count == 2 {
+            guard let count = Int(parts[1]), (0...bitCount).contains(count),
+                String(count) == parts[1]
+            else { return nil }
+            bitCount = count
+        }
+        prefix = bytes
+        self.bitCount = bitCount
+    }
+
+    /// The 4 or 16 bytes of an address; nil when the text is none. An IPv4 address that is mapped
+    /// into IPv6 has 4.
+    package static func bytes(of text: String) -> [UInt8]? {
+        var short = in_addr()
+        if inet_pton(AF_INET, text, &short) == 1 { return withUnsafeBytes(of: short) { Array($0) } }
+        var long = in6_addr()
+        guard inet_pton(AF_INET6, text, &long) == 1 else { return nil }
+        let bytes = withUnsafeBytes(of: long) { Array($0) }
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        return bytes.starts(with: mapped) ? Array(bytes[mapped.count...]) : bytes
+    }
+
+    /// `address` as `bytes(of:)` returns it.
+    package func contains(_ address: [UInt8]) -> Bool {
+        guard address.count == prefix.count else { return false }
+        let whole = bitCount / 8
+        guard address[..<whole] == prefix[..<whole] else { return false }
+        let rest = bitCount % 8
+        return rest == 0 || (address[whole] ^ prefix[whole]) >> (8 - rest) == 0
     }
 }

@@ -1,17 +1,17 @@
 import Foundation
 import Yams
 
-/// Reads one YAML file of the pipelines directory.
+/// Reads one YAML file.
 enum ConfigurationFile {
     /// Larger files are refused, so that a wrong file cannot fill the memory.
     static let maxBytes = 16 << 20
 
-    /// The file's topmost node; an empty file is an empty mapping.
+    /// The root; an empty file is an empty mapping.
     static func read(_ file: String) throws(ConfigurationError) -> ConfigurationNode {
         try content(of: file) ?? ConfigurationNode(file: file, root: Node([(Node, Node)]()))
     }
 
-    /// The file's topmost node; nil where there is none, as in a file of comments.
+    /// The root; nil when the file has only comments.
     static func content(of file: String) throws(ConfigurationError) -> ConfigurationNode? {
         let text = try text(of: file)
         do {
@@ -24,7 +24,7 @@ enum ConfigurationFile {
         }
     }
 
-    /// The text of a file that is UTF-8 and not too large.
+    /// Throws when the file is not UTF-8 or too large.
     static func text(of file: String) throws(ConfigurationError) -> String {
         func unreadable(_ words: String) -> ConfigurationError {
             ConfigurationError(kind: .unreadable, file: file, words: words)
@@ -46,7 +46,7 @@ enum ConfigurationFile {
         return text
     }
 
-    /// The parser's words, but for those that are of its code instead of the file.
+    /// The parser's words. Those that describe its code are replaced by words about the file.
     private static func words(_ problem: String) -> String {
         if problem.contains("nesting level") {
             return "lists or mappings lie in one another too deep"

@@ -1,10 +1,10 @@
 import ConversionModels
 import Yams
 
-/// A value of a YAML file, with its file, line and key path for errors.
+/// A value of a YAML file with its place for errors.
 struct ConfigurationNode {
     let file: String
-    /// The line of the value's key or list element, from 1.
+    /// The line of the key or list element, from 1.
     let line: Int
     let path: String
     private let node: Node
@@ -41,7 +41,7 @@ struct ConfigurationNode {
         )
     }
 
-    /// The pairs of a mapping whose keys are the user's own, in the order of the file.
+    /// The pairs of a mapping with keys of the user's choice, in the order of the file.
     func entries() throws(ConfigurationError) -> [(key: String, value: ConfigurationNode)] {
         guard case .mapping(let mapping) = node else { throw wrongType("a mapping of keys") }
         try checkTag(mapping.tag)
@@ -54,7 +54,7 @@ struct ConfigurationNode {
             let key = scalar.string
             let keyLine = scalar.mark?.line ?? line
             let keyPath = path.isEmpty ? key : "\(path).\(key)"
-            // Quoted and unquoted, as "1" and 1, are two keys to YAML and one to us.
+            // "1" and 1 are two keys to YAML and one to us.
             if let first = lines.updateValue(keyLine, forKey: key) {
                 throw Self.duplicate(key, file: file, line: first, path: keyPath)
             }
@@ -69,7 +69,7 @@ struct ConfigurationNode {
         return entries
     }
 
-    /// A mapping whose keys are ours.
+    /// A mapping with fixed keys. Throws for any other key.
     func mapping(
         _ known: [String]
     ) throws(ConfigurationError) -> ConfigurationMapping {
@@ -86,7 +86,6 @@ struct ConfigurationNode {
         return ConfigurationMapping(node: self, values: values)
     }
 
-    /// The elements of a list.
     func elements() throws(ConfigurationError) -> [ConfigurationNode] {
         guard case .sequence(let sequence) = node else { throw wrongType("a list") }
         try checkTag(sequence.tag)
@@ -108,7 +107,7 @@ struct ConfigurationNode {
         if case .sequence = node { true } else { false }
     }
 
-    /// The text of a scalar as it is written; nil when it is a list or mapping, or nothing.
+    /// The text of a scalar as it is written; nil for a list, a mapping or null.
     var scalarText: String? {
         guard case .scalar(let scalar) = node else { return nil }
         let isNothing =
@@ -116,7 +115,7 @@ struct ConfigurationNode {
         return isNothing ? nil : scalar.string
     }
 
-    /// Whether a scalar is marked as a text, by quotes, as a block or by its tag.
+    /// Whether quotes, a block or a tag mark a scalar as a text.
     var isText: Bool {
         guard case .scalar(let scalar) = node else { return false }
         return ![.plain, .any].contains(scalar.style) || scalar.tag.rawValue == Self.core + "str"
@@ -136,13 +135,13 @@ struct ConfigurationNode {
         return fault(.wrongType, "must be \(expected), and here is \(found)")
     }
 
-    /// The fault of a model that was made from this node, at the line that it is about.
+    /// The fault of a model that was made from this node, at the line of the value at fault.
     func fault(_ fault: ModelFault) -> ConfigurationError {
         let place = fault.path.reduce(self) { $0.step($1) }
         return place.badValue(fault.problem.description)
     }
 
-    /// One step down; where the file has nothing there, only the path goes on.
+    /// One step down. Where the file has no such value, only the path is extended.
     private func step(_ step: ModelFault.Step) -> ConfigurationNode {
         let found: ConfigurationNode?
         let path: String
@@ -157,7 +156,8 @@ struct ConfigurationNode {
         return found ?? ConfigurationNode(file: file, line: line, path: path, node: node)
     }
 
-    /// Tags of the core types change nothing, since every key says what it reads; others would.
+    /// Tags of the core types change nothing, since each key decides how its value is read. Other
+    /// tags would change the meaning.
     private func checkTag(_ tag: Tag) throws(ConfigurationError) {
         let core = ["str", "int", "float", "bool", "null", "seq", "map", "timestamp", "merge"]
         let name = tag.rawValue
@@ -167,4 +167,190 @@ struct ConfigurationNode {
     }
 
     private static let core = "tag:yaml.org,2002:"
+}
+
+/// A mapping with fixed keys.
+struct ConfigurationMapping {
+    let node: ConfigurationNode
+    fileprivate let values: [String: ConfigurationNode]
+
+    subscript(key: String) -> ConfigurationNode? { values[key] }
+
+    func required(_ key: String) throws(ConfigurationError) -> ConfigurationNode {
+        guard let value = values[key] else {
+            let path = node.path.isEmpty ? key : "\(node.path).\(key)"
+            throw ConfigurationError(
+                kind: .missingKey,
+                file: node.file,
+                line: node.line,
+                keyPath: path,
+                words: "is missing: add it"
+            )
+        }
+        return value
+    }
+
+    func integer(
+        _ key: String,
+        in range: ClosedRange<Int64>,
+        default absent: Int64
+    ) throws(ConfigurationError) -> Int64 {
+        try values[key]?.integer(in: range) ?? absent
+    }
+
+    func boolean(_ key: String, default absent: Bool) throws(ConfigurationError) -> Bool {
+        try values[key]?.boolean() ?? absent
+    }
+}
+
+extension ConfigurationNode {
+    /// Any scalar as it is written, quoted or not.
+    func text(_ expected: String = "a text") throws(ConfigurationError) -> String {
+        try checkTag()
+        guard let text = scalarText else { throw wrongType(expected) }
+        return text
+    }
+
+    /// 1 to 255 bytes without control characters.
+    func name() throws(ConfigurationError) -> String {
+        let text = try text("a name")
+        let printable = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard printable, (1...255).contains(text.utf8.count) else {
+            throw badValue("is no name: write 1 to 255 bytes without control characters")
+        }
+        return text
+    }
+
+    /// A text with its place, for another module to parse.
+    func positionedText(_ expected: String) throws(ConfigurationError) -> PositionedText {
+        let text = try text(expected)
+        guard !text.isEmpty else { throw badValue("is empty: write \(expected)") }
+        return PositionedText(text: text, file: file, line: line, keyPath: path)
+    }
+
+    /// A scalar that is not marked as a text.
+    private func unquoted(_ expected: String) throws(ConfigurationError) -> String {
+        let text = try text(expected)
+        guard !isText else {
+            throw fault(
+                .wrongType,
+                "must be \(expected), and here is the text '\(text)': remove the quotes or the tag")
+        }
+        return text
+    }
+
+    func integer(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
+        _ = try unquoted("a whole number")
+        return try identifier(in: range)
+    }
+
+    /// An id that is a whole number, quoted or not. A leading zero is refused: some YAML readers
+    /// take such a number as octal.
+    func identifier(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
+        let text = try text("a whole number")
+        guard let number = try Self.integer(text, for: self) else {
+            throw wrongType("a whole number in plain digits")
+        }
+        guard range.contains(number) else {
+            throw badValue("is \(number): write \(range.words)")
+        }
+        return number
+    }
+
+    /// The key of a mapping as a whole number. `node` is its value, which has the line.
+    static func integerKey(
+        _ key: String,
+        in range: ClosedRange<Int64>,
+        of node: ConfigurationNode
+    ) throws(ConfigurationError) -> Int64 {
+        guard let number = try integer(key, for: node) else {
+            throw node.badValue("the key must be a whole number in plain digits")
+        }
+        guard range.contains(number) else {
+            throw node.badValue("the key must be \(range.words)")
+        }
+        return number
+    }
+
+    func boolean() throws(ConfigurationError) -> Bool {
+        switch try unquoted("true or false") {
+        case "true": return true
+        case "false": return false
+        default: throw wrongType("true or false")
+        }
+    }
+
+    /// An amount of money in micros.
+    func micros() throws(ConfigurationError) -> Int64 {
+        let text = try unquoted("an amount")
+        do {
+            return try DecimalAmount.micros(text)
+        } catch {
+            throw error == .notADecimal
+                ? wrongType("an amount in plain digits, as 4.99") : badValue(error.description)
+        }
+    }
+
+    func word<Word: RawRepresentable<String> & CaseIterable>(
+        _: Word.Type
+    ) throws(ConfigurationError) -> Word {
+        let text = try text("a word")
+        guard let word = Word(rawValue: text) else {
+            let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
+            throw badValue("is '\(text)': write one of \(known)")
+        }
+        return word
+    }
+
+    /// The id of an ad network, in lower case: 1 to 255 printable ASCII characters without spaces.
+    func networkID() throws(ConfigurationError) -> String {
+        try Self.networkID(text("the id of an ad network"), of: self)
+    }
+
+    /// The same for a key. `node` is its value, which has the line.
+    static func networkID(
+        _ text: String,
+        of node: ConfigurationNode
+    ) throws(ConfigurationError) -> String {
+        guard (1...255).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw node.badValue("is no ad network: write its id, as example.skadnetwork")
+        }
+        return text.asciiLowercased
+    }
+
+    /// An App Store id.
+    func app() throws(ConfigurationError) -> Int64 { try identifier(in: 1...Int64.max) }
+
+    private static func integer(
+        _ text: String,
+        for node: ConfigurationNode
+    ) throws(ConfigurationError) -> Int64? {
+        let digits = text.first == "-" ? text.dropFirst() : text[...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        guard digits.count == 1 || digits.first != "0" else {
+            throw node.badValue("'\(text)' starts with 0: write the number without leading zeros")
+        }
+        guard let number = Int64(text) else {
+            throw node.badValue("'\(text)' does not fit into 64 bits: write a smaller number")
+        }
+        return number
+    }
+}
+
+extension ClosedRange<Int64> {
+    fileprivate var words: String {
+        upperBound == .max ? "\(lowerBound) or more" : "\(lowerBound) to \(upperBound)"
+    }
+}
+
+extension String {
+    /// With only the ASCII letters in lower case, as in the keys of aggregates.
+    var asciiLowercased: String {
+        String(
+            decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
 }

@@ -1,6 +1,6 @@
-/// Somebody who is sent decoded postbacks: `partners/<name>.yaml`.
+/// `partners/<name>.yaml`: a receiver of decoded postbacks.
 package struct Partner: Equatable, Sendable {
-    /// A word that `trust` may list; the raw value is the verdict's.
+    /// A verdict that `trust` may list.
     package enum Verdict: String, CaseIterable, Sendable {
         /// Signed with a production key.
         case valid
@@ -12,28 +12,118 @@ package struct Partner: Equatable, Sendable {
         case unverifiable
     }
 
-    /// Which postbacks a partner is sent.
     package struct Filter: Equatable, Sendable {
-        /// Ids of ad networks, lower case; nil: all.
+        /// Ids of ad networks in lower case; nil for all.
         package let networks: Set<String>?
-        /// App Store ids of advertised apps; nil: all.
+        /// App Store ids of advertised apps; nil for all.
         package let apps: Set<Int64>?
-        /// Conversion windows by the postback's sequence index, 0...2; nil: all.
+        /// Sequence indexes of the conversion windows, 0...2; nil for all.
         package let windows: Set<Int>?
-
-        /// Whether a postback of this network (in any case), advertised app and window passes.
-        package func admits(network: String, app: Int64, window: Int) -> Bool {
-            (networks?.contains(network.asciiLowercased) ?? true) && (apps?.contains(app) ?? true)
-                && (windows?.contains(window) ?? true)
-        }
     }
 
-    /// Name of the partner, which is the file's: lower-case letters, digits and dashes.
+    /// The name of the file: lower-case letters, digits and dashes.
     package let name: String
-    /// Verdicts whose postbacks the partner is sent; at least one.
+    /// Postbacks of these verdicts are sent; at least one.
     package let trust: Set<Verdict>
-    /// Which of those it is sent.
     package let filter: Filter
-    /// Where they go.
     package let delivery: Delivery
+}
+
+extension Partner {
+    /// Where a partner's postbacks go, and in what form. Templates are texts with macros such as
+    /// `{id}`; the module that delivers parses them.
+    package struct Delivery: Equatable, Sendable {
+        /// The address of a partner without one. No name server may ever know this name (RFC 2606).
+        package static let noAddress = "https://url-is-not-set.invalid/"
+
+        package enum Method: String, CaseIterable, Sendable {
+            /// Parameters in the address, no body.
+            case get = "GET"
+            case post = "POST"
+            case put = "PUT"
+        }
+
+        /// Field names of a measurement service.
+        package enum Preset: String, CaseIterable, Sendable {
+            /// Singular's public standard for SKAdNetwork.
+            case singular
+            /// AppsFlyer's columns.
+            case appsflyer
+            /// Adjust's names in callbacks.
+            case adjust
+            /// Apple's fields for partners of Branch.
+            case branch
+            /// Apple's fields for partners of Kochava.
+            case kochava
+        }
+
+        /// What happens to a field whose macro has no value.
+        package enum Missing: String, CaseIterable, Sendable {
+            /// The field is empty; null in JSON.
+            case empty
+            case drop
+            /// The delivery waits for an operator.
+            case hold
+        }
+
+        package struct MissingRules: Equatable, Sendable {
+            /// For fields that `byField` does not name.
+            package let byDefault: Missing
+            package let byField: [Field<Missing>]
+        }
+
+        /// A value with its name.
+        package struct Field<Value: Equatable & Sendable>: Equatable, Sendable {
+            package let name: PositionedText
+            package let value: Value
+        }
+
+        /// JSON with macros in its texts.
+        package indirect enum JSONShape: Equatable, Sendable {
+            case text(PositionedText)
+            /// A number, `true`, `false` or `null`, as in JSON.
+            case literal(String)
+            case array([JSONShape])
+            case object([Field<JSONShape>])
+        }
+
+        package enum Body: Equatable, Sendable {
+            /// JSON: the preset's fields, or the document as it is without a preset.
+            case json
+            /// A form of the preset's fields, or of all fields with a value without a preset.
+            case form
+            /// No body; a preset's fields go into the address.
+            case none
+            case jsonTemplate(JSONShape)
+            /// A form with own fields. They follow the preset's fields and replace those of the
+            /// same names.
+            case formTemplate([Field<PositionedText>])
+        }
+
+        /// The file has no address yet: nothing is sent, and documents wait.
+        package let isOff: Bool
+        /// `http` or `https`, as it is written; `noAddress` when the partner is off.
+        package let url: PositionedText
+        /// `allow_private`: whether the address may be a private one; by default it may not.
+        package let allowPrivate: Bool
+        /// `method`, by default POST.
+        package let method: Method
+        /// A value `env:NAME` or `file:PATH` stands for a secret.
+        package let headers: [Field<PositionedText>]
+        /// `body`; nil: none with GET, a form with a preset, else JSON.
+        package let body: Body?
+        package let preset: Preset?
+        /// `missing`, by default `drop`.
+        package let missing: MissingRules
+        /// `timeout_seconds`: how long to wait for an answer, 1...60; by default 10.
+        package let timeoutSeconds: Int
+        /// `concurrency`: requests at once, 1...64; by default 4.
+        package let concurrency: Int
+        /// `rate_per_second`, 1...10,000; nil for no bound.
+        package let ratePerSecond: Int?
+        /// `secret_file`: a file with the secrets that sign requests, one a line.
+        package let secretFile: PositionedText?
+        /// `secrets`: the values of `{secret.NAME}`, each `env:NAME` or `file:PATH`.
+        package let secrets: [Field<PositionedText>]
+    }
 }

@@ -70,3 +70,165 @@ extension ConfigurationNode {
         return set
     }
 }
+
+/// Reads `delivery` of `partners/<name>.yaml`.
+enum PartnerDeliveryFile {
+    private static let keys = [
+        "url", "allow_private", "method", "headers", "body", "preset", "missing",
+        "timeout_seconds", "concurrency", "rate_per_second", "secret_file", "secrets",
+    ]
+
+    static func delivery(
+        _ node: ConfigurationNode
+    ) throws(ConfigurationError) -> Partner.Delivery {
+        let mapping = try node.mapping(keys)
+        let delivery = Partner.Delivery(
+            isOff: mapping["url"] == nil,
+            url: try mapping["url"]?.address() ?? node.noAddress,
+            allowPrivate: try mapping.boolean("allow_private", default: false),
+            method: try mapping["method"]?.word(Partner.Delivery.Method.self) ?? .post,
+            headers: try mapping["headers"]?.templates() ?? [],
+            body: try mapping["body"]?.body(),
+            preset: try mapping["preset"]?.word(Partner.Delivery.Preset.self),
+            missing: try mapping["missing"]?.missing() ?? .init(byDefault: .drop, byField: []),
+            timeoutSeconds:
+                try mapping.integer("timeout_seconds", in: 1...60, default: 10).asInt,
+            concurrency: try mapping.integer("concurrency", in: 1...64, default: 4).asInt,
+            ratePerSecond: try mapping["rate_per_second"]?.integer(in: 1...10_000).asInt,
+            secretFile: try mapping["secret_file"]?.positionedText("the path of a file"),
+            secrets: try mapping["secrets"]?.secrets() ?? []
+        )
+        if delivery.method == .get, let body = delivery.body, body != .none,
+            let node = mapping["body"]
+        {
+            throw node.badValue(
+                "is sent with POST and PUT only: give `method`, or put the fields into the url")
+        }
+        return delivery
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate var noAddress: PositionedText {
+        PositionedText(
+            text: Partner.Delivery.noAddress, file: file, line: line, keyPath: "\(path).url")
+    }
+
+    fileprivate func address() throws(ConfigurationError) -> PositionedText {
+        let address = try positionedText("an address, as https://example.com/postbacks")
+        let schemes = ["https://", "http://"]
+        let scheme = schemes.first { address.text.asciiLowercased.hasPrefix($0) }
+        let rest = address.text.dropFirst(scheme?.count ?? 0)
+        let hasHost = rest.first.map { !"/?#:".contains($0) } ?? false
+        let isVisible = address.text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+        guard scheme != nil, hasHost, isVisible else {
+            throw badValue("is no address: write it as https://example.com/postbacks")
+        }
+        return address
+    }
+
+    /// Any text, which may be empty.
+    private func template() throws(ConfigurationError) -> PositionedText {
+        PositionedText(text: try text(), file: file, line: line, keyPath: path)
+    }
+
+    private func named(_ key: String) -> PositionedText {
+        PositionedText(text: key, file: file, line: line, keyPath: path)
+    }
+
+    fileprivate func templates() throws(ConfigurationError) -> [Partner.Delivery.Field<
+        PositionedText
+    >] {
+        var fields: [Partner.Delivery.Field<PositionedText>] = []
+        for (key, value) in try entries() {
+            guard !key.isEmpty else { throw value.badValue("has no name: write one") }
+            fields.append(.init(name: value.named(key), value: try value.template()))
+        }
+        return fields
+    }
+
+    /// Where secrets are. An error does not quote a bad value: it may be the secret.
+    fileprivate func secrets() throws(ConfigurationError) -> [Partner.Delivery.Field<
+        PositionedText
+    >] {
+        var fields: [Partner.Delivery.Field<PositionedText>] = []
+        for (key, value) in try entries() {
+            guard key.wholeMatch(of: /[A-Za-z0-9_\-]+/) != nil else {
+                throw value.badValue("is no name: write letters, digits, - and _")
+            }
+            let place = try value.template()
+            let path = ["env:", "file:"].first { place.text.hasPrefix($0) }
+            guard let path, place.text.count > path.count else {
+                throw value.badValue(
+                    "is no place of a secret: write env:NAME or file:PATH, and not the secret")
+            }
+            fields.append(.init(name: value.named(key), value: place))
+        }
+        return fields
+    }
+
+    fileprivate func body() throws(ConfigurationError) -> Partner.Delivery.Body {
+        guard isMapping else {
+            switch try text("json, form, none or a template") {
+            case "json": return .json
+            case "form": return .form
+            case "none": return .none
+            case let word:
+                throw badValue("is '\(word)': write json, form, none, or a mapping of json or form")
+            }
+        }
+        let mapping = try mapping(["json", "form"])
+        switch (mapping["json"], mapping["form"]) {
+        case (let json?, nil): return .jsonTemplate(try json.shape(depth: 0))
+        case (nil, let form?): return .formTemplate(try form.templates())
+        default: throw badValue("is json or form, one of both")
+        }
+    }
+
+    private func shape(depth: Int) throws(ConfigurationError) -> Partner.Delivery.JSONShape {
+        guard depth < 32 else { throw badValue("is nested too deep: 32 levels are allowed") }
+        if isMapping {
+            var fields: [Partner.Delivery.Field<Partner.Delivery.JSONShape>] = []
+            for (key, value) in try entries() {
+                fields.append(
+                    .init(name: value.named(key), value: try value.shape(depth: depth + 1)))
+            }
+            return .object(fields)
+        }
+        if isList {
+            var elements: [Partner.Delivery.JSONShape] = []
+            for element in try self.elements() {
+                elements.append(try element.shape(depth: depth + 1))
+            }
+            return .array(elements)
+        }
+        try checkTag()
+        guard let text = scalarText else { return .literal("null") }
+        if !isText, ["true", "false"].contains(text) || text.isJSONNumber { return .literal(text) }
+        return .text(try template())
+    }
+
+    fileprivate func missing() throws(ConfigurationError) -> Partner.Delivery.MissingRules {
+        guard isMapping else {
+            return .init(byDefault: try word(Partner.Delivery.Missing.self), byField: [])
+        }
+        var byDefault = Partner.Delivery.Missing.drop
+        var byField: [Partner.Delivery.Field<Partner.Delivery.Missing>] = []
+        for (key, value) in try entries() {
+            let outcome = try value.word(Partner.Delivery.Missing.self)
+            if key == "*" {
+                byDefault = outcome
+            } else {
+                byField.append(.init(name: value.named(key), value: outcome))
+            }
+        }
+        return .init(byDefault: byDefault, byField: byField)
+    }
+}
+
+extension String {
+    /// Whether it is a number in JSON's grammar.
+    fileprivate var isJSONNumber: Bool {
+        wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil
+    }
+}

@@ -1,73 +1,78 @@
 import ConversionModels
 import Foundation
 
-/// The directory that holds Weir's configuration (`--pipelines`).
+/// Weir's configuration: a directory of YAML files (`--pipelines`), read into typed values. Errors
+/// name the file, the line and the key, and say what to do.
 ///
-/// Every method reads its files anew. Files named `*.test.yaml`, hidden files and files of other
-/// kinds are left alone; any other YAML file with a name that nothing reads is an error.
+/// ```swift
+/// let directory = PipelineDirectory("pipelines")
+/// let settings = try directory.bids()  // bids.yaml
+/// let models = try directory.conversionModels()  // conversion-models/*.yaml
+/// for fault in directory.check() { print(fault) }
+/// ```
+///
+/// Every method reads its files again. Files named `*.test.yaml`, hidden files and files of other
+/// kinds are ignored. Any other YAML file whose name nothing reads is an error.
 package struct PipelineDirectory: Sendable {
-    /// The path as it was given; errors name files under it.
+    /// As it was given; errors name files under it.
     package let path: String
 
-    /// Names a directory; nothing is read yet.
+    /// Nothing is read yet.
     package init(_ path: String) {
         self.path = path
     }
 
-    /// The settings of `weir-bids`.
     package func bids() throws(ConfigurationError) -> BidsPipeline {
-        if let unknown = try unknownFiles().first { throw unknown }
-        return try bidsPipeline()
+        try checked(bidsPipeline)
     }
 
-    /// The settings of `weir-impressions`.
     package func impressions() throws(ConfigurationError) -> ImpressionsPipeline {
-        if let unknown = try unknownFiles().first { throw unknown }
-        return try impressionsPipeline()
+        try checked(impressionsPipeline)
     }
 
-    /// The settings of `weir-overlay-clicks`.
     package func overlayClicks() throws(ConfigurationError) -> OverlayClicksPipeline {
-        if let unknown = try unknownFiles().first { throw unknown }
-        return try overlayClicksPipeline()
+        try checked(overlayClicksPipeline)
     }
 
-    /// The settings of `weir-postbacks`.
     package func postbacks() throws(ConfigurationError) -> PostbacksPipeline {
-        if let unknown = try unknownFiles().first { throw unknown }
-        return try postbacksPipeline()
+        try checked(postbacksPipeline)
     }
 
-    /// The settings of `weir-store-notifications`.
     package func storeNotifications() throws(ConfigurationError) -> StoreNotificationsPipeline {
-        if let unknown = try unknownFiles().first { throw unknown }
-        return try storeNotificationsPipeline()
+        try checked(storeNotificationsPipeline)
     }
 
-    /// The settings of `weir-conversion-updates`.
     package func conversionUpdates() throws(ConfigurationError) -> ConversionUpdatesPipeline {
-        if let unknown = try unknownFiles().first { throw unknown }
-        return try conversionUpdatesPipeline()
+        try checked(conversionUpdatesPipeline)
     }
 
-    /// The catalog; an empty one when there is no `catalog.yaml`.
-    ///
-    /// Throws when the file has to be there, and is not, or is empty.
+    package func partnerPostbacks() throws(ConfigurationError) -> PartnerPostbacksPipeline {
+        try checked(partnerPostbacksPipeline)
+    }
+
+    /// Throws when a file has a name that nothing reads, before the stream's own file is read.
+    private func checked<Pipeline>(
+        _ read: () throws(ConfigurationError) -> Pipeline
+    ) throws(ConfigurationError) -> Pipeline {
+        if let unknown = try unknownFiles().first { throw unknown }
+        return try read()
+    }
+
+    /// The catalog; an empty one without `catalog.yaml`. With `isRequired`, throws when the file is
+    /// missing or empty.
     package func catalog(isRequired: Bool = false) throws(ConfigurationError) -> Catalog {
         try content(.catalog, isRequired: isRequired).map(Catalog.init) ?? Catalog()
     }
 
-    /// The conversion models by ascending app; none when there is no `conversion-models`.
+    /// The conversion models by ascending app; none without `conversion-models`.
     package func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
         var models: [ConversionModel] = []
         for name in try names(in: Self.modelsName) { models.append(try conversionModel(name)) }
         return models.sorted { $0.app < $1.app }
     }
 
-    /// The conversion models of a directory that is named for them alone: the files of its folder
-    /// `conversion-models`, else its own.
-    ///
-    /// - Throws: also when there is no model at all.
+    /// The conversion models of a directory that holds candidates: the files of its folder
+    /// `conversion-models`, or its own files without that folder. Throws when there is none.
     package func candidateModels() throws(ConfigurationError) -> [ConversionModel] {
         let hasFolder = FileManager.default.fileExists(atPath: "\(path)/\(Self.modelsName)")
         let folder = hasFolder ? "\(path)/\(Self.modelsName)" : path
@@ -91,30 +96,57 @@ package struct PipelineDirectory: Sendable {
         return models.sorted { $0.app < $1.app }
     }
 
-    /// The partners by name, bytewise; none when there is no `partners`.
-    ///
-    /// Throws when the directory has to be there, and is not.
+    /// The partners by name, in bytewise order; none without `partners`. With `isRequired`, throws
+    /// when the directory is missing.
     package func partners(isRequired: Bool = false) throws(ConfigurationError) -> [Partner] {
         if isRequired, !has(.partners) { throw gone(.partners) }
         var partners: [Partner] = []
         for name in try names(in: Self.partnersName) { partners.append(try partner(name)) }
         return partners.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
+
+    /// The topic of documents for partners: that of `partner-postbacks.yaml`, or the default
+    /// without the file.
+    package func partnerPostbacksTopic() throws(ConfigurationError) -> String {
+        has(.partnerPostbacks)
+            ? try partnerPostbacks().stream.topic : PipelineStream.partnerPostbacks.rawValue
+    }
+
+    /// The consumer groups of the streams that have a file.
+    package func groups() throws(ConfigurationError) -> [PipelineStream: String] {
+        var groups: [PipelineStream: String] = [:]
+        for stream in PipelineStream.allCases where has(stream) {
+            groups[stream] = try settings(of: stream).group
+        }
+        return groups
+    }
+
+    package func settings(of stream: PipelineStream) throws(ConfigurationError) -> StreamSettings {
+        switch stream {
+        case .bids: try bids().stream
+        case .impressions: try impressions().stream
+        case .overlayClicks: try overlayClicks().stream
+        case .postbacks: try postbacks().stream
+        case .storeNotifications: try storeNotifications().stream
+        case .conversionUpdates: try conversionUpdates().stream
+        case .partnerPostbacks: try partnerPostbacks().stream
+        }
+    }
 }
 
 // MARK: What is read again
 
 extension PipelineDirectory {
-    /// What programs read again while they work, by its name here. A program that starts may do without; one
-    /// that works requires what was there before: a file that was removed, emptied or covered by a mount by mistake
-    /// is not to take every key or partner away.
+    /// What programs read again while they work. A program may start without it. One that works
+    /// requires what was there before: a file that was removed, emptied or hidden by a mount by
+    /// mistake must not remove all keys or partners.
     package enum ReadAgain: String, Sendable {
         case catalog = "catalog.yaml"
         case collector = "collector.yaml"
         case partners
     }
 
-    /// Whether it is there, and a file is not empty.
+    /// Whether it exists and, if it is a file, is not empty.
     package func has(_ part: ReadAgain) -> Bool {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(
@@ -123,12 +155,12 @@ extension PipelineDirectory {
         do {
             return try content(part, isRequired: false) != nil
         } catch {
-            // A file that is wrong is not empty.
+            // A file with an error is not empty.
             return true
         }
     }
 
-    /// The topmost node of a file; nil when it is absent or has nothing but comments.
+    /// The root of a file; nil when the file is missing or has only comments.
     func content(
         _ part: ReadAgain, isRequired: Bool
     ) throws(ConfigurationError) -> ConfigurationNode? {
@@ -210,7 +242,11 @@ extension PipelineDirectory {
         try ConversionUpdatesPipeline(ConfigurationFile.read(required(.conversionUpdates)))
     }
 
-    /// A fault for each file at the top whose name nothing reads.
+    func partnerPostbacksPipeline() throws(ConfigurationError) -> PartnerPostbacksPipeline {
+        try PartnerPostbacksPipeline(ConfigurationFile.read(required(.partnerPostbacks)))
+    }
+
+    /// One fault for each file at the top whose name nothing reads.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
         let known =
             PipelineStream.allCases.map(\.fileName)
@@ -223,7 +259,8 @@ extension PipelineDirectory {
         }
     }
 
-    /// Names of the YAML files in the directory, or in a folder of it that may be absent; bytewise.
+    /// The names of the YAML files in the directory, or in a folder of it that may be missing; in
+    /// bytewise order.
     func names(in folder: String? = nil) throws(ConfigurationError) -> [String] {
         if folder != nil { _ = try names() }
         let directory = folder.map { "\(path)/\($0)" } ?? path
@@ -251,7 +288,7 @@ extension PipelineDirectory {
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Whether a stream has a file here.
+    /// Whether the stream has a file.
     package func has(_ stream: PipelineStream) -> Bool {
         FileManager.default.fileExists(atPath: "\(path)/\(stream.fileName)")
     }
@@ -275,15 +312,85 @@ extension PipelineDirectory {
 }
 
 extension String {
-    /// A YAML file of either ending that is neither hidden nor a test.
+    /// Whether it is `.yaml` or `.yml`, not hidden and no test.
     fileprivate var isConfigurationName: Bool {
         let isYAML = hasSuffix(".yaml") || hasSuffix(".yml")
         let isTest = hasSuffix(".test.yaml") || hasSuffix(".test.yml")
         return isYAML && !isTest && !hasPrefix(".")
     }
 
-    /// Without `.yaml`; a name of another ending is left as it is, and so is no name of ours.
+    /// Without `.yaml`. A name with `.yml` stays as it is, and so is no valid name.
     fileprivate var withoutYAML: String {
         hasSuffix(".yaml") ? String(dropLast(".yaml".count)) : self
+    }
+}
+
+extension PipelineDirectory {
+    /// Everything that is wrong, at most one fault a file: first files that nothing reads, then
+    /// streams, the catalog, conversion models and partners.
+    ///
+    /// A stream without a file is no fault here: its worker reports that at its start.
+    package func check() -> [ConfigurationError] {
+        do {
+            return try unknownFiles() + faults()
+        } catch {
+            return [error]
+        }
+    }
+
+    private func faults() -> [ConfigurationError] {
+        var faults: [ConfigurationError] = []
+        func note<Value>(_ read: () throws(ConfigurationError) -> Value) -> Value? {
+            do {
+                return try read()
+            } catch {
+                faults.append(error)
+                return nil
+            }
+        }
+        if has(.bids) { _ = note(bidsPipeline) }
+        if has(.impressions) { _ = note(impressionsPipeline) }
+        if has(.overlayClicks) { _ = note(overlayClicksPipeline) }
+        if has(.postbacks) { _ = note(postbacksPipeline) }
+        if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
+        if has(.conversionUpdates) { _ = note(conversionUpdatesPipeline) }
+        if has(.partnerPostbacks) { _ = note(partnerPostbacksPipeline) }
+        _ = note { () throws(ConfigurationError) in try catalog() }
+        _ = note { () throws(ConfigurationError) in try collectorPipeline() }
+        let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
+        for name in models ?? [] {
+            _ = note { () throws(ConfigurationError) in try conversionModel(name) }
+        }
+        let partners = note { () throws(ConfigurationError) in try names(in: Self.partnersName) }
+        for name in partners ?? [] {
+            _ = note { () throws(ConfigurationError) in try partner(name) }
+        }
+        if faults.isEmpty { _ = note(appsByBundle) }
+        return faults
+    }
+
+    /// App Store ids by bundle id, from `catalog.yaml` and `store-notifications.yaml`. Other faults
+    /// of the latter are left to its worker.
+    ///
+    /// Throws when the two files name different apps for one bundle id.
+    package func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
+        var apps = try catalog().appsByBundle
+        let name = "store-notifications.yaml"
+        guard try names().contains(name) else { return apps }
+        let root = try ConfigurationFile.read("\(path)/\(name)").entries()
+        for element in try root.first(where: { $0.key == "apps" })?.value.elements() ?? [] {
+            let entries = try element.entries()
+            guard let bundle = entries.first(where: { $0.key == "bundle_id" })?.value,
+                let node = entries.first(where: { $0.key == "app_apple_id" })?.value
+            else { continue }
+            let app = try node.app()
+            let known = apps.updateValue(app, forKey: try bundle.name())
+            guard known == nil || known == app else {
+                throw node.badValue(
+                    "is \(app), and catalog.yaml gives this bundle_id to another app: make them one"
+                )
+            }
+        }
+        return apps
     }
 }

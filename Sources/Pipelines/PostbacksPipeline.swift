@@ -1,11 +1,10 @@
-/// How `weir-postbacks` works: `postbacks.yaml`. Ids of postbacks are remembered forever, so that
-/// there is no window.
+/// `postbacks.yaml`. Ids of postbacks are remembered forever, so there is no window.
 package struct PostbacksPipeline: Equatable, Sendable {
-    /// What every worker has.
     package let stream: StreamSettings
-    /// Whether the verdict `development` counts as trusted (`trust_development`, false).
+    /// `trust_development`: whether the verdict `development` counts as trusted; by default it does
+    /// not.
     package let trustDevelopment: Bool
-    /// Keys that are trusted beside Apple's (`trusted_keys`).
+    /// `trusted_keys`: keys that are trusted in addition to Apple's.
     package let trustedKeys: ConfiguredKeys
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
@@ -27,32 +26,27 @@ package struct PostbacksPipeline: Equatable, Sendable {
     }
 }
 
-/// Public keys beside Apple's, as they are written, each with its place: whoever reads a key reports
-/// a bad one with `PositionedText.fault`.
+/// Public keys in addition to Apple's, as they are written. The module that parses a key reports a
+/// bad one with `PositionedText.fault`.
 package struct ConfiguredKeys: Equatable, Sendable {
-    /// A key of AdAttributionKit.
     package struct AdAttributionKitKey: Equatable, Sendable {
-        /// The key id that a postback names.
         package let kid: PositionedText
-        /// The public key, SubjectPublicKeyInfo in base64.
+        /// SubjectPublicKeyInfo in base64.
         package let key: PositionedText
-        /// What a postback that the key fits is.
+        /// The verdict on a postback that this key has signed.
         package let verdict: Verdict
     }
 
-    /// The verdicts that a key can give.
     package enum Verdict: String, CaseIterable, Sendable {
-        /// As Apple's production key.
         case valid
-        /// As one of Apple's development keys.
         case development
     }
 
-    /// Keys as Apple's production key, SubjectPublicKeyInfo in base64.
+    /// Keys that count like Apple's production key, SubjectPublicKeyInfo in base64.
     package let production: [PositionedText]
-    /// Keys as Apple's development keys, SubjectPublicKeyInfo in base64.
+    /// Keys that count like Apple's development keys, SubjectPublicKeyInfo in base64.
     package let development: [PositionedText]
-    /// Keys of AdAttributionKit; no two have one kid.
+    /// No two have the same kid.
     package let adAttributionKit: [AdAttributionKitKey]
 
     init() {

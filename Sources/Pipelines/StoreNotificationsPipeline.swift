@@ -1,47 +1,38 @@
-/// How `weir-store-notifications` works: `store-notifications.yaml`. Ids of notifications are remembered
-/// forever, so that there is no window.
+/// `store-notifications.yaml`. Ids of notifications are remembered forever, so there is no window.
 package struct StoreNotificationsPipeline: Equatable, Sendable {
-    /// Where a purchase was made.
+    /// https://developer.apple.com/documentation/appstoreservernotifications/environment
     package enum Environment: String, CaseIterable, Sendable {
-        /// The App Store.
         case production = "Production"
-        /// Apple's test environment.
         case sandbox = "Sandbox"
-        /// StoreKit's test environment in Xcode.
         case xcode = "Xcode"
-        /// StoreKit's test environment of unit tests.
         case localTesting = "LocalTesting"
     }
 
-    /// A file with a root certificate.
     package struct RootFile: Equatable, Sendable {
-        /// The path as it is written, with its place: whoever reads the certificate reports a bad one
-        /// with `PositionedText.fault`.
+        /// The path as it is written. The module that parses the certificate reports a bad one with
+        /// `PositionedText.fault`.
         package let path: PositionedText
-        /// What is in the file.
         package let pem: String
     }
 
-    /// An app whose notifications count.
     package struct App: Equatable, Sendable {
-        /// The bundle id.
         package let bundleID: String
-        /// The App Store id that notifications of production have to name; nil: it is not asked for.
+        /// The App Store id that notifications of production must name; nil: any.
         package let appAppleID: Int64?
-        /// The secrets that bodies of version 1 may carry, none empty.
+        /// The secrets that bodies of version 1 may carry; none is empty.
         package let sharedSecrets: [String]
     }
 
-    /// What every worker has.
     package let stream: StreamSettings
-    /// Roots that are trusted beside Apple's (`roots`).
+    /// `roots`: roots that are trusted in addition to Apple's.
     package let roots: [RootFile]
-    /// Whose notifications count (`environments`, Production and Sandbox); at least one.
+    /// `environments`: those whose notifications count, at least one; by default Production and
+    /// Sandbox.
     package let environments: Set<Environment>
-    /// The apps (`apps`), no two with one bundle id.
+    /// No two have the same bundle id.
     package let apps: [App]
 
-    /// Reads the file's content; the paths in it are relative to `directory`.
+    /// Paths in the file are relative to `directory`.
     init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {
         if let window = try node.entries().first(where: { $0.key == "dedupe_window_seconds" }) {
             throw window.value.fault(
@@ -108,7 +99,7 @@ extension StoreNotificationsPipeline.App {
 }
 
 extension ConfigurationNode {
-    /// A list of secrets. No error shows what was written in their place.
+    /// A list of secrets. No error quotes what was written.
     fileprivate func secrets() throws(ConfigurationError) -> [String] {
         guard isList else { throw fault(.wrongType, "must be a list of secrets") }
         var secrets: [String] = []
@@ -122,7 +113,7 @@ extension ConfigurationNode {
         return secrets
     }
 
-    /// The secrets of a file, one a line; spaces around them and empty lines do not count.
+    /// The secrets of a file, one a line. Spaces around them and empty lines are ignored.
     fileprivate func secretsOfFile(in directory: String) throws(ConfigurationError) -> [String] {
         let path = try positionedText("the path of a file").text
         let secrets = try textOfFile(path, in: directory)
@@ -135,7 +126,6 @@ extension ConfigurationNode {
         return secrets
     }
 
-    /// The text of a file that the configuration names.
     func textOfFile(
         _ path: String, in directory: String
     ) throws(ConfigurationError) -> String {

@@ -1,20 +1,37 @@
-/// The settings that every worker has.
+/// The streams that have a file in the configuration. The raw value is the file's name without
+/// `.yaml`, and the default topic.
+package enum PipelineStream: String, CaseIterable, Sendable {
+    case bids
+    case impressions
+    case overlayClicks = "overlay-clicks"
+    case postbacks
+    case storeNotifications = "store-notifications"
+    case conversionUpdates = "conversion-updates"
+    case partnerPostbacks = "partner-postbacks"
+
+    package var fileName: String { "\(rawValue).yaml" }
+    /// The consumer group where none is configured: the program's name.
+    var defaultGroup: String { "weir-\(rawValue)" }
+}
+
 package struct StreamSettings: Equatable, Sendable {
-    /// The topic that the worker reads (`topic`, by default the name of its file).
+    /// `topic`, by default the name of the file.
     package let topic: String
-    /// The consumer group that the worker is in (`group`, by default `weir-` and the name of its file).
+    /// `group`, by default `weir-` and the name of the file.
     package let group: String
-    /// Most records that are folded and committed together (`batch_records`), 1...1,000,000.
+    /// `batch_records`: most records of one commit, 1...1,000,000; by default 10,000.
     package let batchRecords: Int
-    /// How long records wait at most for their commit (`commit_interval_ms`), 1...60,000.
+    /// `commit_interval_ms`: how long a record waits for its commit at most, 1...60,000; by default
+    /// 200.
     package let commitIntervalMilliseconds: Int
-    /// Most ids that the dedupe memory may hold (`dedupe_max_ids`); nil: no bound.
+    /// `dedupe_max_ids`: most ids in the dedupe memory; nil for no bound.
     package let dedupeMaxIDs: Int?
-    /// Largest value that is decoded (`max_record_bytes`), 1...1,048,576 bytes.
+    /// `max_record_bytes`: the longest value that is decoded, 1...1,048,576 bytes, which is the
+    /// default.
     package let maxRecordBytes: Int
-    /// Settings of librdkafka (`kafka`), by the names that it gives them, as they are written.
+    /// `kafka`: settings of librdkafka by its names, as they are written.
     package let kafka: [String: String]
-    /// Where each of them stands, for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
+    /// The place of each setting for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
     package let kafkaPlaces: [String: String]
 
     static let keys = [
@@ -39,13 +56,13 @@ package struct StreamSettings: Equatable, Sendable {
 }
 
 extension Int64 {
-    /// For numbers whose bounds were checked.
+    /// For numbers whose range was checked.
     var asInt: Int { Int(self) }
 }
 
 extension ConfigurationNode {
-    /// A name that Kafka allows for a topic. A group may have any name there: it is held to the same, so
-    /// that it can stand in addresses, labels and command lines.
+    /// A name that Kafka allows for a topic. Kafka allows a group any name; it is held to the same
+    /// rule, so that it can stand in addresses, labels and command lines.
     fileprivate func kafkaName(of kind: String) throws(ConfigurationError) -> String {
         let text = try text("the name of a \(kind)")
         let isNamed = text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
@@ -69,7 +86,6 @@ extension ConfigurationNode {
         return settings
     }
 
-    /// Where each of the settings stands.
     func kafkaPlaces() throws(ConfigurationError) -> [String: String] {
         var places: [String: String] = [:]
         for (name, value) in try entries() {
@@ -80,8 +96,43 @@ extension ConfigurationNode {
 }
 
 extension UInt8 {
-    /// One of A-Z, a-z, 0-9.
+    /// A-Z, a-z or 0-9.
     var isASCIILetterOrDigit: Bool {
         (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self)
+    }
+}
+
+/// How to reach the Kafka cluster: `kafka.yaml`, which all programs read.
+package struct KafkaFile: Equatable, Sendable {
+    /// `memory_mib`: memory for records that are fetched and not read yet, 8...65,536 MiB; by
+    /// default 64.
+    package let memoryMebibytes: Int
+    /// `settings`: settings of librdkafka by its names, as they are written.
+    package let settings: [String: String]
+    /// The place of each setting for errors: `pipelines/kafka.yaml:7: settings.sasl.username`.
+    package let places: [String: String]
+
+    /// The defaults without the file.
+    package init() {
+        memoryMebibytes = 64
+        settings = [:]
+        places = [:]
+    }
+
+    init(_ node: ConfigurationNode) throws(ConfigurationError) {
+        let mapping = try node.mapping(["memory_mib", "settings"])
+        memoryMebibytes = try mapping.integer("memory_mib", in: 8...65_536, default: 64).asInt
+        settings = try mapping["settings"]?.kafkaSettings() ?? [:]
+        places = try mapping["settings"]?.kafkaPlaces() ?? [:]
+    }
+}
+
+extension PipelineDirectory {
+    static let kafkaName = "kafka.yaml"
+
+    /// The defaults without `kafka.yaml`.
+    package func kafka() throws(ConfigurationError) -> KafkaFile {
+        guard try names().contains(Self.kafkaName) else { return KafkaFile() }
+        return try KafkaFile(ConfigurationFile.read("\(path)/\(Self.kafkaName)"))
     }
 }

@@ -143,7 +143,7 @@ struct ManifestsTests {
             #expect(ops.exists("ops/kubernetes/pipelines/\(worker).yaml"), "\(worker)")
         }
         #expect(ops.exists("ops/kubernetes/pipelines/collector.yaml"))
-        #expect(try directory.collector().requiresKeys)
+        #expect(try directory.collector().access.requiresKeys)
         #expect(try directory.storeNotifications().roots.isEmpty)
         #expect(try directory.postbacks().trustDevelopment == false)
     }

@@ -17,8 +17,8 @@ struct CollectorFileTests {
         let empty = try TemporaryPipelines(["collector.yaml": ""]).read { try $0.collector() }
         #expect(absent == empty)
         #expect(absent.maxBodyBytes == 1 << 20)
-        #expect(absent.requiresKeys)
-        #expect(absent.requiresNoticeTokens)
+        #expect(absent.access.requiresKeys)
+        #expect(absent.access.requiresNoticeTokens)
         #expect(absent.threads == nil)
     }
 
@@ -35,8 +35,8 @@ struct CollectorFileTests {
             """,
         ])
         let pipeline = try place.read { try $0.collector() }
-        #expect(pipeline.keys.map(\.digest) == [Array(repeating: 10, count: 32)])
-        #expect(pipeline.keys.map(\.topics) == [[.bids, .overlayClicks]])
+        #expect(pipeline.access.keys.map(\.digest) == [Array(repeating: 10, count: 32)])
+        #expect(pipeline.access.keys.map(\.topics) == [[.bids, .overlayClicks]])
         #expect(pipeline.tokenKeys.map(\.secret) == [Array(secret.utf8)])
         #expect(pipeline.trustedProxies == [AddressRange("10.0.0.0/8"), AddressRange("::1")])
     }

@@ -166,7 +166,7 @@ struct TokenCommandTests {
         #expect(!lines.contains("abc"), "the key is no part of the configuration")
         let place = try TemporaryPlace()
         try place.write(lines, to: "collector.yaml")
-        let key = try #require(try PipelineDirectory(place.path).collector().keys.first)
+        let key = try #require(try PipelineDirectory(place.path).collector().access.keys.first)
         #expect(key.name == "bidder")
         #expect(key.topics == [.bids, .impressions])
         // The digest of "abc", as FIPS 180-2 has it.
@@ -175,7 +175,7 @@ struct TokenCommandTests {
             "true", "1.5", "0x1F", "_a.b-c", "a.", "x" + String(repeating: "y", count: 254),
         ] {
             try place.write(try producer(named: name), to: "collector.yaml")
-            #expect(try PipelineDirectory(place.path).collector().keys.map(\.name) == [name])
+            #expect(try PipelineDirectory(place.path).collector().access.keys.map(\.name) == [name])
         }
         #expect(SecretText.random().count >= 43)
         #expect(SecretText.random() != SecretText.random())
