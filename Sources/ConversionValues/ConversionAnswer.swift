@@ -1,29 +1,17 @@
 import ConversionModels
 import Streams
 
-/// What an install is to tell Apple's framework next, or why nothing.
+/// What an install should tell Apple's framework next, or why nothing.
 package struct ConversionAnswer: Equatable, Sendable {
-    /// The fine value, 0...63; nil for nothing to tell.
+    /// 0...63; nil for nothing to tell.
     package var fine: Int?
     /// The coarse value of the present window; nil for nothing to tell, and with a single window.
     package var coarse: CoarseValue?
-    /// Lock the window with this call; nil with a single window.
-    package var locksWindow: Bool?
-    /// In words, why there is nothing, or what of the request did not count.
-    package var reason: String?
+    /// Whether this call locks the window; nil with a single window.
+    var locksWindow: Bool?
+    /// Why there is nothing to tell, or which revenue did not count.
+    var reason: String?
 
-    /// Takes the parts.
-    package init(
-        fine: Int? = nil, coarse: CoarseValue? = nil, locksWindow: Bool? = nil,
-        reason: String? = nil
-    ) {
-        self.fine = fine
-        self.coarse = coarse
-        self.locksWindow = locksWindow
-        self.reason = reason
-    }
-
-    /// The body of the response.
     package var json: String {
         var text = JSONText()
         text.object { text in
@@ -51,8 +39,7 @@ package struct ConversionAnswer: Equatable, Sendable {
         return text.text
     }
 
-    /// The body of the response to a request that is refused, in the words that clients of the guide
-    /// look for.
+    /// The body of a refusal, with the members that clients of the guide look for.
     package static func json(refused rejection: Rejection) -> String {
         var text = JSONText()
         text.object { text in
@@ -66,5 +53,20 @@ package struct ConversionAnswer: Equatable, Sendable {
             text.string(rejection.detail)
         }
         return text.text
+    }
+}
+
+/// Test answers for trying an app: 0, 1, 2, and then an empty text, whatever it did. The answer
+/// follows from the value that the app reports, so that nothing is stored.
+package enum ConversionTestMode {
+    private static let lastValue = 2
+
+    /// Throws `wrong_type` and `out_of_range` for a value that is none.
+    package static func json(_ parameters: ConversionParameters) throws(Rejection) -> String {
+        let current = try parameters.fine(
+            "conversion_value", "skan_current_conversion_value", "skan_conversion_value")
+        let next = current.map { $0 + 1 } ?? 0
+        guard next <= lastValue else { return #"{"status":"ok","conversion_value":""}"# }
+        return ConversionAnswer(fine: next).json
     }
 }

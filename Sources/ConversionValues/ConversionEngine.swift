@@ -1,25 +1,25 @@
 import ConversionModels
 import Crypto
 
-/// Says what an install is to tell Apple's framework next: a pure function of the request, of what is
-/// known of the install, of the model and of the instant.
+/// Answers what an install should tell Apple's framework next: a pure function of the request, the
+/// state of the install, the model and the instant.
 package struct ConversionEngine {
     let request: ConversionRequest
     let state: InstallState?
     let model: ConversionModel?
-    /// Never before the instant of an earlier answer, so that no window opens again.
+    /// Never before an earlier answer, so that no window opens again.
     let now: Int64
 
-    /// How long the same words of a client that gives no `update_id` are one update.
+    /// How long the same request of a client without `update_id` counts as one update.
     static let repeatMilliseconds: Int64 = 120_000
 
-    /// The answer to a request, and the event that says so. Nothing is lowered, and nothing is told
-    /// once the last window has ended.
+    /// The answer to a request, and its event. No value is lowered, and nothing is told after the
+    /// last window has ended.
     ///
     /// - Parameters:
-    ///   - state: what is known of the install; nil for nothing.
-    ///   - model: the model of its app; nil when it has none.
-    ///   - nowMilliseconds: the instant of the answer.
+    ///   - state: nil for an install of which nothing is known.
+    ///   - model: the model of the app; nil when it has none.
+    ///   - nowMilliseconds: the instant of the answer, in milliseconds since 1970.
     package static func answer(
         _ request: ConversionRequest, state: InstallState?, model: ConversionModel?,
         nowMilliseconds: Int64
@@ -42,7 +42,7 @@ package struct ConversionEngine {
         return (answer, update)
     }
 
-    /// What the request says, before anything is told.
+    /// The event of the request, before a value is chosen.
     private func activity() -> ConversionUpdate {
         let first = request.firstCallMilliseconds.map { min($0, now) }
         let known = self.known
@@ -78,13 +78,14 @@ package struct ConversionEngine {
 }
 
 extension ConversionEngine {
-    /// The install that the request is of; nil when that is a new one.
+    /// The install of the request; nil when it is a new one.
     private var known: InstallState? {
         guard let claim = InstallClaim(request, now: now) else { return state }
         return state.flatMap { $0.isFollowed(by: claim) ? nil : $0 }
     }
 
-    /// The first call that counts. An earlier one than is known ends nothing.
+    /// The first call that counts. An earlier first call than the known one is taken only if it
+    /// ends no window.
     private func firstCall(_ known: InstallState?, reported: Int64?) -> Int64 {
         guard let known else { return reported ?? now }
         let candidate = known.firstCall(with: reported, at: now)
@@ -104,8 +105,8 @@ extension ConversionEngine {
         return firstCall < follows
     }
 
-    /// The latest call that is known. One that comes a day or more after all others that are known came
-    /// when the timer had ended, and does not start it again.
+    /// The latest known call. A call a day or more after all known ones came after the timer had
+    /// ended, and does not restart it.
     private func lastCall(_ known: InstallState?, firstCall: Int64) -> Int64? {
         guard let reported = request.lastCallMilliseconds.map({ min($0, now) }) else {
             return known?.lastCallMilliseconds
@@ -116,14 +117,15 @@ extension ConversionEngine {
         return max(reported, known.lastCallMilliseconds ?? reported)
     }
 
-    /// When the timer was last started: where clients do not say so, when they were last told to.
+    /// When the timer was last started. Where clients do not report their calls, that is when they
+    /// were last told a value.
     private func timerStart(_ known: InstallState?, lastCall: Int64?) -> Int64? {
         guard request.lastCallMilliseconds == nil else { return lastCall }
         return [lastCall, known?.toldAtMilliseconds].compactMap { $0 }.max()
     }
 
-    /// Where devices ask themselves, what their servers send is the same activity once more, and says
-    /// nothing of their windows.
+    /// Whether the request counts for the device. Where devices ask by themselves, what their
+    /// servers send is the same activity once more, and says nothing about their windows.
     private func speaksForDevice(_ known: InstallState?) -> Bool {
         request.kind == .conversionValue || known?.asksItself != true
     }
@@ -136,7 +138,7 @@ extension ConversionEngine {
         return request.updateID != nil || isRecent ? known : nil
     }
 
-    /// What a repeated request has in common with the first.
+    /// What a repeated request has in common with the first one.
     private var content: String {
         if let id = request.updateID { return "id:\(id)" }
         var parts = [
@@ -154,7 +156,7 @@ extension ConversionEngine {
         request.updateID ?? Self.hash([content, "\(now)"])
     }
 
-    /// The first 32 hex digits of SHA-256 over the parts, each behind its length.
+    /// The first 32 hex digits of SHA-256 over the parts, each with its length before it.
     private static func hash(_ parts: [String]) -> String {
         var hash = SHA256()
         for part in parts { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }

@@ -1,28 +1,42 @@
+import AggregateStore
 import EventLog
 import Foundation
 import Synchronization
 
-/// Tells installs their conversion values, on a thread of its own: all requests go through it one
-/// after the other, so that those of one install never race, and whatever waits meanwhile becomes one
-/// durable append.
+/// Conversion values: what an install should tell SKAdNetwork or AdAttributionKit next.
+///
+/// `ConversionEngine` is the pure part: it answers a request from the state of its install and the
+/// app's model. The answer is an event of the topic `conversion-updates`, `InstallState` is folded
+/// from that topic, and `InstallStore` keeps the states in one SQLite file that can be made again
+/// from the log. This service runs all of it.
+///
+/// ```swift
+/// let service = try ConversionService(
+///     log: log, storePath: "data/conversions.sqlite", apps: ConversionApps(models: models))
+/// let answer = try await service.answer(request, nowMilliseconds: now)
+/// ```
+///
+/// All requests are answered one after the other on one thread, so that two requests of one install
+/// never race. The requests that wait meanwhile become one durable append.
 package final class ConversionService: Sendable {
     private struct State {
         var waiting: [PendingAnswer] = []
-        /// What is being answered.
+        /// The group that is being answered.
         var turn: [PendingAnswer] = []
         var isStopped = false
-        /// What installs were told is being read, so that nobody can be answered yet.
+        /// The topic is being read, so that nobody can be answered yet.
         var isReading = true
-        /// Nobody waits for longer.
+        /// No request waits beyond this instant.
         var waitsEnd: ContinuousClock.Instant?
         var lastFault: (fault: ConversionServiceError, instant: ContinuousClock.Instant)?
     }
 
-    /// How often requests that wait for too long are looked for.
+    /// How often overdue requests are looked for.
     private static let watchSeconds = 0.1
-    /// When a log that could not be read is tried again.
+    /// The pause before a log that could not be read is tried again.
     private static let rereadSeconds = 1.0
-    /// After a fault it is worth to try again, even when nobody asks anything.
+    /// How long a fault counts as unreadiness. After that, clients may try again even when nobody
+    /// has asked anything meanwhile.
     private static let faultCounts = Duration.seconds(5)
 
     private let deadlineSeconds: Double
@@ -30,21 +44,19 @@ package final class ConversionService: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// So many requests may wait.
     static let mostWaiting = 8192
-    /// So many are answered at once.
     private static let mostAtOnce = 1024
 
-    /// Reads on in the topic `conversion-updates`, and then answers: requests wait for that, or are told
-    /// that it is `behind`. A file that is damaged or follows another log is set aside and made again.
+    /// Reads what is new in the topic `conversion-updates`, and then answers. Requests wait for
+    /// that, or get `behind`. A file that is damaged or follows another log is set aside and made
+    /// again.
     ///
     /// - Parameters:
-    ///   - log: the log; it is the service's own from now on.
-    ///   - storePath: the file of what is known of installs, `conversions.sqlite`.
-    ///   - apps: the apps and their models.
+    ///   - log: the service alone uses it from now on.
+    ///   - storePath: the file of states, `conversions.sqlite`.
     ///   - deadlineSeconds: how long a request waits for its answer.
-    ///   - warn: is told when the file was set aside.
-    /// - Throws: what is wrong with the log or the file, as when another program uses it.
+    ///   - warn: called when the file was set aside.
+    /// - Throws: what is wrong with the log or the file, for instance when another program uses it.
     package init(
         log: sending any LogBackend, storePath: String, apps: ConversionApps,
         deadlineSeconds: Double = 10, warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -67,10 +79,10 @@ package final class ConversionService: Sendable {
         }
     }
 
-    /// Answers a request, once its event is durable in the log. One that is `late` may be there all the
-    /// same: repeated, it is the same update.
+    /// Answers a request after its event is durable in the log. The event of a request that got
+    /// `late` may be in the log all the same; when the request is repeated, it is the same update.
     ///
-    /// - Parameter nowMilliseconds: the instant of the answer, milliseconds since 1970.
+    /// - Parameter nowMilliseconds: the instant of the answer, in milliseconds since 1970.
     package func answer(
         _ request: ConversionRequest, nowMilliseconds: Int64
     ) async throws(ConversionServiceError) -> ConversionAnswer {
@@ -81,7 +93,7 @@ package final class ConversionService: Sendable {
         return try await pending.wait().get()
     }
 
-    /// Why it cannot be relied upon just now; nil when it can.
+    /// Why the service cannot be relied on; nil when it can.
     package var unreadiness: String? {
         state.withLock { state in
             guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
@@ -90,12 +102,12 @@ package final class ConversionService: Sendable {
         }
     }
 
-    /// From so many seconds on nobody waits: what is not answered by then is `stopped`.
+    /// After so many seconds no request waits any more: those without an answer get `stopped`.
     package func endWaits(inSeconds seconds: Double) {
         state.withLock { $0.waitsEnd = .now + .seconds(seconds) }
     }
 
-    /// Takes no more, answers what waits, and returns when that is done, or too late.
+    /// Takes no more, answers what waits, and returns after that, or when time is up.
     ///
     /// - Parameter withinSeconds: how long it may take; nil for as long as a request may wait.
     package func stop(withinSeconds: Double? = nil) {
@@ -105,12 +117,12 @@ package final class ConversionService: Sendable {
         }
         guard isFirst else { return }
         wake.signal()
-        // A log that hangs does not hold up the end: everybody was told so by then.
+        // A log that hangs does not delay the end: by then every request was answered.
         _ = ended.wait(timeout: .now() + (withinSeconds ?? deadlineSeconds + 1))
         fail(.stopped)
     }
 
-    /// Gives all that wait this answer.
+    /// Fails all requests that wait.
     private func fail(_ error: ConversionServiceError) {
         let left = state.withLock { state in
             defer { state.waiting = [] }
@@ -130,12 +142,12 @@ package final class ConversionService: Sendable {
         wake.signal()
     }
 
-    /// Answers those who have waited for too long; says whether nobody will wait any more.
+    /// Answers overdue requests. True when the service is stopped and nothing waits.
     private func answerLate() -> Bool {
         let now = ContinuousClock.now
         let (late, error, isOver) = state.withLock { state in
             let isEnding = state.waitsEnd.map { $0 <= now } ?? false
-            // All wait equally long, so that the first are the latest.
+            // All wait equally long, so the overdue ones stand first.
             let late =
                 state.turn.filter { (isEnding || $0.deadline <= now) && !$0.isAnswered }
                 + state.waiting.prefix { isEnding || $0.deadline <= now }
@@ -150,7 +162,7 @@ package final class ConversionService: Sendable {
         return isOver
     }
 
-    /// The ledger, and with it the lock on its file, is gone when this returns.
+    /// The ledger, and with it the lock on its file, is freed before this returns.
     private func run(_ box: LedgerBox) {
         guard let ledger = box.take() else { return }
         while true {
@@ -174,7 +186,7 @@ package final class ConversionService: Sendable {
         ledger.close()
     }
 
-    /// Says whether the ledger has what the log has.
+    /// Whether the ledger has everything that the log has.
     private func catchUp(_ ledger: InstallLedger) -> Bool {
         do throws(ConversionServiceError) {
             try ledger.catchUp()
@@ -187,7 +199,7 @@ package final class ConversionService: Sendable {
         }
     }
 
-    /// A file that turns out to be of no use is made again before anybody else is answered.
+    /// Makes an unusable file again before anybody else is answered.
     private func renew(_ ledger: InstallLedger, _ reason: ConversionServiceError) {
         state.withLock { $0.isReading = true }
         do throws(ConversionServiceError) {
@@ -223,7 +235,7 @@ package final class ConversionService: Sendable {
     }
 }
 
-/// Carries the ledger to its thread.
+/// Hands the ledger to its thread.
 ///
 /// `@unchecked Sendable`: only that thread uses the ledger.
 private final class LedgerBox: @unchecked Sendable {
@@ -236,5 +248,61 @@ private final class LedgerBox: @unchecked Sendable {
     func take() -> InstallLedger? {
         defer { ledger = nil }
         return ledger
+    }
+}
+
+typealias PendingAnswer = PendingRequest<AnswerContent, ConversionAnswer, ConversionServiceError>
+
+struct AnswerContent: Sendable {
+    let request: ConversionRequest
+    /// The instant of the answer, in milliseconds since 1970.
+    let nowMilliseconds: Int64
+}
+
+/// Why there is no answer.
+package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Too many requests wait.
+    case busy
+    /// Not answered in time. Whether the event is in the log is unknown.
+    case late
+    /// The topic is still being read.
+    case behind
+    case stopped
+    case log(LogError)
+    case store(StoreError)
+    /// The file of states follows another log, or a log that was truncated.
+    case otherLog(path: String, detail: String)
+    case unwritable(detail: String)
+
+    package var description: String {
+        switch self {
+        case .busy: "too much waits for the log: try again"
+        case .late: "the log has not acknowledged in time: try again"
+        case .behind: "what installs were told is being read from the log: try again"
+        case .stopped: "the collector is stopping: try again"
+        case .log(let error): error.description
+        case .store(let error): error.description
+        case .otherLog(let path, let detail):
+            "\(path) does not follow this log (\(detail)): move the file away, and what installs were "
+                + "told is read from the log again"
+        case .unwritable(let detail): "an answer could not be written as an event: \(detail)"
+        }
+    }
+
+    /// The reason in words for the client. It does not say where the log and the file are.
+    package var words: String {
+        switch self {
+        case .busy, .late, .behind, .stopped: description
+        case .log: "the log has not acknowledged: try again"
+        case .store, .otherLog, .unwritable: "the collector cannot answer now: try again"
+        }
+    }
+
+    /// Whether the file cannot be used as it is and can be made again from the log.
+    var isOfFile: Bool {
+        switch self {
+        case .otherLog, .store(.notAStore), .store(.damaged), .store(.newerVersion): true
+        case .busy, .late, .behind, .stopped, .log, .store, .unwritable: false
+        }
     }
 }

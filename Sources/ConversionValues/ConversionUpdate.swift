@@ -1,79 +1,72 @@
 import ConversionModels
+import EventLog
 import Foundation
+import Streams
 
 /// An event of the topic `conversion-updates`: a request of an install, and what it was told.
 package struct ConversionUpdate: Codable, Equatable, Sendable {
-    /// What became of a request.
-    package enum Outcome: String, Codable, Sendable {
+    /// The outcome of a request.
+    enum Outcome: String, Codable, Sendable {
         /// A value was told.
         case told
-        /// The install has the value already, or none says what it did.
+        /// The install has the value already, or no value describes its activity.
         case unchanged
-        /// The window is locked.
         case locked
         /// The last window has ended.
         case ended
         /// No version of a model was in effect for the app.
         case noModel = "no_model"
-        /// It is of an earlier install under the same id.
+        /// The request is of an earlier install with the same id.
         case stale
     }
 
-    /// `conversion.update`
-    package static let type = "conversion.update"
+    static let type = "conversion.update"
 
     /// The same when a request is repeated.
-    package var id: String
-    /// What is the same in repeated requests: the client's own id, or a hash.
-    package var content: String
-    /// Vendor id of the install (idfv).
-    package var installID: String
-    /// App Store id of the app.
-    package var appID: Int64
-    /// What was asked.
-    package var request: ConversionRequest.Kind
-    /// Framework that the app calls.
-    package var framework: ConversionRequest.Framework
-    /// Bundle id, where it was named.
-    package var bundleID: String?
-    /// Version of the app, where it was named.
-    package var appVersion: String?
-    /// Name of the event that led to the request.
-    package var event: String
+    var id: String
+    /// What repeated requests have in common: the client's own id, or a hash.
+    var content: String
+    /// Vendor id (idfv).
+    var installID: String
+    var appID: Int64
+    var request: ConversionRequest.Kind
+    var framework: ConversionRequest.Framework
+    var bundleID: String?
+    var appVersion: String?
+    /// The event that led to the request.
+    var event: String
     /// The event counts as activity of its window.
-    package var isCounted: Bool
-    /// When the request was answered; milliseconds since 1970, never before an earlier one's.
-    package var receivedAtMilliseconds: Int64
-    /// First call to the framework, as far as it is known now.
-    package var firstCallMilliseconds: Int64
-    /// The same as the request reports it, be it wrong; nil for none.
-    package var reportedFirstCallMilliseconds: Int64?
+    var isCounted: Bool
+    /// When the request was answered, in milliseconds since 1970; never before an earlier answer.
+    var receivedAtMilliseconds: Int64
+    /// The first call that counts.
+    var firstCallMilliseconds: Int64
+    /// The first call as the request reports it, even if wrong; nil for none.
+    var reportedFirstCallMilliseconds: Int64?
     /// The latest call, where one was reported.
-    package var lastCallMilliseconds: Int64?
-    /// It is the first of an install.
-    package var startsInstall: Bool
-    /// By currency, the total revenue as it was reported, in micros.
-    package var totalRevenueMicros: [String: Int64]
-    /// Currencies with revenue that the model does not speak of.
-    package var uncountedCurrencies: [String]
-    /// Which windows the install has.
-    package var windowing: ConversionWindows
-    /// Index of the window, 0...2; nil when the last has ended.
-    package var sequenceIndex: Int?
-    /// Id of the model's version; nil when none was in effect.
-    package var model: String?
-    /// What became of the request.
-    package var outcome: Outcome
-    /// The fine value; in the first window only.
-    package var fine: ValueChange<Int>?
-    /// The coarse value of the window.
-    package var coarse: ValueChange<CoarseValue>?
-    /// It was told to lock the window.
-    package var locksWindow: Bool
-    /// Windows that the install says it has locked.
-    package var reportedLocks: [Int]
+    var lastCallMilliseconds: Int64?
+    /// This is the first update of an install.
+    var startsInstall: Bool
+    /// Reported total revenue by currency, in micros.
+    var totalRevenueMicros: [String: Int64]
+    /// Currencies with revenue that is not in the model's currency.
+    var uncountedCurrencies: [String]
+    var windowing: ConversionWindows
+    /// 0...2; nil when the last window has ended.
+    var sequenceIndex: Int?
+    /// The id of the model's version; nil when none was in effect.
+    var model: String?
+    var outcome: Outcome
+    /// What changed in the fine value.
+    var fine: ValueChange<Int>?
+    /// What changed in the coarse value of the window.
+    var coarse: ValueChange<CoarseValue>?
+    /// The install was told to lock the window.
+    var locksWindow: Bool
+    /// Windows that the install reports as locked.
+    var reportedLocks: [Int]
     /// The framework's error, where one was reported.
-    package var error: Int64?
+    var error: Int64?
 
     enum CodingKeys: String, CodingKey {
         case id = "update_id"
@@ -100,9 +93,9 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
         case error
     }
 
-    /// Reads an event; nil when the bytes are none, as another producer's may be, or speak of times that
-    /// cannot be reckoned with.
-    package static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
+    /// Nil when the bytes are no such event, as another producer's may be, or when times in it are
+    /// out of range.
+    static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
         let update = try? JSONDecoder().decode(ConversionUpdate.self, from: Data(bytes))
         let instants = [
             update?.receivedAtMilliseconds, update?.firstCallMilliseconds,
@@ -115,10 +108,86 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
     /// In the year 287396.
     private static let mostMilliseconds: UInt64 = 1 << 53
 
-    /// The event as it stands in the topic: the same bytes for the same event.
-    package func json() throws -> [UInt8] {
+    /// The event's value in the topic: the same bytes for the same event.
+    func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try Array(encoder.encode(self))
+    }
+}
+
+extension ConversionUpdate {
+    /// The event as a record, with the install as its key.
+    package func record(topic: String) throws -> OutgoingRecord {
+        OutgoingRecord(
+            topic: topic, key: Array(installID.utf8),
+            headers: [
+                .init("ce_specversion", "1.0"), .init("ce_type", Self.type), .init("ce_id", id),
+                .init("ce_source", "/apps/\(appID)"),
+                .init("ce_time", UTC.text(milliseconds: receivedAtMilliseconds)),
+                .init("content-type", "application/json"),
+            ], value: try json())
+    }
+}
+
+/// A conversion value, and the model version under which it was told.
+struct StandingValue<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+    /// The fine value, 0...63, or the coarse one.
+    var value: Value
+    /// The id of the model's version; empty when none was in effect.
+    var model: String
+
+    init(_ value: Value, model: String) {
+        self.value = value
+        self.model = model
+    }
+}
+
+/// The highest value that an install was told, and the highest that it has reported.
+struct Standing<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sendable {
+    /// It never decreases.
+    var told: StandingValue<Value>?
+    var reported: StandingValue<Value>?
+
+    /// No lower value is told.
+    var floor: Value? {
+        guard let told, let reported else { return told?.value ?? reported?.value }
+        return max(told.value, reported.value)
+    }
+
+    mutating func apply(_ change: ValueChange<Value>) {
+        if let new = change.told { told = told.map { $0.value > new.value ? $0 : new } ?? new }
+        if let new = change.reported {
+            reported = reported.map { $0.value >= new.value ? $0 : new } ?? new
+        }
+    }
+}
+
+/// What one update changed in the fine value of an install, or in the coarse value of a window.
+struct ValueChange<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sendable {
+    /// The value in the answer, if the install lacked it.
+    var told: StandingValue<Value>?
+    /// What the install had been told before.
+    var toldBefore: StandingValue<Value>?
+    /// The value that the request reports.
+    var reported: StandingValue<Value>?
+    /// The highest value that was reported before.
+    var reportedBefore: StandingValue<Value>?
+
+    enum CodingKeys: String, CodingKey {
+        case told
+        case toldBefore = "told_before"
+        case reported
+        case reportedBefore = "reported_before"
+    }
+
+    /// No change.
+    init(before standing: Standing<Value>) {
+        toldBefore = standing.told
+        reportedBefore = standing.reported
+    }
+
+    var isEmpty: Bool {
+        told == nil && toldBefore == nil && reported == nil && reportedBefore == nil
     }
 }

@@ -1,29 +1,31 @@
-/// How many conversion windows an install has, and which of them an instant lies in.
+import ConversionModels
+
+/// How many conversion windows an install has, and in which of them an instant is.
 ///
-/// Up to SKAdNetwork 3.0 there is one: a timer of 24 hours that each call restarts. From 4.0 on, and in
-/// AdAttributionKit, there are three, counted from the first call: 0 to 2 days, 2 to 7, 7 to 35.
+/// Up to SKAdNetwork 3.0 there is one: a timer of 24 hours that each call restarts. From 4.0 on,
+/// and in AdAttributionKit, there are three, counted from the first call: 0 to 2 days, 2 to 7, 7 to
+/// 35.
 /// See https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
-package enum ConversionWindows: String, Codable, Sendable {
+enum ConversionWindows: String, Codable, Sendable {
     /// Up to SKAdNetwork 3.0.
     case single
     /// SKAdNetwork 4.0 and AdAttributionKit.
     case three
 
-    /// Milliseconds in a day.
-    package static let dayMilliseconds: Int64 = 86_400_000
+    static let dayMilliseconds: Int64 = 86_400_000
     /// How long a single window stays open after the last call.
     static let timerMilliseconds = dayMilliseconds
-    /// How long after the first call the three windows end.
+    /// The ends of the three windows, counted from the first call.
     static let endsMilliseconds = [2 * dayMilliseconds, 7 * dayMilliseconds, 35 * dayMilliseconds]
 
-    /// The index, 0...2, of the window that an instant lies in; the very instant at which a window
-    /// ends is outside of it. Nil when the last one has ended.
+    /// The index, 0...2, of the window of an instant; nil after the last one has ended. A window
+    /// does not contain the instant of its end.
     ///
     /// - Parameters:
     ///   - instant: not before the first call.
     ///   - firstCall: the first call to the framework.
-    ///   - lastCall: the latest one, where it is known.
-    package func index(at instant: Int64, firstCall: Int64, lastCall: Int64?) -> Int? {
+    ///   - lastCall: the latest call; nil where it is not known.
+    func index(at instant: Int64, firstCall: Int64, lastCall: Int64?) -> Int? {
         switch self {
         case .single:
             let last = max(lastCall ?? firstCall, firstCall)
@@ -33,15 +35,51 @@ package enum ConversionWindows: String, Codable, Sendable {
         }
     }
 
-    /// The instant at which the version of a model is looked up for a value that is told now.
+    /// The instant by which the model version is chosen for a value that is told now.
     ///
-    /// A value is decoded by the version in effect when it can have been set last, which for one of
-    /// three windows is behind the window's end, and for a timer at this instant or later. Both lie
-    /// where a decoder that finds another version also finds the value ambiguous.
+    /// A value is decoded by the version that was in effect when it can have been set last. For one
+    /// of three windows that is the window's end; for a timer it is this instant or later. In both
+    /// cases a decoder that finds another version also finds the value ambiguous.
     func modelInstant(now: Int64, firstCall: Int64, index: Int) -> Int64 {
         switch self {
         case .single: now
         case .three: firstCall + Self.endsMilliseconds[index]
         }
+    }
+}
+
+/// What an install did in one conversion window, and what it was told there.
+struct WindowState: Codable, Equatable, Sendable {
+    var eventCounts: [String: Int64] = [:]
+    /// By currency and event, by how much the total revenue rose, in micros.
+    var revenueMicros: [String: [String: Int64]] = [:]
+    var coarse = Standing<CoarseValue>()
+    /// The install was told to lock the window.
+    var isLockTold = false
+    /// The install reports that it has locked the window.
+    var isLockReported = false
+
+    /// Most event names of a window; further ones are not counted.
+    static let mostNames = 64
+
+    enum CodingKeys: String, CodingKey {
+        case eventCounts = "counts"
+        case revenueMicros = "revenue"
+        case coarse
+        case isLockTold = "lock_told"
+        case isLockReported = "lock_reported"
+    }
+
+    mutating func count(_ event: String) {
+        guard eventCounts[event] != nil || eventCounts.count < Self.mostNames else { return }
+        let (sum, overflow) = eventCounts[event, default: 0].addingReportingOverflow(1)
+        if !overflow { eventCounts[event] = sum }
+    }
+
+    /// The sums stay below the reported total, so that none overflows.
+    mutating func add(micros: Int64, currency: String, event: String) {
+        let known = revenueMicros[currency, default: [:]]
+        let name = known[event] != nil || known.count < Self.mostNames ? event : ""
+        revenueMicros[currency, default: [:]][name, default: 0] += micros
     }
 }

@@ -1,7 +1,7 @@
 import EventLog
 
-/// Answers requests one after the other, and keeps what is known of installs in step with the log: an
-/// answer is given only when its event is durable there. Used by one thread.
+/// Answers requests in order, and keeps the states of installs in step with the log. An answer is
+/// given only after its event is durable there. One thread uses it.
 final class InstallLedger {
     static let topic = "conversion-updates"
 
@@ -13,18 +13,18 @@ final class InstallLedger {
     private var writer: (any LogWriter)?
     private let partitionCount: Int32
     private var progress: [Int32: TopicProgress]
-    /// Something may be in the log that is not in the store.
+    /// The log may have records that the store lacks.
     private(set) var isBehind = true
     private var followedAt = ContinuousClock.now
 
-    /// How often what other collectors append is looked for.
+    /// How often records of other collectors are looked for.
     private static let followInterval = Duration.seconds(1)
-    /// How long a log may take to give what it has.
+    /// How long reading up to the log's end may take.
     private static let followLimit = Duration.seconds(60)
     private static let batchRecords = 1000
     private static let batchBytes = 8 << 20
 
-    /// Opens the file of states. What the log has and it lacks is read by `catchUp`.
+    /// Opens the file of states. `catchUp` reads what it lacks.
     init(
         log: any LogBackend, storePath: String, models: ConversionApps,
         warn: @escaping @Sendable (String) -> Void
@@ -46,7 +46,7 @@ final class InstallLedger {
         progress = try store.progress()
     }
 
-    /// Reads what the log has and the file lacks; all of it, into a new file, when this one is of no use.
+    /// Reads what the file lacks. When the file is unusable, everything is read into a new one.
     func catchUp() throws(ConversionServiceError) {
         guard isBehind else { return }
         do throws(ConversionServiceError) {
@@ -58,14 +58,14 @@ final class InstallLedger {
         }
     }
 
-    /// Begins with an empty file, which is behind the log.
+    /// Begins with an empty file.
     func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
         isBehind = true
         try store.makeAnew(reason)
         progress = try store.progress()
     }
 
-    /// Answers requests in their order. Their events are one append to the log.
+    /// Answers requests in order. Their events are one append to the log.
     func answer(
         _ requests: [(request: ConversionRequest, nowMilliseconds: Int64)]
     ) throws(ConversionServiceError) -> [ConversionAnswer] {
@@ -73,7 +73,8 @@ final class InstallLedger {
         var states: [InstallKey: InstallState] = [:]
         var answers: [ConversionAnswer] = []
         var records: [OutgoingRecord] = []
-        // As the partitions will be with these records, as long as nobody else's lie between.
+        // The partitions' progress with these records, if no other collector's records come
+        // between.
         var then = progress
         for (request, now) in requests {
             let key = InstallKey(
@@ -99,7 +100,6 @@ final class InstallLedger {
         return answers
     }
 
-    /// Ends reading.
     func close() {
         reader.close()
     }
@@ -111,15 +111,15 @@ final class InstallLedger {
             if writer == nil { writer = try log.writer() }
             return try writer?.append(records) ?? []
         } catch {
-            // Some of them may be in the log all the same.
+            // Some of the records may be in the log.
             writer = nil
             isBehind = true
             throw .log(error)
         }
     }
 
-    /// Stores the states when nobody else's records lie between these; else reads all of them again in
-    /// the log's order, which is the one that counts.
+    /// Stores the states when no other records lie between these. Otherwise all are read again in
+    /// the log's order, which decides.
     private func keep(
         _ states: [InstallKey: InstallState], _ positions: [RecordPosition],
         _ then: [Int32: TopicProgress]
@@ -150,7 +150,6 @@ final class InstallLedger {
 }
 
 extension InstallLedger {
-    /// Reads what the log has and the store lacks.
     private func follow() throws(ConversionServiceError) {
         do {
             try readOn()
@@ -200,7 +199,7 @@ extension InstallLedger {
         }
     }
 
-    /// A partition that is not assigned yet is sought when it is.
+    /// A partition that is not assigned yet is sought when it is assigned.
     private func seek(_ partitions: [Int32]) throws(LogError) {
         for partition in partitions where reader.position(partition: partition) != nil {
             try reader.seek(partition: partition, to: progress[partition]?.nextOffset ?? 0)
@@ -214,7 +213,7 @@ extension InstallLedger {
             let record = batch[index]
             var passed = then[record.partition] ?? TopicProgress(nextOffset: 0)
             guard record.offset >= passed.nextOffset else { continue }
-            // Whatever else stands in the topic, the worker judges.
+            // Other records of the topic are the worker's to reject.
             let update = record.value.flatMap { ConversionUpdate.read($0) }
             if let update {
                 let key = InstallKey(
@@ -228,5 +227,26 @@ extension InstallLedger {
         }
         try store.store(states, progress: then, partition: partition)
         progress = then
+    }
+}
+
+struct TopicProgress: Equatable {
+    var nextOffset: Int64
+    /// The latest instant of its updates, in milliseconds since 1970: the partition's time, by
+    /// which installs are forgotten. It follows from the log and never goes back.
+    var latestMilliseconds: Int64 = .min
+
+    /// `instant` is that of the record's update; nil when the record is none.
+    mutating func pass(_ offset: Int64, atMilliseconds instant: Int64?) {
+        nextOffset = offset + 1
+        latestMilliseconds = max(latestMilliseconds, instant ?? .min)
+    }
+
+    /// Nil when the install is forgotten at this instant.
+    func known(_ state: InstallState?, atMilliseconds instant: Int64) -> InstallState? {
+        guard let state, max(latestMilliseconds, instant) < state.expiryMilliseconds else {
+            return nil
+        }
+        return state
     }
 }

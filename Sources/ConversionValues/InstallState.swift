@@ -1,17 +1,17 @@
 import ConversionModels
 
-/// What is known of one install of an app: what it did, was told, and says it has.
+/// The state of one install: what it did, what it was told, and what it reports.
 ///
-/// It changes by `apply` only, which is why it follows from the topic `conversion-updates`.
+/// It changes only by `after`, so that it follows from the topic `conversion-updates`. All times
+/// are milliseconds since 1970.
 package struct InstallState: Codable, Equatable, Sendable {
-    /// An update that was answered lately, so that a repeated request is known.
-    package struct RecentUpdate: Codable, Equatable, Sendable {
-        /// What is the same when a request is repeated.
-        package var content: String
-        /// Id of the update.
-        package var id: String
-        /// When it was asked for last; milliseconds since 1970.
-        package var atMilliseconds: Int64
+    /// A recent update, by which a repeated request is recognised.
+    struct RecentUpdate: Codable, Equatable, Sendable {
+        /// As `ConversionUpdate.content`.
+        var content: String
+        var id: String
+        /// When it was last asked for.
+        var atMilliseconds: Int64
 
         enum CodingKeys: String, CodingKey {
             case content, id
@@ -19,34 +19,34 @@ package struct InstallState: Codable, Equatable, Sendable {
         }
     }
 
-    /// Which windows it has.
-    package var windowing = ConversionWindows.single
-    /// First call to the framework; milliseconds since 1970, as all times here.
-    package var firstCallMilliseconds: Int64
-    /// The latest of the first calls that it reported, be it in the future; of a server's only the first.
-    package var latestFirstCallMilliseconds: Int64?
+    var windowing = ConversionWindows.single
+    /// The first call that counts.
+    var firstCallMilliseconds: Int64
+    /// The latest first call that was reported, even one in the future. Of a server's reports, only
+    /// the first counts.
+    var latestFirstCallMilliseconds: Int64?
     /// The latest call, where one was reported.
-    package var lastCallMilliseconds: Int64?
-    /// When it was told something last.
-    package var toldAtMilliseconds: Int64?
-    /// When it asked last.
-    package var receivedAtMilliseconds: Int64
-    /// It follows another install under the same id: requests with an earlier first call are of that one.
-    package var followsMilliseconds: Int64?
-    /// The device itself asks for values, so that what servers send about it counts no activity.
-    package var asksItself = false
-    /// By currency, the highest total revenue that was reported, in micros.
-    package var totalRevenueMicros: [String: Int64] = [:]
-    /// The fine value.
-    package var fine = Standing<Int>()
-    /// The three windows; a single one is the first.
-    package var windows = [WindowState(), WindowState(), WindowState()]
-    /// The updates that were answered last, the newest at the end.
-    package var recentUpdates: [RecentUpdate] = []
+    var lastCallMilliseconds: Int64?
+    /// When a value was last told.
+    var toldAtMilliseconds: Int64?
+    /// When it last asked.
+    var receivedAtMilliseconds: Int64
+    /// Set when another install had the same id before: requests with an earlier first call belong
+    /// to that one.
+    var followsMilliseconds: Int64?
+    /// The device asks for values by itself, so that what servers report about it does not count as
+    /// activity.
+    var asksItself = false
+    /// The highest reported total revenue by currency, in micros.
+    var totalRevenueMicros: [String: Int64] = [:]
+    var fine = Standing<Int>()
+    /// The three windows; a single window is the first of them.
+    var windows = [WindowState(), WindowState(), WindowState()]
+    /// Oldest first.
+    var recentUpdates: [RecentUpdate] = []
 
-    /// So many updates are remembered.
     static let mostRecentUpdates = 128
-    /// So many currencies are remembered; further ones are not.
+    /// Further currencies are not remembered.
     static let mostCurrencies = 16
 
     enum CodingKeys: String, CodingKey {
@@ -64,7 +64,6 @@ package struct InstallState: Codable, Equatable, Sendable {
         case recentUpdates = "recent"
     }
 
-    /// An install of which nothing but its first call is known.
     init(firstCallMilliseconds: Int64, receivedAtMilliseconds: Int64) {
         self.firstCallMilliseconds = firstCallMilliseconds
         self.receivedAtMilliseconds = receivedAtMilliseconds
@@ -78,13 +77,12 @@ package struct InstallState: Codable, Equatable, Sendable {
         }
     }
 
-    /// When it may be forgotten: its last window has ended, and it was silent for as long as the topic
-    /// keeps what it said.
+    /// When it may be forgotten: after its last window has ended, and after a silence as long as
+    /// the topic's retention.
     var expiryMilliseconds: Int64 {
         max(endMilliseconds, receivedAtMilliseconds + Self.silenceMilliseconds)
     }
 
-    /// 90 days.
     static let silenceMilliseconds = 90 * ConversionWindows.dayMilliseconds
 
     /// The latest instant at which it called the framework or was told to.
@@ -94,13 +92,13 @@ package struct InstallState: Codable, Equatable, Sendable {
 }
 
 extension InstallState {
-    /// The state after an update, given the state before; nil for an install that is new.
+    /// The state after an update. `state` is nil for a new install.
     package static func after(_ update: ConversionUpdate, _ state: InstallState?) -> InstallState {
         let continues = state.map { !$0.isFollowed(by: update) } ?? false
         return after(update, state, startsInstall: !continues)
     }
 
-    /// The same, where it is known whether the update is the first of an install.
+    /// The same, when it is known whether the update starts an install.
     static func after(
         _ update: ConversionUpdate, _ state: InstallState?, startsInstall: Bool
     ) -> InstallState {
@@ -125,7 +123,8 @@ extension InstallState {
         guard update.outcome != .stale else { return }
         firstCallMilliseconds = firstCall(
             with: update.firstCallMilliseconds, at: update.receivedAtMilliseconds)
-        // Else a server that speaks of the next install would make the device's word of it an old one.
+        // Otherwise a server's report about the next install would make the device's own report
+        // look old.
         let isOfDevice = update.request == .conversionValue
         if let reported = update.reportedFirstCallMilliseconds,
             isOfDevice || latestFirstCallMilliseconds == nil
@@ -154,7 +153,7 @@ extension InstallState {
         }
     }
 
-    /// The highest total counts: what it rose by belongs to the event that came with it.
+    /// The highest total counts. Its rise belongs to the event that came with it.
     private mutating func addRevenue(of update: ConversionUpdate) {
         for (currency, total) in update.totalRevenueMicros.sorted(by: { $0.key < $1.key }) {
             let known = totalRevenueMicros[currency]
@@ -177,4 +176,116 @@ extension InstallState {
                 atMilliseconds: update.receivedAtMilliseconds))
         if recentUpdates.count > Self.mostRecentUpdates { recentUpdates.removeFirst() }
     }
+}
+
+/// First calls decide to which install a request belongs, and since when that install counts.
+extension InstallState {
+    /// A first call that is so much later than all known ones is not the same call with an
+    /// imprecise time.
+    static let nextInstallMilliseconds: Int64 = 3_600_000
+
+    /// A first call from here on may be that of another install with the same id.
+    var nextInstallMilliseconds: Int64 {
+        (latestFirstCallMilliseconds ?? firstCallMilliseconds) + Self.nextInstallMilliseconds
+    }
+
+    /// The first call that counts after another one was reported.
+    ///
+    /// An earlier one counts only while no first call was reported yet, and only if the install is
+    /// within the first window by both calls, with one window or three. So no clock and no server
+    /// can end a window.
+    func firstCall(with reported: Int64?, at instant: Int64) -> Int64 {
+        guard let reported, reported < firstCallMilliseconds, latestFirstCallMilliseconds == nil
+        else { return firstCallMilliseconds }
+        let call = [lastCallMilliseconds, toldAtMilliseconds].compactMap { $0 }.max()
+        let keeps = [ConversionWindows.single, .three].allSatisfy { windows in
+            windows.index(at: instant, firstCall: reported, lastCall: call) == 0
+                && windows.index(at: instant, firstCall: firstCallMilliseconds, lastCall: call) == 0
+        }
+        return keeps ? reported : firstCallMilliseconds
+    }
+
+    /// Whether a request belongs to a later install with the same id. It does if its first call is
+    /// after the end of the last window, or if its first call is clearly later and the device
+    /// itself reports that what the install had is gone.
+    ///
+    /// What a server reports of value and revenue never starts an install while windows are open.
+    func isFollowed(by claim: InstallClaim) -> Bool {
+        let first = claim.firstCallMilliseconds
+        // This first call was already reported by a clock that was ahead. It does not become
+        // another install's when its time comes.
+        if let known = latestFirstCallMilliseconds, claim.reportedFirstCallMilliseconds <= known {
+            return false
+        }
+        if first >= endMilliseconds { return true }
+        guard claim.isOfDevice, latestFirstCallMilliseconds != nil else { return false }
+        return first >= nextInstallMilliseconds && isStartedOver(by: claim)
+    }
+
+    /// What a collector took for the first update of an install may not be: the collector may not
+    /// have known what another one told.
+    func isFollowed(by update: ConversionUpdate) -> Bool {
+        guard update.startsInstall, update.outcome != .stale else { return false }
+        return isFollowed(by: InstallClaim(update))
+    }
+
+    /// Whether value and totals started over: no value is set, no total reaches a known one, and
+    /// something that the install had is gone.
+    private func isStartedOver(by claim: InstallClaim) -> Bool {
+        guard claim.fine ?? 0 == 0, !claim.hasCoarseOrLock else { return false }
+        let known = totalRevenueMicros.filter { $0.value > 0 }
+        let keepsSome = known.contains {
+            claim.totalRevenueMicros[$0.key, default: 0] >= $0.value
+        }
+        guard !keepsSome else { return false }
+        return !known.isEmpty || fine.reported?.value ?? 0 > 0
+    }
+}
+
+/// What a request says about its install, by which it may turn out to be another one than is known.
+struct InstallClaim {
+    /// The device itself asks; otherwise a server reports about it.
+    let isOfDevice: Bool
+    /// At most the instant of the answer.
+    let firstCallMilliseconds: Int64
+    /// As it was reported.
+    let reportedFirstCallMilliseconds: Int64
+    /// The present fine value.
+    let fine: Int?
+    /// A coarse value is above low, or a window is locked.
+    let hasCoarseOrLock: Bool
+    /// Reported total revenue by currency, in micros.
+    let totalRevenueMicros: [String: Int64]
+
+    /// Nil when the request reports no first call.
+    init?(_ request: ConversionRequest, now: Int64) {
+        guard let reported = request.firstCallMilliseconds else { return nil }
+        isOfDevice = request.kind == .conversionValue
+        firstCallMilliseconds = min(reported, now)
+        reportedFirstCallMilliseconds = reported
+        fine = request.fine
+        hasCoarseOrLock =
+            request.coarse.contains { $0 ?? .low > .low } || request.locks.contains(true)
+        totalRevenueMicros = request.totalRevenueMicros
+    }
+
+    /// From the event of an answered request, as far as it has the values.
+    init(_ update: ConversionUpdate) {
+        isOfDevice = update.request == .conversionValue
+        firstCallMilliseconds = update.firstCallMilliseconds
+        reportedFirstCallMilliseconds =
+            update.reportedFirstCallMilliseconds ?? update.firstCallMilliseconds
+        fine = update.fine?.reported?.value
+        hasCoarseOrLock =
+            update.coarse?.reported?.value ?? .low > .low || !update.reportedLocks.isEmpty
+        totalRevenueMicros = update.totalRevenueMicros
+    }
+}
+
+/// An install under one of Apple's frameworks. Each framework has its own values.
+struct InstallKey: Hashable, Sendable {
+    var appID: Int64
+    /// Vendor id (idfv).
+    var installID: String
+    var framework = ConversionRequest.Framework.skAdNetwork
 }

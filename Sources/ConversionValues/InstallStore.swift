@@ -4,10 +4,10 @@ import EventLog
 import Foundation
 import GRDB
 
-/// What is known of installs, in one SQLite file: a projection of the topic `conversion-updates`, which
-/// can be thrown away and made again.
+/// The states of installs in one SQLite file: a projection of the topic `conversion-updates` that
+/// can be deleted and made again.
 ///
-/// A commit need not be durable: one that a crash takes away is made again from the log.
+/// A commit need not be durable: what a crash loses is made again from the log.
 final class InstallStore {
     let path: String
     private var queue: DatabaseQueue
@@ -15,7 +15,6 @@ final class InstallStore {
     private let origin: Origin
     private let warn: @Sendable (String) -> Void
 
-    /// What the file follows.
     private struct Origin {
         let topic: String
         let logIdentity: String
@@ -25,8 +24,8 @@ final class InstallStore {
     private static let applicationID = 0x5765_6976
     private static let version = 3
 
-    /// Opens the file, and makes it when there is none. One that is damaged or follows another log is set
-    /// aside, which `warn` is told.
+    /// Opens or makes the file. A file that is damaged or follows another log is set aside, which
+    /// is reported to `warn`.
     init(
         path: String, topic: String, logIdentity: String, partitionCount: Int32,
         warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -51,14 +50,14 @@ final class InstallStore {
         }
     }
 
-    /// Sets the file aside and makes it anew, without any state.
+    /// Sets the file aside and makes an empty one.
     func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
         try? queue.close()
         try Self.setAside(path, reason, warn)
         queue = try Self.open(path, origin)
     }
 
-    /// The file that was set aside before makes room.
+    /// Replaces the file that was set aside before.
     private static func setAside(
         _ path: String, _ reason: ConversionServiceError, _ warn: (String) -> Void
     ) throws(ConversionServiceError) {
@@ -125,7 +124,7 @@ final class InstallStore {
         }
         try db.inTransaction(.immediate) {
             if isOlder {
-                // All of it is read from the log again.
+                // Everything is read from the log again.
                 try db.execute(sql: "DROP TABLE log; DROP TABLE partitions; DROP TABLE installs")
             }
             try db.execute(sql: schema)
@@ -169,7 +168,7 @@ final class InstallStore {
 }
 
 extension InstallStore {
-    /// How far each partition is read; none for those never read.
+    /// Partitions that were never read are missing.
     func progress() throws(ConversionServiceError) -> [Int32: TopicProgress] {
         try read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT * FROM partitions")
@@ -182,7 +181,7 @@ extension InstallStore {
         }
     }
 
-    /// What was stored of an install, be it time to forget it or not; nil for nothing.
+    /// The stored state of an install, even if it is due to be forgotten; nil for none.
     func state(of key: InstallKey) throws(ConversionServiceError) -> InstallState? {
         try read { db in
             let statement = try db.cachedStatement(
@@ -203,8 +202,8 @@ extension InstallStore {
         }
     }
 
-    /// Stores states together with how far the topic was read for them, and removes some of the
-    /// installs that are forgotten by then.
+    /// Stores states together with the progress that they follow from, and removes some of the
+    /// installs that are due to be forgotten.
     func store(
         _ states: [InstallKey: InstallState], progress: [Int32: TopicProgress],
         partition: (InstallKey) -> Int32
@@ -237,7 +236,8 @@ extension InstallStore {
         }
     }
 
-    /// Not all at once, so that no answer waits for long; nobody sees those that are left.
+    /// A bounded number at once, so that no answer waits for long. `TopicProgress.known` hides
+    /// those that are left.
     private static func removeForgotten(
         _ db: Database, _ partition: Int32, _ latestMilliseconds: Int64
     ) throws {
@@ -266,5 +266,41 @@ extension InstallStore {
         _ error: any Error, _ operation: String, _ path: String
     ) -> ConversionServiceError {
         .store(StoreError(error, operation: operation, path: path))
+    }
+}
+
+/// How far `conversions.sqlite` has read its topic, for programs other than its collector.
+package struct ConversionStoreProgress: Sendable {
+    package let topic: String
+    /// Tells the topic's log from others.
+    package let logIdentity: String
+    /// By partition, the first record that is not read yet.
+    package let nextOffsets: [Int32: Int64]
+
+    /// The file's name in a data directory.
+    package static let fileName = "conversions.sqlite"
+
+    /// Reads an existing file. Nil when nothing was written to it yet.
+    package init?(path: String) throws(StoreError) {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(10)
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let found = try queue.read { db -> (Row, [Row])? in
+                guard try db.tableExists("partitions"),
+                    let log = try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM log")
+                else { return nil }
+                return (
+                    log, try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
+                )
+            }
+            guard let (log, partitions) = found else { return nil }
+            topic = log["topic"]
+            logIdentity = log["log_identity"]
+            nextOffsets = partitions.reduce(into: [:]) { $0[$1["partition"]] = $1["next_offset"] }
+        } catch {
+            throw StoreError(error, operation: "read", path: path)
+        }
     }
 }

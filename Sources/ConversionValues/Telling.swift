@@ -1,16 +1,16 @@
 import ConversionModels
 
-/// Which value an install is told, given all that is known of it once its request is counted.
+/// Chooses the value that an install is told, given its state after the request was counted.
 struct Telling {
     let request: ConversionRequest
-    /// The install before the request; nil for a new one.
+    /// Nil for a new install.
     let before: InstallState?
-    /// The install with the request, which was told nothing for it yet.
+    /// The state after the request, before a value was told.
     let after: InstallState
     let model: ConversionModel?
     let now: Int64
 
-    /// Completes the update with what is told, and answers.
+    /// Completes the update with the value that is told.
     func tell(_ update: inout ConversionUpdate) -> ConversionAnswer {
         let version = version(update)
         update.model = version?.id
@@ -52,7 +52,7 @@ struct Telling {
         }
         update.locksWindow = next.isLocked
         guard after.windowing == .three else { return ConversionAnswer(fine: next.fine) }
-        // Apple's call takes a fine value with every coarse one, and lowers nothing.
+        // Apple's call needs a fine value with every coarse one, and lowers nothing.
         return ConversionAnswer(
             fine: next.fine ?? 0, coarse: next.coarse, locksWindow: next.isLocked)
     }
@@ -63,7 +63,7 @@ struct Telling {
         var isLocked = false
     }
 
-    /// The values that the install should have, none below what it was told or has.
+    /// The values that the install should have. None is below what it was told or has.
     private func next(_ version: ConversionModelVersion, _ index: Int) -> Next {
         let window = after.windows[index]
         let coarseFloor = [window.coarse.floor, request.coarse[index]].compactMap { $0 }.max()
@@ -85,11 +85,11 @@ struct Telling {
         return next
     }
 
-    /// Whether nothing can rise any more in a window, so that its postback may come at once.
+    /// Whether no value can rise any more in a window, so that its postback may come at once.
     private func isComplete(
         _ next: Next, _ version: ConversionModelVersion, _ index: Int
     ) -> Bool {
-        // Locked now, the value is decoded by the version of now.
+        // A value that is locked now is decoded by the present version.
         guard let current = model?.versionIndex(inEffectAtMilliseconds: now),
             model?.versions[current].id == version.id
         else { return false }
@@ -110,7 +110,7 @@ struct Telling {
 
     private var fineFloor: Int? { [after.fine.floor, request.fine].compactMap { $0 }.max() }
 
-    /// The fine value that the install has now: a device says it with each request, a server may not.
+    /// The install's present fine value. A device reports it with each request; a server may not.
     private var currentFine: Int? {
         request.kind == .conversionValue
             ? request.fine : request.fine ?? before?.fine.reported?.value
@@ -152,7 +152,7 @@ extension Telling {
             .map(\.key).sorted()
     }
 
-    /// Why nothing is told, or what did not count; nil when there is nothing to say.
+    /// Why nothing is told, or which revenue did not count.
     static func words(_ update: ConversionUpdate) -> String? {
         let why: String? =
             switch update.outcome {
@@ -169,5 +169,86 @@ extension Telling {
             ? nil : "revenue in \(currencies) does not count: the model is in another currency"
         let words = [why, money].compactMap { $0 }
         return words.isEmpty ? nil : words.joined(separator: "; ")
+    }
+}
+
+extension ConversionModelVersion {
+    /// The activity of a window as the fine value needs it.
+    ///
+    /// - Parameter day: whole days since the first call.
+    func fineState(of window: WindowState, day: Int) -> ConversionState {
+        state(of: window, day: day, paying: payingInFine)
+    }
+
+    /// The activity of a window as its coarse value needs it.
+    func coarseState(of window: WindowState, sequenceIndex: Int) -> ConversionState {
+        let events = coarse[sequenceIndex]?.values.flatMap { $0 } ?? []
+        return state(of: window, day: 0, paying: Self.paying(events))
+    }
+
+    /// The highest fine value that an install can reach within so many days.
+    func highestFine(withinDays days: Int) -> Int {
+        fields.reduce(0) { $0 | $1.highestNumber(withinDays: days) << $1.bits.lowerBound }
+    }
+
+    /// The highest coarse value with a meaning in a window; nil when none has one.
+    func highestCoarse(sequenceIndex: Int) -> CoarseValue? {
+        coarse[sequenceIndex]?.filter { !$0.value.isEmpty }.keys.max()
+    }
+
+    /// Revenue without an event belongs to the only event with revenue in the model, and to
+    /// `revenue`. Where several events have revenue, each has what came with it.
+    private func state(
+        of window: WindowState, day: Int, paying: Set<String>
+    ) -> ConversionState {
+        var state = ConversionState(eventCounts: window.eventCounts, day: day)
+        for name in flagNames where window.eventCounts[name, default: 0] > 0 {
+            // The flag accounts for one of the occurrences.
+            state.flags.insert(name)
+            state.eventCounts[name, default: 0] -= 1
+        }
+        let revenue = window.revenueMicros[currency] ?? [:]
+        for name in paying {
+            let isAll = paying.count == 1 || name == Self.totalName
+            state.revenueMicros[name] =
+                isAll ? revenue.values.reduce(0, +) : revenue[name, default: 0]
+        }
+        return state
+    }
+
+    private static let totalName = "revenue"
+
+    private var flagNames: [String] {
+        fields.flatMap { field -> [String] in
+            if case .flags(let flags) = field.kind { Array(flags.values) } else { [] }
+        }
+    }
+
+    /// The events that fine values give revenue.
+    private var payingInFine: Set<String> {
+        fields.reduce(into: []) { names, field in
+            switch field.kind {
+            case .revenue(let event, _, _): names.insert(event)
+            case .events(let values): names.formUnion(Self.paying(Array(values.values)))
+            case .table(let values): names.formUnion(Self.paying(values.values.flatMap { $0 }))
+            case .flags, .days: break
+            }
+        }
+    }
+
+    private static func paying(_ events: [ModelEvent]) -> Set<String> {
+        Set(events.filter { $0.revenueMaxMicros > 0 }.map(\.event))
+    }
+}
+
+extension FineField {
+    fileprivate func highestNumber(withinDays days: Int) -> Int {
+        switch kind {
+        case .revenue(_, let bounds, _): bounds.count - 1
+        case .events(let values): values.keys.max() ?? 0
+        case .table(let values): values.filter { !$0.value.isEmpty }.keys.max() ?? 0
+        case .flags(let flags): flags.keys.reduce(0) { $0 | 1 << ($1 - bits.lowerBound) }
+        case .days: min(max(days - 1, 0), largestNumber)
+        }
     }
 }
