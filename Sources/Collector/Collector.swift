@@ -5,17 +5,24 @@ import Logging
 import Monitoring
 import Pipelines
 
-/// Takes in what devices, Apple, exchanges and SDKs send by HTTP, and answers 2xx once the log has it
-/// durably. It works on threads of its own, so that it runs beside anything else in a process.
+/// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,
+/// events and notices. The collector answers 2xx only after the log has the record durably.
+///
+/// A request passes `Server/` (connections, one request at a time), `Limits/` (what one client may
+/// take), `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
+/// tokens) and `Appending/` (many requests become one durable append). All of it runs on threads of
+/// its own, so that it can run beside other parts in one process.
+///
+/// ```swift
+/// let collector = try Collector(
+///     CollectorSettings(listen: ListenAddress(host: "127.0.0.1", port: 8080)),
+///     log: log, registry: nil, logger: logger)
+/// defer { collector.stop() }
+/// ```
 package final class Collector: Sendable {
-    /// Makes further routes. What they append goes through the appender that they are given.
-    package typealias MoreRoutes = (DurableAppender) throws -> [CollectorRoute]
-
-    /// Where it listens, with the port that was picked.
+    /// The port is the one that was picked where 0 was asked for.
     package var address: ListenAddress { server.address }
-    /// What appends to the log.
-    package let appender: DurableAppender
-    /// All that it answers.
+    let appender: DurableAppender
     let routes: [CollectorRoute]
     private let access: CollectorAccess
     private let server: CollectorServer
@@ -23,24 +30,32 @@ package final class Collector: Sendable {
     private let drainSeconds: Int64
     private let fault: @Sendable () -> String?
 
-    /// Why it is of no use now: the log does not acknowledge, or what its maker says; nil when it is.
-    package var unreadiness: String? { appender.unreadiness ?? fault() }
+    /// Why it is not ready: the log does not acknowledge, or `fault` says why; nil when it is
+    /// ready.
+    var unreadiness: String? { appender.unreadiness ?? fault() }
+
+    /// A collector by itself, without further routes.
+    package convenience init(
+        _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
+        logger: Logger
+    ) throws {
+        try self.init(settings, log: log, registry: registry, logger: logger, more: [])
+    }
 
     /// Listens when it returns.
     ///
     /// - Parameters:
-    ///   - settings: what it takes and from whom.
-    ///   - log: is used by the collector alone from now on.
+    ///   - log: the collector alone uses it from now on.
     ///   - registry: where it counts; nil for nowhere.
-    ///   - fault: why it is of no use for another reason than the log, for `/readyz`.
-    ///   - parts: what runs beside it; `/readyz` names those that have failed, and is none the less ready.
-    ///   - more: further routes, which go before its own where they are the same.
-    /// - Throws: `CollectorError`, `LogError`, or what `more` throws.
-    package init(
+    ///   - fault: why it is unready for another reason than the log, for `/readyz`.
+    ///   - parts: what runs in the same process. `/readyz` names those that have failed, and is ready
+    ///     all the same.
+    ///   - more: further routes. They win over the collector's own of the same method and path.
+    /// - Throws: `CollectorError` or `LogError`.
+    init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
         logger: Logger, fault: @escaping @Sendable () -> String? = { nil },
-        parts: @escaping @Sendable () -> [ProgramPart] = { [] },
-        more: MoreRoutes = { _ in [] }
+        parts: @escaping @Sendable () -> [ProgramPart] = { [] }, more: [CollectorRoute]
     ) throws {
         self.fault = fault
         let metrics = registry.map { CollectorMetrics(factory: $0) } ?? .unwatched
@@ -53,7 +68,7 @@ package final class Collector: Sendable {
         self.access = access
         drainSeconds = limits.drainSeconds
         do {
-            let routes = try more(appender) + Self.routes(settings, access, appender, fault, parts)
+            let routes = more + Self.routes(settings, access, appender, fault, parts)
             self.routes = routes
             let addresses = AddressLimit(maxCount: limits.maxConnectionsPerAddress)
             let proxies = TrustedProxies(settings.trustedProxies)
@@ -91,19 +106,35 @@ package final class Collector: Sendable {
             + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() }, parts: parts)
     }
 
-    /// From now on these may send, and no others.
-    package func use(_ access: CollectorPipeline.Access) {
+    /// From now on, requests are judged by this.
+    func use(_ access: CollectorPipeline.Access) {
         self.access.use(access)
     }
 
-    /// To be called before the metrics of its registry are printed.
-    package func updateMetrics() {
+    /// Call it before the registry is printed.
+    func updateMetrics() {
         metrics.update(depth: appender.depth)
     }
 
-    /// Accepts no more, lets requests end, makes durable what waits, and returns when all of it is done.
+    /// Accepts no more, lets requests end, makes durable what waits, and then returns.
     package func stop() {
         server.stop(drainSeconds: drainSeconds)
         appender.stop()
+    }
+}
+
+/// Why the collector does not start.
+package enum CollectorError: Error, Equatable, CustomStringConvertible {
+    /// `detail` is what the system answered.
+    case cannotListen(ListenAddress, detail: String)
+    case badCertificate(file: String, detail: String)
+
+    package var description: String {
+        switch self {
+        case .cannotListen(let address, let detail):
+            "cannot listen on \(address): \(detail): give another --listen HOST:PORT, port 0 for any free one"
+        case .badCertificate(let file, let detail):
+            "\(file) is of no use for TLS: \(detail): give PEM files of a certificate chain and of its key"
+        }
     }
 }

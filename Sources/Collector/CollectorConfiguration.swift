@@ -1,25 +1,23 @@
 import ConversionValues
+import Foundation
 import Monitoring
+import NIOSSL
 import Pipelines
 
-/// All that the collector reads of the configuration when it starts, before it opens anything; `weir check` reads
-/// the same.
+/// What the collector reads of the configuration at its start, before it opens anything. `weir
+/// check` reads the same.
 package struct CollectorConfiguration {
-    /// What `collector.yaml` says.
     let pipeline: CollectorPipeline
-    /// What the collector takes, and from whom; certificates are read.
+    /// The certificates are read already.
     let settings: CollectorSettings
     /// The apps whose installs get conversion values.
     let apps: ConversionApps
 
-    /// Number of producers that have keys.
     package var producers: Int { pipeline.access.keys.count }
-    /// Number of keys of tokens.
     package var tokenKeys: Int { pipeline.access.tokenKeys.count }
-    /// Whether it serves with TLS.
     package var hasTLS: Bool { settings.tls != nil }
 
-    /// Reads it. Throws what keeps the collector from starting.
+    /// Throws what keeps the collector from starting.
     init(_ pipelines: PipelineDirectory, listen: ListenAddress) throws {
         pipeline = try pipelines.collector()
         settings = try CollectorSettings(
@@ -29,11 +27,87 @@ package struct CollectorConfiguration {
 }
 
 extension CollectorProgram {
-    /// Reads what the collector reads when it starts, and opens nothing. Throws what keeps it from starting.
+    /// Reads the configuration as at a start, and opens nothing. Throws what keeps the collector
+    /// from starting.
     package static func checkConfiguration(
         _ pipelines: PipelineDirectory
     ) throws -> CollectorConfiguration {
-        // Where to listen is asked of the command line and the environment.
+        // The address to listen on comes from the command line or the environment.
         try CollectorConfiguration(pipelines, listen: ListenAddress(host: "127.0.0.1", port: 0))
+    }
+}
+
+/// What the collector takes, and from whom.
+package struct CollectorSettings: Sendable {
+    var listen: ListenAddress
+    /// Threads that serve. One more appends.
+    var threads = max(
+        1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
+    /// Nil to serve without TLS.
+    var tls: TLSConfiguration?
+    var limits = CollectorLimits()
+    /// Proxies whose `X-Forwarded-For` is believed.
+    var trustedProxies: [AddressRange] = []
+
+    /// Who may send what at the start.
+    var access = CollectorPipeline.Access()
+    var tokenLifetimes = TokenLifetimes()
+
+    package init(listen: ListenAddress) {
+        self.listen = listen
+    }
+}
+
+extension CollectorSettings {
+    /// Throws `CollectorError.badCertificate`.
+    init(
+        _ pipeline: CollectorPipeline, tokenLifetimes: TokenLifetimes, listen: ListenAddress
+    ) throws(CollectorError) {
+        self.init(listen: listen)
+        if let threads = pipeline.threads { self.threads = threads }
+        tls = try pipeline.tls.map { files throws(CollectorError) in try Self.tls(files) }
+        trustedProxies = pipeline.trustedProxies
+        limits.maxBodyBytes = pipeline.maxBodyBytes
+        limits.maxBatchBytes = pipeline.maxBatchBytes
+        limits.maxHeaderBytes = pipeline.maxHeaderBytes
+        limits.maxBodyBytesInFlight = pipeline.maxBodyMemoryBytes
+        limits.headerTimeoutSeconds = pipeline.headerTimeoutSeconds
+        limits.bodyTimeoutSeconds = pipeline.bodyTimeoutSeconds
+        limits.idleTimeoutSeconds = pipeline.idleTimeoutSeconds
+        limits.maxConnections = pipeline.maxConnections
+        limits.maxConnectionsPerAddress = pipeline.maxConnectionsPerAddress
+        limits.drainSeconds = pipeline.drainSeconds
+        limits.append.deadlineSeconds = Double(pipeline.logTimeoutSeconds)
+        limits.append.maxQueuedRecords = pipeline.maxQueuedRecords
+        limits.append.maxQueuedBytes = pipeline.maxQueuedBytes
+        access = pipeline.access
+        self.tokenLifetimes = tokenLifetimes
+    }
+
+    private static func tls(
+        _ files: CollectorPipeline.TLSFiles
+    ) throws(CollectorError) -> TLSConfiguration {
+        let chain: [NIOSSLCertificate]
+        do {
+            chain = try NIOSSLCertificate.fromPEMFile(files.certificate.text)
+        } catch {
+            throw .badCertificate(file: files.certificate.text, detail: "\(error)")
+        }
+        guard !chain.isEmpty else {
+            throw .badCertificate(file: files.certificate.text, detail: "it holds no certificate")
+        }
+        do {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(
+                    try NIOSSLPrivateKey(file: files.key.text, format: .pem)))
+            configuration.minimumTLSVersion = .tlsv12
+            // A key that does not fit its certificate is found here, and not at the first
+            // connection.
+            _ = try NIOSSLContext(configuration: configuration)
+            return configuration
+        } catch {
+            throw .badCertificate(file: files.key.text, detail: "\(error)")
+        }
     }
 }

@@ -3,17 +3,15 @@ import EventLog
 import Monitoring
 import Synchronization
 
-/// What the collector counts.
+/// The metrics of the collector, and of the parts that run in the same process.
 final class CollectorMetrics: Sendable {
     private struct Outcome: Hashable {
         let route: String
         let status: Int
     }
 
-    /// Counts into nothing.
     static let unwatched = CollectorMetrics(factory: NOOPMetricsHandler.instance)
 
-    /// What the metrics mean.
     static let descriptions = [
         MetricDescription(
             "weir_collector_requests_total", "Requests answered, by route and status."),
@@ -102,7 +100,7 @@ final class CollectorMetrics: Sendable {
 
     func connectionClosed() { connections.decrement(by: 1) }
 
-    /// To be called before the metrics are printed.
+    /// Call it before the metrics are printed.
     func update(depth: Int) { queue.set(Int64(depth)) }
 }
 
@@ -111,5 +109,33 @@ extension Duration {
         let (seconds, attoseconds) = components
         return seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue
             &+ attoseconds / 1_000_000_000
+    }
+}
+
+/// Another part of the process that the collector runs in.
+package struct ProgramPart: Equatable, Sendable {
+    /// The name of the program that the part is when it runs alone, such as `weir-bids`.
+    let name: String
+    let hasFailed: Bool
+
+    package init(_ name: String, hasFailed: Bool) {
+        self.name = name
+        self.hasFailed = hasFailed
+    }
+}
+
+struct ProgramPartMetrics: Sendable {
+    static let descriptions = [
+        MetricDescription("weir_part_failed", "1 while a part of weir up does not work, else 0.")
+    ]
+
+    let factory: any MetricsFactory
+
+    /// Call it before the metrics are printed.
+    func update(_ parts: [ProgramPart]) {
+        for part in parts {
+            factory.makeMeter(label: "weir_part_failed", dimensions: [("part", part.name)])
+                .set(Int64(part.hasFailed ? 1 : 0))
+        }
     }
 }

@@ -3,7 +3,7 @@ import EventLog
 import Foundation
 import Monitoring
 
-/// The options of the collector. Each may be given as an environment variable too.
+/// Each option may be given as an environment variable too. The command line wins.
 package struct CollectorOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -40,11 +40,10 @@ package struct CollectorOptions: ParsableArguments {
             discussion: "Default off. [WEIR_METRICS]", valueName: "host:port"))
     var metrics: String?
 
-    /// Options that were not given.
     package init() {}
 
-    /// Options for a collector within another program. Without `listen`, and without `metrics`, what the
-    /// environment says.
+    /// For a collector within another program. Where `listen` or `metrics` is nil, the environment
+    /// decides.
     package init(
         listen: String?, log: LogAddress, data: String, pipelines: String, metrics: String?
     ) {
@@ -55,7 +54,6 @@ package struct CollectorOptions: ParsableArguments {
         self.metrics = metrics
     }
 
-    /// Checks what can be checked without opening anything.
     package mutating func validate() throws {
         do {
             _ = try address
@@ -90,7 +88,7 @@ package struct CollectorOptions: ParsableArguments {
         }
     }
 
-    /// Where to serve metrics; nil for nowhere.
+    /// Nil to serve no metrics.
     var metricsAddress: ListenAddress? {
         get throws {
             guard let text = metrics ?? Self.environment("WEIR_METRICS"), text != Self.off

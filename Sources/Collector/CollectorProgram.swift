@@ -8,11 +8,9 @@ import Monitoring
 import Pipelines
 import Worker
 
-/// The collector as a program: `weir-collector`.
+/// The program `weir-collector`.
 package struct CollectorProgram: CommandLineProgram {
-    /// Name of the program.
     package static let programName = "weir-collector"
-    /// What the command line says of it.
     package static let configuration = CommandConfiguration(
         commandName: programName,
         abstract: "Takes in postbacks, notifications and events by HTTP, and puts them in the log.",
@@ -24,26 +22,25 @@ package struct CollectorProgram: CommandLineProgram {
             """,
         version: WeirVersion.current)
 
-    /// How often it looks whether it is to stop.
+    /// How often the stop signal is looked at.
     private static let pollSeconds = 0.1
-    /// How long the end waits for a log that hangs, and for answers on their way.
+    /// How long the end waits for a log that hangs, and how long before the end waiting requests
+    /// are answered.
     private static let stopSeconds = 0.5
 
     @OptionGroup var options: CollectorOptions
 
-    /// A program without options.
     package init() {}
 
-    /// Runs until it is asked to stop.
     package func run() throws {
         try Self.work(options, stop: .ofProcess)
     }
 
-    /// Runs with these options, within another program or by itself.
+    /// Runs until it is asked to stop.
     ///
     /// - Parameters:
-    ///   - parts: what runs beside it, for `/readyz` and the metrics; none by itself.
-    ///   - listening: is called once, with the address that connections are taken at.
+    ///   - parts: what else runs in the process, for `/readyz` and the metrics.
+    ///   - listening: called once, with the address on which connections are accepted.
     package static func work(
         _ options: CollectorOptions, stop: StopSignal,
         parts: @escaping @Sendable () -> [ProgramPart] = { [] },
@@ -59,12 +56,12 @@ package struct CollectorProgram: CommandLineProgram {
             CollectorMetrics.descriptions + ProgramPartMetrics.descriptions
                 + ProcessMetrics.descriptions)
         let conversions = try conversions(options, settings, apps, pipelines, logger)
-        // Whoever waited was answered by then.
+        // By then every waiting request was answered.
         defer { conversions?.stop(withinSeconds: stopSeconds) }
         let routes = ConversionRoutes(service: conversions, apps: apps).routes
         let collector = try Collector(
             settings, log: log, registry: registry, logger: logger,
-            fault: { conversions?.unreadiness }, parts: parts, more: { _ in routes })
+            fault: { conversions?.unreadiness }, parts: parts, more: routes)
         defer {
             let drain = Double(settings.limits.drainSeconds)
             conversions?.endWaits(inSeconds: max(drain - 2 * stopSeconds, 0))
@@ -99,7 +96,7 @@ package struct CollectorProgram: CommandLineProgram {
         }
     }
 
-    /// What tells installs their values, with a log of its own; nil where no app has a model.
+    /// The service of conversion values, with a log of its own; nil where no app has a model.
     private static func conversions(
         _ options: CollectorOptions, _ settings: CollectorSettings, _ apps: ConversionApps,
         _ pipelines: PipelineDirectory, _ logger: Logger
@@ -131,4 +128,30 @@ package struct CollectorProgram: CommandLineProgram {
             "serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
         return endpoint
     }
+}
+
+package enum CollectorTopics {
+    /// As in the shipped `topics/`.
+    private static let partitionCount: Int32 = 4
+
+    /// Creates the topics that an embedded log lacks. Those of Kafka belong to the operator (`weir
+    /// topics apply`): a missing one is logged, and records for it are answered 503.
+    package static func createMissing(
+        in log: any LogBackend, logger: Logger
+    ) throws(LogError) {
+        let known = try log.topics().map(\.name)
+        for topic in names where !known.contains(topic) {
+            if log is EmbeddedLog {
+                try log.createTopic(topic, partitionCount: partitionCount)
+            } else {
+                logger.warning("there is no topic '\(topic)': create it with weir topics apply")
+            }
+        }
+    }
+
+    /// These names are fixed, although workers may be configured to read other topics.
+    static let names = [
+        PipelineStream.bids, .impressions, .overlayClicks, .postbacks, .storeNotifications,
+        .conversionUpdates,
+    ].map(\.rawValue)
 }

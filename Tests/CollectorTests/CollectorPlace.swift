@@ -1,10 +1,11 @@
-import Collector
 import EventLog
 import Foundation
 import Logging
 import Monitoring
 import Pipelines
 import Testing
+
+@testable import Collector
 
 /// A collector over an embedded log in a directory of its own, removed with the value.
 final class CollectorPlace: Sendable {
@@ -23,7 +24,7 @@ final class CollectorPlace: Sendable {
     init(
         yaml: String = "",
         change: (inout CollectorSettings) -> Void = { _ in },
-        more: Collector.MoreRoutes = { _ in [] },
+        more: [CollectorRoute] = [],
         wrap: (EmbeddedLog) -> any LogBackend = { $0 }
     ) throws {
         try FileManager.default.createDirectory(

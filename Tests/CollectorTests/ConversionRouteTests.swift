@@ -15,7 +15,7 @@ struct ConversionRouteTests {
     init() throws {
         let conversions = try ConversionPlace()
         self.conversions = conversions
-        place = try CollectorPlace(more: { _ in conversions.routes })
+        place = try CollectorPlace(more: conversions.routes)
     }
 
     private let install = "idfv=5B1C7E3A-8A41-4F0E-9C55-0D0A4E6B7F21&i=com.example.rides"
@@ -85,7 +85,7 @@ struct ConversionRouteTests {
             scripted.withLock { $0 = wrapped }
             return wrapped
         }
-        let place = try CollectorPlace(more: { _ in conversions.routes })
+        let place = try CollectorPlace(more: conversions.routes)
         let log = try #require(scripted.withLock { $0 })
         log.script.withLock { $0.hangSeconds = 2 * Wait.seconds }
         let begun = ContinuousClock.now
@@ -115,7 +115,7 @@ struct ConversionRouteTests {
     @Test("a log that is locked is answered 503 by the deadline, without a word of where it is")
     func lockedLog() throws {
         let conversions = try ConversionPlace(deadlineSeconds: 0.5)
-        let place = try CollectorPlace(more: { _ in conversions.routes })
+        let place = try CollectorPlace(more: conversions.routes)
         let target = "/v1/conversion_value?\(install)&n=ride&update_id=u-2&conversion_value="
         #expect(try Wait.until { try place.requests.get(target).status == 200 })
         let stopwatch = Stopwatch()
@@ -149,7 +149,7 @@ struct ConversionRouteTests {
             scripted.withLock { $0 = wrapped }
             return wrapped
         }
-        let place = try CollectorPlace(more: { _ in conversions.routes })
+        let place = try CollectorPlace(more: conversions.routes)
         let log = try #require(scripted.withLock { $0 })
         log.script.withLock { $0.hangSeconds = 2 * Wait.seconds }
         let target = "/v1/conversion_value?\(install)&n=ride"

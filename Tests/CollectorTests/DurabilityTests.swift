@@ -1,9 +1,10 @@
-import Collector
 import EventLog
 import Foundation
 import Simulation
 import Synchronization
 import Testing
+
+@testable import Collector
 
 @Suite("What is acknowledged is in the log")
 struct DurabilityTests {

@@ -1,9 +1,10 @@
-import Collector
 import Crypto
 import Foundation
 import Pipelines
 import Simulation
 import Testing
+
+@testable import Collector
 
 @Suite("Keys of a collector that works", .serialized)
 struct FollowedKeysTests {

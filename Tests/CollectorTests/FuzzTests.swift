@@ -1,7 +1,8 @@
-import Collector
 import Foundation
 import Simulation
 import Testing
+
+@testable import Collector
 
 @Suite("Requests of any bytes")
 struct FuzzTests {

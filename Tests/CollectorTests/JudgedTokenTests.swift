@@ -1,7 +1,8 @@
-import Collector
 import Foundation
 import Simulation
 import Testing
+
+@testable import Collector
 
 @Suite("What the worker would reject")
 struct JudgedTokenTests {

@@ -1,4 +1,3 @@
-import Collector
 import Dispatch
 import EventLog
 import Foundation
@@ -8,6 +7,8 @@ import Simulation
 import Synchronization
 import Testing
 import Worker
+
+@testable import Collector
 
 @Suite("Over Kafka", .serialized)
 struct KafkaTests {

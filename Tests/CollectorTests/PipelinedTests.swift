@@ -1,9 +1,10 @@
-import Collector
 import EventLog
 import Foundation
 import Simulation
 import Synchronization
 import Testing
+
+@testable import Collector
 
 @Suite("Pipelined requests")
 struct PipelinedTests {
@@ -94,17 +95,15 @@ struct PipelinedTests {
     func bounded() throws {
         let isOpen = Mutex(false)
         let begun = Mutex(0)
-        let place = try CollectorPlace(more: { _ in
-            [
-                CollectorRoute(.get, "/held") { _ in
-                    begun.withLock { $0 += 1 }
-                    while !isOpen.withLock({ $0 }) {
-                        try? await Task.sleep(for: .milliseconds(10))
-                    }
-                    return .text(200, "")
+        let place = try CollectorPlace(more: [
+            CollectorRoute(.get, "/held") { _ in
+                begun.withLock { $0 += 1 }
+                while !isOpen.withLock({ $0 }) {
+                    try? await Task.sleep(for: .milliseconds(10))
                 }
-            ]
-        })
+                return .text(200, "")
+            }
+        ])
         let connection = try RawConnection(port: place.port, timeoutSeconds: 2)
         let many = Array(repeatElement(Requests.text("GET", "/held"), count: 20_000).joined())
         // Far more than the system holds for both sides.

@@ -1,6 +1,7 @@
-import Collector
 import Foundation
 import Testing
+
+@testable import Collector
 
 @Suite("What each route puts in the log")
 struct RouteTests {

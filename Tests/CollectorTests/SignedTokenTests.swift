@@ -1,7 +1,8 @@
-import Collector
 import Crypto
 import Foundation
 import Testing
+
+@testable import Collector
 
 @Suite("Tokens that a bidder signs itself")
 struct SignedTokenTests {

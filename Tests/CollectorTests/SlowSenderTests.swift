@@ -1,7 +1,8 @@
-import Collector
 import Foundation
 import Simulation
 import Testing
+
+@testable import Collector
 
 @Suite("Senders that are slow")
 struct SlowSenderTests {
@@ -38,13 +39,11 @@ struct SlowSenderTests {
     func noReader() throws {
         let place = try CollectorPlace(
             yaml: "idle_timeout_seconds: 6\n",
-            more: { _ in
-                [
-                    CollectorRoute(.get, "/long") { _ in
-                        .text(200, String(repeating: "x", count: 1 << 20))
-                    }
-                ]
-            })
+            more: [
+                CollectorRoute(.get, "/long") { _ in
+                    .text(200, String(repeating: "x", count: 1 << 20))
+                }
+            ])
         let silent = try RawConnection(port: place.port)
         let reading = try RawConnection(port: place.port)
         let request = Requests.text("GET", "/long")

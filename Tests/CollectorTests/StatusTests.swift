@@ -1,7 +1,8 @@
-import Collector
 import Foundation
 import Simulation
 import Testing
+
+@testable import Collector
 
 @Suite("What is refused, and how")
 struct StatusTests {
@@ -241,15 +242,11 @@ struct StatusTests {
     func proxies() throws {
         let trusting = try CollectorPlace(
             yaml: "trusted_proxies: [127.0.0.0/8]\n",
-            more: { _ in
-                [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }]
-            })
+            more: [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }])
         let forwarded = ["X-Forwarded-For": "203.0.113.7, 198.51.100.9, 127.0.0.2"]
         #expect(try trusting.requests.get("/who", headers: forwarded).text == "198.51.100.9")
         let wary = try CollectorPlace(
-            more: { _ in
-                [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }]
-            })
+            more: [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }])
         #expect(try wary.requests.get("/who", headers: forwarded).text == "127.0.0.1")
     }
 

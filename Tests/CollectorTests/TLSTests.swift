@@ -1,7 +1,8 @@
-import Collector
 import Foundation
 import Simulation
 import Testing
+
+@testable import Collector
 
 /// Makes the certificate, and is the client.
 private let openssl = "/usr/bin/openssl"

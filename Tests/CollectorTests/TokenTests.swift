@@ -1,7 +1,8 @@
-import Collector
 import Foundation
 import Pipelines
 import Testing
+
+@testable import Collector
 
 @Suite("Tokens")
 struct TokenTests {

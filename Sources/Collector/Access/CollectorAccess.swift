@@ -1,13 +1,16 @@
+import Crypto
+import Logging
 import Pipelines
+import Streams
 import Synchronization
+import Worker
 
-/// Who may send what, as it is in force: replaced as a whole while the collector works.
+/// Who may send what. It is replaced as a whole while the collector works.
 final class CollectorAccess: Sendable {
-    /// What a request is judged by.
     struct Rules: Sendable {
         let keys: TokenKeys
         let producers: Producers
-        /// Whether notices need a token or a producer's key.
+        /// Whether a notice needs a token or a producer's key.
         let requiresNoticeTokens: Bool
     }
 
@@ -22,7 +25,6 @@ final class CollectorAccess: Sendable {
 
     var rules: Rules { inForce.withLock { $0 } }
 
-    /// Judges requests by this from now on.
     func use(_ access: CollectorPipeline.Access) {
         let rules = Rules(access, lifetimes)
         inForce.withLock { $0 = rules }
@@ -34,5 +36,169 @@ extension CollectorAccess.Rules {
         keys = TokenKeys(access.tokenKeys, lifetimes: lifetimes)
         producers = Producers(access.keys, requiresKeys: access.requiresKeys)
         requiresNoticeTokens = access.requiresNoticeTokens
+    }
+}
+
+/// The producers, their topics and rates. Only the SHA-256 of a key is known, and it is compared in
+/// constant time.
+final class Producers: Sendable {
+    private struct Producer {
+        let digest: [UInt8]
+        let topics: Set<String>
+        let rate: RequestRate?
+    }
+
+    private let producers: [Producer]
+    private let requiresKeys: Bool
+
+    init(_ keys: [CollectorPipeline.ProducerKey], requiresKeys: Bool) {
+        self.requiresKeys = requiresKeys
+        producers = keys.map { key in
+            Producer(
+                digest: key.digest, topics: Set(key.topics.map(\.rawValue)),
+                rate: key.requestsPerSecond.map { RequestRate(perSecond: $0) })
+        }
+    }
+
+    /// Nil when the request may send to the topic.
+    func refusal(of request: CollectorRequest, topic: ProducerTopic) -> CollectorResponse? {
+        let header = request.header("authorization")
+        guard let key = Self.bearer(header) else {
+            guard requiresKeys || header != nil else { return nil }
+            return Self.unauthorized("send a key: Authorization: Bearer KEY")
+        }
+        let digest = Array(SHA256.hash(data: Array(key.utf8)))
+        var found: Producer?
+        for producer in producers where Self.isEqual(producer.digest, digest) { found = producer }
+        guard let producer = found else { return Self.unauthorized("the key is not known") }
+        guard producer.topics.contains(topic.rawValue) else {
+            return .refusal(403, "forbidden", "the key is not for this topic")
+        }
+        guard let seconds = producer.rate?.take() else { return nil }
+        return .refusal(
+            429, "too_many_requests", "the key has sent more than it may",
+            retryAfterSeconds: seconds)
+    }
+
+    private static func unauthorized(_ detail: String) -> CollectorResponse {
+        var response = CollectorResponse.refusal(401, "unauthorized", detail)
+        response.headers.append(("WWW-Authenticate", "Bearer"))
+        return response
+    }
+
+    private static func bearer(_ header: String?) -> String? {
+        guard let header, header.utf8.count > 7, header.prefix(7).lowercased() == "bearer "
+        else { return nil }
+        let key = header.dropFirst(7).trimmed
+        return key.isEmpty ? nil : key
+    }
+
+    private static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+        guard one.count == other.count else { return false }
+        return zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+/// Allows so many requests a second over time, and a second's worth more at once.
+final class RequestRate: Sendable {
+    private let interval: Duration
+    private let burst: Duration
+    /// When everything that was taken so far is paid off.
+    private let settled: Mutex<ContinuousClock.Instant>
+
+    init(perSecond count: Int, now: ContinuousClock.Instant = .now) {
+        interval = .seconds(1) / count
+        burst = .seconds(1)
+        settled = Mutex(now)
+    }
+
+    /// Nil when one more request is allowed, else the seconds to wait.
+    func take(now: ContinuousClock.Instant = .now) -> Int? {
+        settled.withLock { settled in
+            let after = max(settled, now) + interval
+            let excess = now.duration(to: after) - burst
+            guard excess > .zero else {
+                settled = after
+                return nil
+            }
+            return Int(excess.components.seconds) + 1
+        }
+    }
+}
+
+/// Follows `collector.yaml` and the files of its token keys while the collector works. A change is
+/// applied as a whole, or not at all where anything in it is wrong.
+struct FollowedKeys {
+    private let pipelines: PipelineDirectory
+    private let logger: Logger
+    private let use: (CollectorPipeline.Access) -> Void
+    private var watch: ConfigurationWatch
+    private let first: CollectorPipeline
+    private var inForce: CollectorPipeline.Access
+    /// Whether the rules in force came from a file. If so, a missing file is a mistake.
+    private var isFromFile: Bool
+    private var said: String?
+
+    /// Starts from `first`, which is in force already.
+    init(
+        _ pipelines: PipelineDirectory, from first: CollectorPipeline, logger: Logger,
+        use: @escaping (CollectorPipeline.Access) -> Void
+    ) {
+        self.pipelines = pipelines
+        self.first = first
+        inForce = first.access
+        self.logger = logger
+        self.use = use
+        isFromFile = pipelines.has(.collector)
+        watch = ConfigurationWatch(Self.files(pipelines, inForce))
+    }
+
+    private static func files(
+        _ pipelines: PipelineDirectory, _ access: CollectorPipeline.Access
+    ) -> [String] {
+        ["\(pipelines.path)/collector.yaml"] + access.tokenKeys.map(\.file)
+    }
+
+    /// Call it at intervals.
+    mutating func look() {
+        guard let cause = watch.look() else { return }
+        let read: CollectorPipeline
+        do {
+            read = try pipelines.collector(isRequired: isFromFile)
+        } catch {
+            watch.tryAgain()
+            return say("\(error): the keys that are in force stay")
+        }
+        isFromFile = pipelines.has(.collector)
+        let access = read.access
+        watch.paths = Self.files(pipelines, access)
+        let isOther = access != inForce
+        if isOther {
+            use(access)
+            inForce = access
+        }
+        if isOther || said != nil || cause == .asked {
+            logger.notice(
+                "the keys were read again\(isOther ? "" : ", and are the same")",
+                metadata: [
+                    "producers": "\(Self.list(access.keys.map(\.name)))",
+                    "token_keys": "\(Self.list(access.tokenKeys.map(\.id)))",
+                ])
+        }
+        said = nil
+        if !read.isSameButForAccess(first) {
+            say(
+                "\(pipelines.path)/collector.yaml has changed beside its keys: restart to have that in force"
+            )
+        }
+    }
+
+    private mutating func say(_ words: String) {
+        if said != words { logger.warning("\(words)") }
+        said = words
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.isEmpty ? "none" : names.joined(separator: ",")
     }
 }

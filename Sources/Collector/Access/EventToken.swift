@@ -2,22 +2,20 @@ import Foundation
 import JSONReader
 import Streams
 
-/// What a signed token says: the event that its holder may report, and until when.
+/// The content of a signed token: the event that its holder may report, and until when.
 package struct EventToken: Equatable, Sendable {
-    /// What it is for.
     package var use: TokenUse
-    /// The type of the event.
     package var type: String
-    /// The event, a JSON object, as it is appended but for the members that are left open.
+    /// The event, a JSON object. It is appended like this, with the open members filled in.
     package var event: String
-    /// The members that the query may say.
+    /// The members that the query fills in.
     package var openMembers: [String]
-    /// Where a click goes to; empty for other uses.
+    /// The address that a click is redirected to; empty for other uses.
     package var target: String
-    /// Seconds since 1970 from which on it is of no use.
+    /// The token expires at this second since 1970.
     package var expiresAtSeconds: Int64
 
-    /// Takes what a token is to say. Throws what is wrong with it.
+    /// Throws what is wrong with the content.
     package init(
         use: TokenUse, type: String, event: String, openMembers: [String], target: String,
         expiresAtSeconds: Int64
@@ -47,33 +45,31 @@ package struct EventToken: Equatable, Sendable {
         self.expiresAtSeconds = expiresAtSeconds
     }
 
-    /// Whether a text may stand in the header `Location`: an address of the web, in visible ASCII.
+    /// Whether a text may be the header `Location`: a web address in visible ASCII.
     private static func isTarget(_ text: String) -> Bool {
         let rest = ["https://", "http://"].first { text.hasPrefix($0) }.map {
             text.dropFirst($0.count)
         }
         guard let rest, let first = rest.first, !"/?#:@\\".contains(first) else { return false }
         let host = rest.prefix { !"/?#".contains($0) }
-        // A name and a password before the host make it look like another one.
+        // A user name and password before the host would make it look like another host.
         return text.utf8.count <= 4096 && !host.contains { "@\\".contains($0) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 }
 
-/// What is wrong with a token.
 package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// It is not as tokens are, or nobody who may has signed it for this use.
+    /// It has not the form of a token, or no known key signed it for this use.
     case forged
-    /// Its time is over.
     case expired
-    /// It holds for longer than its topic's worker remembers, so that it would count more than once.
+    /// It holds for longer than its topic's worker remembers ids, so that it could count more than
+    /// once.
     case lastsTooLong(longestSeconds: Int64)
-    /// Its text has more bytes than are read.
+    /// It is longer than `TokenKeys.maxBytes`.
     case tooLong(byteCount: Int)
-    /// What it is to say is not allowed.
+    /// Its content is not allowed.
     case bad(String)
 
-    /// One line.
     package var description: String {
         switch self {
         case .forged: "the token is not signed with a known key for this use"
@@ -90,7 +86,7 @@ package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
 // MARK: JSON
 
 extension EventToken {
-    /// The token's text, which is signed.
+    /// The text that is signed.
     var payload: String {
         var json = JSONText()
         json.object { json in
@@ -112,7 +108,8 @@ extension EventToken {
         return json.text
     }
 
-    /// Reads the text of a token that was signed for a use. Throws what whoever signed it is to mend.
+    /// Reads the payload of a token that was signed for a use. The errors are for whoever signed
+    /// it.
     init(_ payload: JSONValue, use: TokenUse) throws(TokenFault) {
         guard payload.isObject else { throw .bad("the token's payload is no JSON object") }
         guard case .exact(let expiry)? = payload.member("x")?.number?.asInteger else {
@@ -144,7 +141,7 @@ extension EventToken {
 }
 
 extension EventToken {
-    /// Throws when an event does not say what a token of this use has to fix.
+    /// Throws when an event lacks a member that tokens of this use must fix.
     package static func checkFixedMembers(
         of event: JSONValue, use: TokenUse
     ) throws(TokenFault) {
@@ -156,6 +153,51 @@ extension EventToken {
 }
 
 extension JSONValue {
-    /// A text; nil for other kinds.
+    /// Nil for other kinds than strings.
     var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// What a token is for. The signature covers the use: a token of one use is none of another.
+package enum TokenUse: String, CaseIterable, Sendable {
+    /// `GET /i`: something was shown.
+    case impression = "i"
+    /// `GET /c`: something was clicked.
+    case click = "c"
+    /// `GET /v1/notices/...`: a bid won, lost or is to be paid.
+    case notice = "n"
+
+    package var topic: ProducerTopic {
+        switch self {
+        case .impression: .impressions
+        case .click: .overlayClicks
+        case .notice: .bids
+        }
+    }
+
+    /// The types of event that a token of this use may carry. The first is the default of `weir
+    /// token make`.
+    package var types: [String] {
+        switch self {
+        case .impression: ["skoverlay.presented", "skadn.impression"]
+        case .click: ["skoverlay.click"]
+        case .notice: ["openrtb.win", "openrtb.loss", "openrtb.billing"]
+        }
+    }
+
+    package var openMembers: [String] {
+        switch self {
+        case .impression: ["zone_id", "sdk_version", "os_version"]
+        case .click: ["presented_at_ms", "zone_id", "sdk_version", "initiated_by"]
+        case .notice: []
+        }
+    }
+
+    /// The members that the event of a token must have. They tell it from other events, and nothing
+    /// else would bind them.
+    var fixedMembers: [StaticString] {
+        switch self {
+        case .impression, .click: []
+        case .notice: ["auction_id", "bid_id"]
+        }
+    }
 }

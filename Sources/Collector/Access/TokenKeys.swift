@@ -3,16 +3,16 @@ import Foundation
 import JSONReader
 import Pipelines
 
-/// Signs and reads tokens: `key id.payload.signature`, payload and signature in base64url. The signature is
-/// HMAC-SHA-256 over the use, the key's id and the payload as it stands there.
+/// Signs and reads tokens: `key id.payload.signature`, with payload and signature in base64url
+/// without padding. The signature is HMAC-SHA-256 over the use, the key's id and the encoded
+/// payload.
 package struct TokenKeys: Sendable {
-    /// Longer tokens are not read.
-    package static let maxBytes = 8 << 10
+    static let maxBytes = 8 << 10
 
     private let keys: [(id: String, key: SymmetricKey)]
     private let lifetimes: TokenLifetimes
 
-    /// Keys, of which the first one signs; tokens are accepted for no longer than their use may hold.
+    /// The first key signs. A token is accepted for no longer than `lifetimes` allows its use.
     package init(
         _ keys: [CollectorPipeline.TokenKey], lifetimes: TokenLifetimes = TokenLifetimes()
     ) {
@@ -20,7 +20,7 @@ package struct TokenKeys: Sendable {
         self.keys = keys.map { ($0.id, SymmetricKey(data: $0.secret)) }
     }
 
-    /// The token's text; nil when there is no key to sign with. Throws `TokenFault.tooLong`.
+    /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
     package func sign(_ token: EventToken) throws(TokenFault) -> String? {
         guard let (id, key) = keys.first else { return nil }
         let payload = Self.base64(Array(token.payload.utf8))
@@ -31,7 +31,7 @@ package struct TokenKeys: Sendable {
         return text
     }
 
-    /// Reads a token that is for a use; expired ones too.
+    /// Reads a token of a use, an expired one too.
     package func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
         guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -43,7 +43,7 @@ package struct TokenKeys: Sendable {
                 signature, authenticating: Self.signed(use, parts[0], parts[1]), using: key),
             let parser = JSONParser()
         else { throw .forged }
-        // What is wrong from here on, its signer is told.
+        // The signature is good: errors from here on are for the signer.
         guard let payload = Self.bytes(parts[1]) else {
             throw .bad("the token's payload is no base64url without padding")
         }
@@ -53,9 +53,9 @@ package struct TokenKeys: Sendable {
         return try EventToken(value, use: use)
     }
 
-    /// Reads a token that is for a use, at an instant at which it holds, and no earlier before its end than
-    /// tokens of the use may hold.
-    package func read(
+    /// Reads a token of a use that is valid at an instant: not expired, and not further from its
+    /// end than tokens of the use may be.
+    func read(
         _ text: String, for use: TokenUse, atMilliseconds now: Int64
     ) throws(TokenFault) -> EventToken {
         let token = try read(text, for: use)
@@ -66,7 +66,7 @@ package struct TokenKeys: Sendable {
         return token
     }
 
-    /// What tells the event of a token from those of other tokens: one text, one id.
+    /// An id for the event of a token that has none: the same for the same token text.
     static func eventID(of text: String) -> String {
         base64(Array(SHA256.hash(data: Data(text.utf8)).prefix(16)))
     }
@@ -80,7 +80,8 @@ package struct TokenKeys: Sendable {
             .replacing("=", with: "")
     }
 
-    /// Undoes base64url without padding; one text only stands for some bytes.
+    /// Decodes base64url without padding. Of the texts that decode to the same bytes only the
+    /// canonical one is read.
     private static func bytes(_ text: String) -> [UInt8]? {
         let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
         let standard = text.replacing("-", with: "+").replacing("_", with: "/") + padding
@@ -88,4 +89,50 @@ package struct TokenKeys: Sendable {
         else { return nil }
         return bytes
     }
+}
+
+/// How long tokens may hold: no longer than the worker of their topic remembers ids. So one token
+/// is one event, however often it is used.
+package struct TokenLifetimes: Equatable, Sendable {
+    private var windowSeconds: [TokenUse: Int64]
+
+    /// From the default dedupe windows.
+    package init() {
+        windowSeconds = [
+            .impression: Int64(ImpressionsPipeline.defaultDedupeWindowSeconds),
+            .click: Int64(OverlayClicksPipeline.defaultDedupeWindowSeconds),
+            .notice: Int64(BidsPipeline.defaultDedupeWindowSeconds),
+        ]
+    }
+
+    /// From the workers' files, or the defaults where a file is missing.
+    package init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
+        self.init()
+        if pipelines.has(.impressions) {
+            windowSeconds[.impression] = Int64(try pipelines.impressions().dedupeWindowSeconds)
+        }
+        if pipelines.has(.overlayClicks) {
+            windowSeconds[.click] = Int64(try pipelines.overlayClicks().dedupeWindowSeconds)
+        }
+        if pipelines.has(.bids) {
+            windowSeconds[.notice] = Int64(try pipelines.bids().dedupeWindowSeconds)
+        }
+    }
+
+    /// The longest lifetime, in seconds, that a token may be made with: the dedupe window less an
+    /// hour, or less a sixtieth of a short window. The margin is for events that are accepted at
+    /// the token's end and wait for the log. 0 where nothing is remembered.
+    package func longestSeconds(_ use: TokenUse) -> Int64 {
+        windowSeconds(use) - marginSeconds(use)
+    }
+
+    /// How long before its end a token is accepted, in seconds. Half of the margin is for clocks
+    /// that differ.
+    func acceptedSeconds(_ use: TokenUse) -> Int64 {
+        windowSeconds(use) - marginSeconds(use) / 2
+    }
+
+    private func windowSeconds(_ use: TokenUse) -> Int64 { windowSeconds[use] ?? 0 }
+
+    private func marginSeconds(_ use: TokenUse) -> Int64 { min(3600, windowSeconds(use) / 60) }
 }

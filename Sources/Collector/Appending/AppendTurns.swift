@@ -1,11 +1,11 @@
 import EventLog
 
-/// Appends groups of records to a log and answers whoever waits for them.
+/// Appends groups of records to a log and answers the requests that wait for them.
 ///
-/// `@unchecked Sendable`: only the appender's thread uses it, and the log that it was given.
+/// `@unchecked Sendable`: only the appender's thread uses it and its log.
 final class AppendTurns: @unchecked Sendable {
     private let log: any LogBackend
-    /// Nil after a fault that may be the writer's own.
+    /// Nil after a fault that the writer may have caused.
     private var writer: (any LogWriter)?
 
     init(log: any LogBackend, writer: any LogWriter) {
@@ -13,10 +13,11 @@ final class AppendTurns: @unchecked Sendable {
         self.writer = writer
     }
 
-    /// Appends what several requests sent, and answers them; says what is wrong with the log.
+    /// Appends the records of several requests and answers them. Returns what is wrong with the
+    /// log; nil when nothing is.
     ///
-    /// - Parameter noting: is told the same before anybody is answered, so that whoever was answered finds
-    ///   the collector as ready as the answer was.
+    /// - Parameter noting: called with the same before anybody is answered, so that `/readyz` never
+    ///   contradicts an answer.
     func append(
         _ turn: [PendingAppend], noting: (LogError?) -> Void
     ) -> LogError? {
@@ -33,7 +34,7 @@ final class AppendTurns: @unchecked Sendable {
                 return fault
             }
         }
-        // One request's records are at fault: they do not hold up the others'.
+        // The records of one request are at fault: the others are appended one by one.
         var fault: LogError?
         for pending in turn { fault = append([pending], noting: noting) ?? fault }
         return fault
@@ -66,11 +67,33 @@ final class AppendTurns: @unchecked Sendable {
 }
 
 extension LogError {
-    /// Whether it is about the records that were to be appended, and not about the log.
+    /// Whether the error is about the records, and not about the log.
     fileprivate var isOfRecords: Bool {
         switch self {
         case .unknownTopic, .unknownPartition: true
         default: false
+        }
+    }
+}
+
+typealias PendingAppend = PendingRequest<AppendContent, [RecordPosition], AppendRefusal>
+
+/// The records of one request.
+struct AppendContent: Sendable {
+    let records: [OutgoingRecord]
+    let byteCount: Int
+
+    init(_ records: [OutgoingRecord]) {
+        self.records = records
+        byteCount = records.reduce(0) { $0 + $1.byteCount }
+    }
+}
+
+extension OutgoingRecord {
+    /// The bytes of its key, headers and value.
+    fileprivate var byteCount: Int {
+        headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { sum, header in
+            sum + header.name.utf8.count + (header.value?.count ?? 0)
         }
     }
 }

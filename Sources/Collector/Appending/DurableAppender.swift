@@ -4,23 +4,24 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Appends the records of all requests to a log, from a thread of its own, in groups: whatever arrives while
-/// the log makes one group durable goes with the next. Any task and any thread may append.
-package final class DurableAppender: Sendable {
+/// Appends the records of all requests to a log, in groups and on a thread of its own: what arrives
+/// while one group is made durable goes into the next. Any task or thread may append.
+final class DurableAppender: Sendable {
     private struct State {
         var queue: [PendingAppend] = []
         var queuedRecords = 0
         var queuedBytes = 0
-        /// What the log is being asked to take.
+        /// The group that is being appended.
         var turn: [PendingAppend] = []
         var isThreadWaiting = false
         var isStopped = false
         var lastFault: (words: String, instant: ContinuousClock.Instant)?
     }
 
-    /// How often requests that wait for too long are looked for.
+    /// How often overdue requests are looked for.
     private static let watchSeconds = 0.1
-    /// After a fault it is worth to try again, even when nobody sends anything.
+    /// How long a fault counts as unreadiness. After that, clients may try again even when nobody
+    /// has sent anything meanwhile.
     private static let faultCounts = Duration.seconds(5)
 
     private let limits: AppendLimits
@@ -30,15 +31,7 @@ package final class DurableAppender: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Begins to work with a log, whose writer it opens, and which the thread uses alone. Throws what
-    /// opening a writer throws.
-    package convenience init(
-        _ log: sending any LogBackend, limits: AppendLimits = AppendLimits()
-    ) throws(LogError) {
-        try self.init(
-            log, limits: limits, metrics: .unwatched, logger: Logger(label: "weir-collector"))
-    }
-
+    /// Opens a writer of the log, which only the thread uses from now on. Throws what opening throws.
     init(
         _ log: sending any LogBackend, limits: AppendLimits, metrics: CollectorMetrics,
         logger: Logger
@@ -55,9 +48,10 @@ package final class DurableAppender: Sendable {
         }
     }
 
-    /// Appends records in order and returns once all of them are durable, with their positions in the same
-    /// order. Nothing of them is taken when it throws `full` or `stopped`; of other refusals nobody knows.
-    package func append(
+    /// Appends records in order and returns their positions, in the same order, once all of them
+    /// are durable. When it throws `full` or `stopped`, none was taken; after other refusals they
+    /// may be in the log or not.
+    func append(
         _ records: [OutgoingRecord]
     ) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
@@ -70,7 +64,7 @@ package final class DurableAppender: Sendable {
     private func enqueue(_ pending: PendingAppend) throws(AppendRefusal) {
         let (refusal, wakes) = state.withLock { state -> (AppendRefusal?, Bool) in
             guard !state.isStopped else { return (.stopped, false) }
-            // A request of its own is always taken when nothing waits.
+            // When nothing waits, a request is taken however large it is.
             let isFull =
                 state.queuedRecords + pending.content.records.count > limits.maxQueuedRecords
                 || state.queuedBytes + pending.content.byteCount > limits.maxQueuedBytes
@@ -85,8 +79,9 @@ package final class DurableAppender: Sendable {
         if wakes { wake.signal() }
     }
 
-    /// Takes no more, makes durable what waits, and returns when that is done or refused.
-    package func stop() {
+    /// Takes no more, makes durable what waits, and returns when everything was appended or
+    /// refused.
+    func stop() {
         let (isFirst, wakes) = state.withLock { state in
             defer {
                 state.isStopped = true
@@ -96,13 +91,13 @@ package final class DurableAppender: Sendable {
         }
         guard isFirst else { return }
         if wakes { wake.signal() }
-        // A log that hangs does not hold up the end: everybody was told so by then.
+        // A log that hangs does not delay the end: by then every request was answered.
         _ = ended.wait(timeout: .now() + limits.deadlineSeconds + 1)
         refuseAll(.stopped)
     }
 
-    /// Why the log cannot be relied upon just now; nil when it can.
-    package var unreadiness: String? {
+    /// Why the log cannot be relied on; nil when it can.
+    var unreadiness: String? {
         state.withLock { state in
             guard let fault = state.lastFault,
                 fault.instant.duration(to: .now) < Self.faultCounts
@@ -111,7 +106,7 @@ package final class DurableAppender: Sendable {
         }
     }
 
-    /// How many records wait, those included that the log is being asked to take.
+    /// How many records wait, including the group that is being appended.
     var depth: Int {
         state.withLock { state in
             state.queuedRecords + state.turn.reduce(0) { $0 + $1.content.records.count }
@@ -145,7 +140,7 @@ extension DurableAppender {
         }
     }
 
-    /// What is to be appended together; waits for it. Nil at the end.
+    /// Waits for the next group. Nil at the end.
     private func nextTurn() -> [PendingAppend]? {
         while true {
             let (turn, isOver) = state.withLock { state -> ([PendingAppend], Bool) in
@@ -169,7 +164,7 @@ extension DurableAppender {
         let taken = state.queue[..<count]
         state.queuedRecords -= records
         state.queuedBytes -= taken.reduce(0) { $0 + $1.content.byteCount }
-        // Those who were told that it is too late send it again themselves.
+        // Who was answered `late` sends the records again.
         state.turn = taken.filter { !$0.isAnswered }
         state.queue.removeFirst(count)
         guard state.turn.isEmpty, !state.queue.isEmpty else { return state.turn }
@@ -180,11 +175,11 @@ extension DurableAppender {
 // MARK: Deadlines
 
 extension DurableAppender {
-    /// Answers those who have waited for too long; says whether the appender is stopped.
+    /// Answers overdue requests. True when the appender is stopped and nothing waits.
     private func answerLate() -> Bool {
         let now = ContinuousClock.now
         let (late, isStopped) = state.withLock { state -> ([PendingAppend], Bool) in
-            // All wait equally long, so that the first are the latest.
+            // All wait equally long, so the overdue ones stand first.
             let late =
                 Array(state.turn.prefix { $0.deadline <= now })
                 + state.queue.prefix { $0.deadline <= now }
@@ -207,5 +202,33 @@ extension DurableAppender {
             return state.turn + state.queue
         }
         for pending in left { pending.answer(.failure(refusal)) }
+    }
+}
+
+/// Why records were not acknowledged. Whether they are in the log is unknown, except for `full` and
+/// `stopped`: the sender sends them again.
+enum AppendRefusal: Error, Equatable, Sendable {
+    /// Too much waits for the log.
+    case full
+    case late
+    case log(LogError)
+    case stopped
+
+    var retryAfterSeconds: Int {
+        switch self {
+        case .full, .stopped: 1
+        case .late, .log: 5
+        }
+    }
+
+    /// The reason in words for the sender. It does not say where the log is.
+    var words: String {
+        switch self {
+        case .full: "too much waits for the log: try again"
+        case .late: "the log has not acknowledged in time: try again"
+        case .log(.unknownTopic(let topic, _)): "the log has no topic '\(topic)'"
+        case .log: "the log has not acknowledged: try again"
+        case .stopped: "the collector is stopping: try again"
+        }
     }
 }

@@ -1,31 +1,181 @@
-/// Bounds that keep one client from taking what is everybody's.
-package struct CollectorLimits: Sendable {
-    /// Bytes of a request's body; longer ones are 413.
-    package var maxBodyBytes = 1 << 20
-    /// Bytes of a batch of events, each of which is bounded as a body is.
-    package var maxBatchBytes = 8 << 20
-    /// Bytes of all headers of a request.
-    package var maxHeaderBytes = 32 << 10
-    /// Bytes of the bodies of all requests that are being received or answered; beyond them 503. One address
-    /// may hold a quarter of it.
-    package var maxBodyBytesInFlight = 128 << 20
-    /// How long a request's headers may take: the first one's from the connection on, its TLS included, later
-    /// ones' from their first byte.
-    package var headerTimeoutSeconds: Int64 = 10
-    /// How long a body may take, from its request's head on.
-    package var bodyTimeoutSeconds: Int64 = 20
-    /// How long a connection may rest between requests, and an answer may wait to be read.
-    package var idleTimeoutSeconds: Int64 = 60
-    /// Connections at once; more of them wait to be accepted.
-    package var maxConnections = 4096
-    /// Connections at once from one address, and requests at once from one behind a trusted proxy; more
-    /// of them are 429.
-    package var maxConnectionsPerAddress = 1024
-    /// How long requests may take to end once the collector is asked to stop.
-    package var drainSeconds: Int64 = 10
-    /// What waits for the log.
-    package var append = AppendLimits()
+import NIOCore
+import Pipelines
+import Synchronization
 
-    /// The defaults.
-    package init() {}
+/// Bounds that keep one client from taking what all share.
+struct CollectorLimits: Sendable {
+    /// Bytes of a request's body; a longer one is answered 413.
+    var maxBodyBytes = 1 << 20
+    /// Bytes of a batch of events. Each event in it is bounded as a body is.
+    var maxBatchBytes = 8 << 20
+    var maxHeaderBytes = 32 << 10
+    /// Bytes of all bodies that are being received or answered; beyond them 503. One address may
+    /// hold a quarter of it.
+    var maxBodyBytesInFlight = 128 << 20
+    /// How long a request's headers may take: those of the first request from the connection on,
+    /// TLS included, later ones from their first byte.
+    var headerTimeoutSeconds: Int64 = 10
+    /// How long a body may take, from the end of its request's head.
+    var bodyTimeoutSeconds: Int64 = 20
+    /// How long a connection may rest between requests, and how long a client may leave an answer
+    /// unread.
+    var idleTimeoutSeconds: Int64 = 60
+    /// Connections at once; further ones wait to be accepted.
+    var maxConnections = 4096
+    /// Connections at once from one address, and requests at once from one client behind a trusted
+    /// proxy; further ones are answered 429.
+    var maxConnectionsPerAddress = 1024
+    /// How long requests may take to end after a stop was requested.
+    var drainSeconds: Int64 = 10
+    var append = AppendLimits()
+}
+
+/// Bounds of what waits for the log. The default bounds its memory to 64 MiB.
+struct AppendLimits: Sendable {
+    /// Records that may wait; beyond them requests are refused.
+    var maxQueuedRecords = 50_000
+    /// Bytes of keys, headers and values that may wait.
+    var maxQueuedBytes = 64 << 20
+    /// Records that are appended together at most. The records of one request are never split.
+    var maxTurnRecords = 10_000
+    /// How long a request waits for the log.
+    var deadlineSeconds = 10.0
+}
+
+/// Counts the connections or requests that each address has at once.
+final class AddressLimit: Sendable {
+    private let maxCount: Int
+    private let counts = Mutex<[String: Int]>([:])
+
+    init(maxCount: Int) {
+        self.maxCount = maxCount
+    }
+
+    /// Counts one more, and returns whether that is within the limit. Call `leave` in either case.
+    func enter(_ address: String) -> Bool {
+        counts.withLock { counts in
+            counts[address, default: 0] += 1
+            return counts[address, default: 0] <= maxCount
+        }
+    }
+
+    func leave(_ address: String) {
+        counts.withLock { counts in
+            guard let count = counts[address] else { return }
+            counts[address] = count > 1 ? count - 1 : nil
+        }
+    }
+}
+
+/// The proxies whose `X-Forwarded-For` is believed.
+struct TrustedProxies: Sendable {
+    private let ranges: [AddressRange]
+
+    init(_ ranges: [AddressRange]) {
+        self.ranges = ranges
+    }
+
+    func contains(_ address: String) -> Bool {
+        guard !ranges.isEmpty, let address = AddressRange.bytes(of: address) else { return false }
+        return ranges.contains { $0.contains(address) }
+    }
+
+    /// The client's address: that of the connection, unless it is a proxy's; then the last address
+    /// in `X-Forwarded-For` that is not a proxy's.
+    func client(of peer: String, forwardedFor: String?) -> String {
+        guard contains(peer), let forwardedFor else { return peer }
+        for part in forwardedFor.split(separator: ",").reversed() {
+            let address = part.trimmed
+            guard AddressRange.bytes(of: address) != nil else { return peer }
+            if !contains(address) { return address }
+        }
+        return peer
+    }
+}
+
+extension Substring {
+    /// Without spaces and tabs at both ends.
+    var trimmed: String {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        var text = drop(while: isSpace)
+        while let last = text.last, isSpace(last) { text.removeLast() }
+        return String(text)
+    }
+}
+
+/// Counts the bytes of all bodies that are being received or answered, in total and by address, so
+/// that no address takes what the others need.
+final class BodyTotal: Sendable {
+    private struct Counts {
+        var all = 0
+        var byAddress: [String: Int] = [:]
+    }
+
+    private let maxCount: Int
+    private let maxCountOfAddress: Int
+    private let counts = Mutex(Counts())
+
+    /// An address may hold a quarter of the total, and at least one body of the greatest length.
+    init(_ limits: CollectorLimits) {
+        maxCount = limits.maxBodyBytesInFlight
+        maxCountOfAddress = max(maxCount / 4, limits.maxBodyBytes, limits.maxBatchBytes)
+    }
+
+    /// False, and nothing is added, when a sum would exceed its bound.
+    func add(_ count: Int, of address: String) -> Bool {
+        counts.withLock { counts in
+            let ofAddress = counts.byAddress[address, default: 0] + count
+            guard counts.all + count <= maxCount, ofAddress <= maxCountOfAddress else {
+                return false
+            }
+            counts.all += count
+            counts.byAddress[address] = ofAddress
+            return true
+        }
+    }
+
+    func subtract(_ count: Int, of address: String) {
+        guard count > 0 else { return }
+        counts.withLock { counts in
+            counts.all -= count
+            let rest = counts.byAddress[address, default: 0] - count
+            counts.byAddress[address] = rest > 0 ? rest : nil
+        }
+    }
+}
+
+/// A body that is being received. `total` counts it as long as it lives.
+struct BodyBytes: ~Copyable {
+    private(set) var bytes: [UInt8] = []
+    private let address: String
+    private let total: BodyTotal
+    private let maxCount: Int
+
+    init(of address: String, counted total: BodyTotal, maxCount: Int) {
+        self.address = address
+        self.total = total
+        self.maxCount = maxCount
+    }
+
+    /// Adds a part. Returns the refusal of a body that cannot be taken.
+    mutating func append(_ part: ByteBuffer) -> CollectorResponse? {
+        guard bytes.count + part.readableBytes <= maxCount else {
+            return Self.tooLarge(maxCount)
+        }
+        guard total.add(part.readableBytes, of: address) else {
+            return .refusal(
+                503, "too_busy", "too many bodies are being received: try again",
+                retryAfterSeconds: 1)
+        }
+        bytes.append(contentsOf: part.readableBytesView)
+        return nil
+    }
+
+    static func tooLarge(_ maxCount: Int) -> CollectorResponse {
+        .refusal(413, "too_large", "a body may have \(maxCount) bytes")
+    }
+
+    deinit {
+        total.subtract(bytes.count, of: address)
+    }
 }

@@ -2,11 +2,13 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Watches over one connection: cuts off who is slow to send or does not read, answers who has too many connections, and closes
-/// after an answer that came before its request was complete.
+/// Guards one connection: closes it when the client sends too slowly or does not read, refuses it
+/// when its address has too many, and closes it after an answer that came before its request was
+/// complete.
 ///
-/// The first headers have their time from the connection on, later ones from their first byte; when that
-/// comes together with the end of the request before, from the next bytes on.
+/// The first headers have `headerTimeoutSeconds` from the connection on, later ones from their
+/// first byte; when that byte came together with the end of the request before, from the next bytes
+/// on.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -15,7 +17,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private enum Phase {
         case awaitingFirstHead, receivingBody, betweenBodies, receivingHead
-        /// What still comes is dropped; closed after so many answers, or by the timer when there are none.
+        /// What still arrives is dropped. The connection is closed after so many answers, or by the
+        /// timer when none is to come.
         case closing(answersToCome: Int)
 
         var isClosing: Bool {
@@ -27,7 +30,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// How long a client that was answered early may take to read the answer.
+    /// How long a client has to read an early answer before the connection is closed.
     private static let lingerSeconds: Int64 = 2
 
     private let limits: CollectorLimits
@@ -35,13 +38,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let proxies: TrustedProxies
     private let metrics: CollectorMetrics
     private var phase = Phase.awaitingFirstHead
-    /// Requests that have begun and are not answered.
+    /// Requests that have begun and are not answered yet.
     private var openRequests = 0
     private var isBegun = false
     private var countedAddress: String?
     private var isOverLimit = false
     private var timer: Scheduled<Void>?
-    /// Answers that were made and that the system has not taken yet, since the client reads none.
+    /// Answers that the system has not taken yet, since the client does not read.
     private var unreadAnswers = 0
     private var readingTimer: Scheduled<Void>?
 
@@ -151,10 +154,10 @@ extension ConnectionGuard {
     private func cutOff(_ context: ChannelHandlerContext) {
         let answersToCome = openRequests - (phase.isReceivingBody ? 1 : 0)
         guard answersToCome > 0 else {
-            // Nobody reads it in time, maybe: the connection is closed with it.
+            // Perhaps nobody reads it in time: the connection is closed together with it.
             return refuse(.requestTimeout, retryAfterSeconds: nil, for: 0, context)
         }
-        // It would be taken for the answer to a request before.
+        // A 408 now would be taken for the answer to an earlier request.
         phase = .closing(answersToCome: answersToCome)
     }
 
@@ -186,7 +189,7 @@ extension ConnectionGuard {
     func write(
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
     ) {
-        // The request is refused before its body is read, which is not waited for.
+        // The answer comes before the body was read; the body is not waited for.
         let isEarly = phase.isReceivingBody && openRequests == 1
         let isLast = if case .closing(answersToCome: 1) = phase { true } else { isEarly }
         switch unwrapOutboundIn(data) {
@@ -210,7 +213,8 @@ extension ConnectionGuard {
 }
 
 extension ConnectionGuard {
-    /// Counts an answer until it is written. Each that is written gives those behind it their time anew.
+    /// Counts an answer until it is written. Each answer that is written restarts the time of those
+    /// after it.
     private func watch(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
         unreadAnswers += 1
         if unreadAnswers == 1 { startReadingTimer(context) }
@@ -233,6 +237,6 @@ extension ConnectionGuard {
 }
 
 extension HTTPRequest {
-    /// The length that the request says its body has; nil when it does not.
+    /// Nil when the request does not declare the length of its body.
     var declaredBodyBytes: Int? { headerFields[.contentLength].flatMap { Int($0) } }
 }

@@ -3,19 +3,20 @@ import Streams
 import Synchronization
 
 /// The envelope of a record: CloudEvents 1.0, Kafka binding, binary mode.
-package struct CloudEvent: Sendable {
-    /// The type (`ce_type`).
-    package var type: String
-    /// What tells it from others of the same source (`ce_id`).
-    package var id: String
-    /// Where it comes from (`ce_source`).
-    package var source: String
-    /// When it happened, or came (`ce_time`).
-    package var time: String
+/// https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/kafka-protocol-binding.md
+struct CloudEvent: Sendable {
+    /// `ce_type`
+    var type: String
+    /// `ce_id`, unique within the source.
+    var id: String
+    /// `ce_source`
+    var source: String
+    /// `ce_time`: when it happened or was received.
+    var time: String
 
-    /// The envelope of what a request brought: an id of its own, the path, and when it came; what
-    /// the request says of itself (`ce-id`, `ce-source`, `ce-time`) goes first.
-    package init(type: String, request: CollectorRequest) {
+    /// Takes `ce-id`, `ce-source` and `ce-time` from the request's headers. Without them, the id is
+    /// new, the source is the path, and the time is when the request came.
+    init(type: String, request: CollectorRequest) {
         self.type = type
         id = Self.text(request.header("ce-id")) ?? Self.nextID()
         source = Self.text(request.header("ce-source")) ?? request.path
@@ -24,10 +25,10 @@ package struct CloudEvent: Sendable {
             ?? UTC.text(milliseconds: request.receivedAtMilliseconds)
     }
 
-    /// The headers of a record, whose value is JSON.
+    /// The headers of a record with a JSON value.
     ///
-    /// - Parameter via: how a postback came (`ce_via`); nil for everything else.
-    package func headers(via: PostbackRoute? = nil) -> [OutgoingRecord.Header] {
+    /// - Parameter via: how a postback came (`ce_via`); nil for other records.
+    func headers(via: PostbackRoute? = nil) -> [OutgoingRecord.Header] {
         var headers: [OutgoingRecord.Header] = [
             .init("ce_specversion", "1.0"), .init("ce_type", type), .init("ce_id", id),
             .init("ce_source", source), .init("ce_time", time),
@@ -37,7 +38,7 @@ package struct CloudEvent: Sendable {
         return headers
     }
 
-    /// What a request says of itself, where that is something one can print.
+    /// A header's text, when it is 1 to 256 visible ASCII characters.
     private static func text(_ text: String?) -> String? {
         guard let text, (1...256).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -51,5 +52,51 @@ package struct CloudEvent: Sendable {
     private static func nextID() -> String {
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
         return "\(prefix)-\(String(number, radix: 36))"
+    }
+}
+
+/// A pool of key readers. Each is used by one thread at a time.
+final class KeyReaders: Sendable {
+    private let idle = Mutex<[RecordKeyReader]>([])
+
+    /// Throws what `body` throws, and `overflow` when there is no memory for another reader.
+    func read<Answer>(
+        _ body: (RecordKeyReader) throws(Rejection) -> Answer
+    ) throws(Rejection) -> Answer {
+        guard let reader = idle.withLock({ $0.popLast() }) ?? RecordKeyReader() else {
+            throw .overflow
+        }
+        defer { idle.withLock { $0.append(reader) } }
+        return try body(reader)
+    }
+
+    /// The records of an event, each with its key and envelope. Throws what a worker would reject
+    /// the event for.
+    func records(
+        of event: [UInt8], _ topic: ProducerTopic, type: String, _ request: CollectorRequest
+    ) throws(Rejection) -> [OutgoingRecord] {
+        let keyed = try read { reader throws(Rejection) in
+            try reader.events(event, topic: topic, type: type)
+        }
+        return keyed.map { one in
+            OutgoingRecord(
+                topic: topic.rawValue, key: one.key,
+                headers: CloudEvent(type: type, request: request).headers(),
+                value: one.value ?? event)
+        }
+    }
+}
+
+extension DurableAppender {
+    /// `response` once the records are durable, else the refusal.
+    func answer(
+        _ records: [OutgoingRecord], _ response: CollectorResponse = CollectorResponse(status: 200)
+    ) async -> CollectorResponse {
+        do throws(AppendRefusal) {
+            _ = try await append(records)
+            return response
+        } catch {
+            return .refusal(error)
+        }
     }
 }

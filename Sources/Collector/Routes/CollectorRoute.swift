@@ -1,31 +1,29 @@
-/// One thing that the collector answers.
-package struct CollectorRoute: Sendable {
-    /// How it is asked.
-    package enum Method: String, Sendable {
+/// A method and path that the collector answers.
+struct CollectorRoute: Sendable {
+    enum Method: String, Sendable {
         case get = "GET"
-        /// As `get`, of which the answer's body is not sent.
+        /// As `get`, but the body of the answer is not sent.
         case head = "HEAD"
         case post = "POST"
     }
 
-    /// How it is asked.
-    package let method: Method
-    /// The path, without a slash at its end, which requests may have. Its last part may be a name in
-    /// braces, which stands for one part of any text: `/v1/events/{topic}`.
-    package let path: String
-    /// The media types that a body may have, in lower case; a body without one is of the first. Empty for
-    /// a route that takes no body.
-    package let mediaTypes: [String]
-    /// Bytes that a body may have; nil: as many as `CollectorLimits.maxBodyBytes` says.
-    package let maxBodyBytes: Int?
-    /// Why a request is refused before its body is read, which is empty in what this is given; nil to read it.
-    package let admission: @Sendable (CollectorRequest) -> CollectorResponse?
-    /// Answers a request. It may wait, but must not block its thread for longer than a request takes to
-    /// be read: what blocks belongs on a thread of its own.
-    package let answer: @Sendable (CollectorRequest) async -> CollectorResponse
+    let method: Method
+    /// The path without a slash at its end; requests may have one. The last part may be a name in
+    /// braces, which stands for any one part: `/v1/events/{topic}`.
+    let path: String
+    /// Allowed media types of a body, in lower case. A body without a type is taken as the first.
+    /// Empty for a route that takes no body.
+    let mediaTypes: [String]
+    /// Most bytes of a body; nil for `CollectorLimits.maxBodyBytes`.
+    let maxBodyBytes: Int?
+    /// Refuses a request before its body is read; nil to read it. The request's `body` is empty
+    /// here.
+    let admission: @Sendable (CollectorRequest) -> CollectorResponse?
+    /// Answers a request. It may suspend, but must not block its thread for longer than reading a
+    /// request takes: blocking work belongs on a thread of its own.
+    let answer: @Sendable (CollectorRequest) async -> CollectorResponse
 
-    /// Describes a route.
-    package init(
+    init(
         _ method: Method, _ path: String, mediaTypes: [String] = [],
         maxBodyBytes: Int? = nil,
         admission: @escaping @Sendable (CollectorRequest) -> CollectorResponse? = { _ in nil },
@@ -37,5 +35,71 @@ package struct CollectorRoute: Sendable {
         self.maxBodyBytes = maxBodyBytes
         self.admission = admission
         self.answer = answer
+    }
+}
+
+struct RouteTable: Sendable {
+    enum Finding {
+        case route(CollectorRoute, argument: String)
+        /// The path has a route, but of another method.
+        case otherMethod(allowed: [CollectorRoute.Method])
+        case none
+    }
+
+    private let exact: [String: [CollectorRoute]]
+    /// By the path up to the name in braces, including the slash.
+    private let open: [String: [CollectorRoute]]
+
+    /// Of two routes with the same method and path, the first wins.
+    init(_ routes: [CollectorRoute]) {
+        var exact: [String: [CollectorRoute]] = [:]
+        var open: [String: [CollectorRoute]] = [:]
+        for route in routes {
+            if route.path.hasSuffix("}"), let brace = route.path.lastIndex(of: "{") {
+                open[String(route.path[..<brace]), default: []].append(route)
+            } else {
+                exact[route.path, default: []].append(route)
+            }
+        }
+        self.exact = exact
+        self.open = open
+    }
+
+    /// `path` has no query. One slash at its end makes no difference.
+    func find(_ method: String, _ path: Substring) -> Finding {
+        let path = path.utf8.count > 1 && path.hasSuffix("/") ? path.dropLast() : path
+        if let routes = exact[String(path)] { return choose(routes, method, argument: "") }
+        guard let slash = path.lastIndex(of: "/") else { return .none }
+        let start = path.index(after: slash)
+        guard start < path.endIndex, let routes = open[String(path[..<start])] else { return .none }
+        return choose(routes, method, argument: String(path[start...]))
+    }
+
+    private func choose(_ routes: [CollectorRoute], _ method: String, argument: String) -> Finding {
+        if let route = routes.first(where: { $0.method.rawValue == method }) {
+            return .route(route, argument: argument)
+        }
+        return .otherMethod(allowed: routes.map(\.method))
+    }
+}
+
+/// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have
+/// failed, and is ready all the same.
+enum HealthRoutes {
+    static func routes(
+        unreadiness: @escaping @Sendable () -> String?,
+        parts: @escaping @Sendable () -> [ProgramPart]
+    ) -> [CollectorRoute] {
+        [.get, .head].flatMap { (method: CollectorRoute.Method) in
+            [
+                CollectorRoute(method, "/livez") { _ in .text(200, "ok\n") },
+                CollectorRoute(method, "/readyz") { _ in
+                    let fault = unreadiness()
+                    let failed = parts().filter(\.hasFailed).map(\.name).joined(separator: ", ")
+                    let words = (fault ?? "ok") + (failed.isEmpty ? "" : "\nfailed: \(failed)")
+                    return .text(fault == nil ? 200 : 503, words + "\n")
+                },
+            ]
+        }
     }
 }

@@ -1,24 +1,24 @@
 import ConversionValues
+import Pipelines
 import Streams
 
-/// Tells installs their conversion values: `GET /v1/conversion_value` for devices, `POST /v1/launch` and
-/// `POST /v1/event` for servers, and `GET /v1/test/conversion_value` for apps that are being tried.
-package struct ConversionRoutes: Sendable {
+/// The conversion values of installs: `GET /v1/conversion_value` for devices, `POST /v1/launch` and
+/// `POST /v1/event` for servers, and `GET /v1/test/conversion_value` for trying an app.
+struct ConversionRoutes: Sendable {
     private let service: ConversionService?
     private let apps: ConversionApps
 
     private static let mediaTypes = ["application/x-www-form-urlencoded", "application/json"]
-    /// No request has as much to say.
+    /// Far more than any request needs.
     private static let maxBodyBytes = 65_536
 
-    /// Answers for these apps; without a service only apps that are being tried.
-    package init(service: ConversionService?, apps: ConversionApps) {
+    /// Without a service, only the test route answers values.
+    init(service: ConversionService?, apps: ConversionApps) {
         self.service = service
         self.apps = apps
     }
 
-    /// The routes.
-    package var routes: [CollectorRoute] {
+    var routes: [CollectorRoute] {
         [
             CollectorRoute(.get, "/v1/conversion_value") { request in
                 await answer(request, .conversionValue)
@@ -69,7 +69,7 @@ package struct ConversionRoutes: Sendable {
         }
     }
 
-    /// What stands in the body goes before what stands in the query.
+    /// The body wins over the query.
     private static func parameters(
         of request: CollectorRequest
     ) throws(Rejection) -> ConversionParameters {
@@ -92,7 +92,7 @@ extension ConversionParameters {
 }
 
 extension CollectorResponse {
-    /// An answer that nobody between may keep.
+    /// An answer that no cache may keep.
     fileprivate static func conversion(_ status: Int, _ json: String) -> CollectorResponse {
         CollectorResponse(
             status: status, contentType: "application/json", body: Array(json.utf8),
@@ -101,7 +101,7 @@ extension CollectorResponse {
 }
 
 extension ConversionServiceError {
-    /// As whoever appends otherwise is told.
+    /// The same delays as for other routes.
     fileprivate var retryAfterSeconds: Int {
         switch self {
         case .busy: AppendRefusal.full.retryAfterSeconds
@@ -109,5 +109,14 @@ extension ConversionServiceError {
         case .late, .behind, .log, .store, .otherLog, .unwritable:
             AppendRefusal.late.retryAfterSeconds
         }
+    }
+}
+
+extension ConversionApps {
+    /// The apps with a conversion model and those that the configuration names.
+    init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
+        self.init(
+            models: try pipelines.conversionModels(), appsByBundle: try pipelines.appsByBundle(),
+            apps: try pipelines.catalog().apps.keys)
     }
 }

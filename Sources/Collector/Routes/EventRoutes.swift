@@ -1,16 +1,16 @@
 import EventLog
 import Streams
 
-/// Events of producers who have a key: one, or a batch of them in lines (NDJSON).
+/// Events of producers with a key: one, or a batch with one a line (NDJSON).
 struct EventRoutes: Sendable {
-    /// What became of one line of a batch.
+    /// The outcome of one line of a batch: its range among all records, or why it was refused.
     fileprivate enum Line {
         case taken(Range<Int>)
         case refused(Rejection)
     }
 
     private static let batchType = "application/x-ndjson"
-    /// A batch may have so many lines.
+    /// Most lines of a batch.
     private static let maxLines = 10_000
 
     let appender: DurableAppender
@@ -26,7 +26,7 @@ struct EventRoutes: Sendable {
         ]
     }
 
-    /// Whoever has no key sends no body.
+    /// Refuses a request without a key before its body is read.
     @Sendable private func refusal(_ request: CollectorRequest) -> CollectorResponse? {
         guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
             return Self.unknownTopic
@@ -54,7 +54,7 @@ struct EventRoutes: Sendable {
         _ request: CollectorRequest, _ topic: ProducerTopic, _ type: String
     ) async -> CollectorResponse {
         do {
-            let records = try records(request.body[...], request, topic, type)
+            let records = try readers.records(of: request.body, topic, type: type, request)
             let positions = try await appender.append(records)
             var json = JSONText()
             json.object { json in
@@ -68,23 +68,6 @@ struct EventRoutes: Sendable {
             return .refusal(error)
         } catch {
             return .refusal(500, "unexpected", "\(error)")
-        }
-    }
-
-    /// The records of an event's bytes.
-    private func records(
-        _ bytes: ArraySlice<UInt8>, _ request: CollectorRequest, _ topic: ProducerTopic,
-        _ type: String
-    ) throws(Rejection) -> [OutgoingRecord] {
-        let value = Array(bytes)
-        let events = try readers.read { reader throws(Rejection) in
-            try reader.events(value, topic: topic, type: type)
-        }
-        return events.map { event in
-            OutgoingRecord(
-                topic: topic.rawValue, key: event.key,
-                headers: CloudEvent(type: type, request: request).headers(),
-                value: event.value ?? value)
         }
     }
 }
@@ -104,7 +87,7 @@ extension EventRoutes {
                 return .refusal(413, "too_large", "a batch may have \(Self.maxLines) lines")
             }
             do throws(Rejection) {
-                let records = try records(line, request, topic, type)
+                let records = try readers.records(of: Array(line), topic, type: type, request)
                 lines.append(.taken(all.count..<all.count + records.count))
                 all += records
             } catch {
@@ -143,7 +126,6 @@ extension EventRoutes {
 }
 
 extension JSONText {
-    /// Where a record lies.
     fileprivate mutating func position(_ position: RecordPosition) {
         object { json in
             json.name("partition")
@@ -153,7 +135,6 @@ extension JSONText {
         }
     }
 
-    /// What became of a line.
     fileprivate mutating func line(_ line: EventRoutes.Line, _ positions: [RecordPosition]) {
         object { json in
             switch line {

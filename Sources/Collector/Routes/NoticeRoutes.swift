@@ -1,10 +1,10 @@
 import EventLog
+import JSONReader
 import Streams
 
-/// Win, billing and loss notices as exchanges send them: by GET, OpenRTB's macros in the query substituted.
+/// Win, billing and loss notices as exchanges send them: GET with OpenRTB's macros substituted in
+/// the query.
 struct NoticeRoutes: Sendable {
-    private static let topic = "bids"
-
     let appender: DurableAppender
     let readers: KeyReaders
     let access: CollectorAccess
@@ -24,22 +24,15 @@ struct NoticeRoutes: Sendable {
             if let fault = try addToken(request, type: type, to: &notice) {
                 return .refusal(fault)
             }
-            let value = try notice.value(type: type)
-            let events = try readers.read { reader throws(Rejection) in
-                try reader.events(value, topic: .bids, type: type)
-            }
-            let records = events.map { event in
-                OutgoingRecord(
-                    topic: Self.topic, key: event.key,
-                    headers: CloudEvent(type: type, request: request).headers(), value: value)
-            }
-            return await appender.answer(records, CollectorResponse(status: 200))
+            return await appender.answer(
+                try readers.records(
+                    of: notice.value(type: type), .bids, type: type, request))
         } catch {
             return .refusal(error)
         }
     }
 
-    /// Why a request without a token is not taken; nil when it has a producer's key, or needs nothing.
+    /// Nil when a request without a token has a producer's key, or needs none.
     private func refusalWithoutToken(_ request: CollectorRequest) -> CollectorResponse? {
         if request.header("authorization") != nil {
             return access.rules.producers.refusal(of: request, topic: .bids)
@@ -49,7 +42,7 @@ struct NoticeRoutes: Sendable {
             403, "no_token", "a notice needs a token, the parameter t, or a producer's key")
     }
 
-    /// Has the query's token say what it says, whatever the query says; tells what is wrong with it.
+    /// The token's members replace those of the query. Returns what is wrong with the token.
     private func addToken(
         _ request: CollectorRequest, type: String, to notice: inout Notice
     ) throws(Rejection) -> TokenFault? {
@@ -71,5 +64,102 @@ struct NoticeRoutes: Sendable {
         }
         notice.override(with: members)
         return nil
+    }
+}
+
+/// A notice that is put together from a query.
+struct Notice {
+    /// The event's members, each value as JSON.
+    private var members: [(name: String, json: String)] = []
+
+    private static let texts = ["auction_id", "bid_id", "seat", "currency"]
+    private static let campaignNumbers = ["campaign_id", "app_id", "source_app_id"]
+    private static let campaignTexts = ["ad_network_id", "source_identifier"]
+
+    /// Throws when a macro was not substituted. An empty parameter counts as absent.
+    init(_ query: QueryParameters) throws(Rejection) {
+        for name in query.names where query[name]?.contains("${") == true {
+            throw Rejection(.outOfRange, "\(name) holds a macro that was not substituted")
+        }
+        func said(_ name: String) -> String? {
+            query[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        for name in Self.texts {
+            if let text = said(name) { members.append((name, Self.quoted(text))) }
+        }
+        if let text = said("price") {
+            guard let price = Double(text), price.isFinite,
+                text.utf8.allSatisfy({ (0x2B...0x39).contains($0) || $0 | 0x20 == 0x65 })
+            else { throw Rejection(.wrongType, "price is not a number") }
+            members.append(("price", "\(price)"))
+        }
+        if let text = said("loss_reason") {
+            members.append(("loss_reason", try Self.number(text, "loss_reason")))
+        }
+        if let text = said("skan_version") { members.append(("skan_version", Self.quoted(text))) }
+        var campaign: [(name: String, json: String)] = []
+        for name in Self.campaignTexts {
+            if let text = said(name) { campaign.append((name, Self.quoted(text))) }
+        }
+        for name in Self.campaignNumbers {
+            if let text = said(name) { campaign.append((name, try Self.number(text, name))) }
+        }
+        if !campaign.isEmpty { members.append(("campaign", Self.object(campaign))) }
+    }
+
+    /// The members of a token replace those of the same names. The seat is the token's or none: it
+    /// tells one notice from another, so whoever chose it could report as many notices as there are
+    /// seats.
+    mutating func override(with others: [(name: String, json: String)]) {
+        members.removeAll { member in
+            member.name == "seat" || others.contains { $0.name == member.name }
+        }
+        members += others
+    }
+
+    /// Throws when the event lacks a member that its type needs.
+    func value(type: String) throws(Rejection) -> [UInt8] {
+        var needed = ["auction_id", "bid_id"]
+        if type == "openrtb.billing" { needed.append("price") }
+        if type == "openrtb.loss" { needed.append("loss_reason") }
+        for name in needed where !members.contains(where: { $0.name == name }) {
+            throw Rejection(.missingField, "\(name) is missing")
+        }
+        return Array(Self.object(members).utf8)
+    }
+
+    /// The members of an event, each value as JSON.
+    static func members(of event: JSONValue) -> [(name: String, json: String)] {
+        var members: [(name: String, json: String)] = []
+        event.forEachMember { name, member in
+            var json = JSONText()
+            json.value(member)
+            members.append((String(decoding: name, as: UTF8.self), json.text))
+        }
+        return members
+    }
+
+    private static func object(_ members: [(name: String, json: String)]) -> String {
+        var text = JSONText()
+        text.object { text in
+            for (name, json) in members {
+                text.name(name)
+                text.raw(json)
+            }
+        }
+        return text.text
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var json = JSONText()
+        json.string(text)
+        return json.text
+    }
+
+    private static func number(_ text: String, _ name: String) throws(Rejection) -> String {
+        guard let number = Int64(text) else {
+            throw Rejection(.wrongType, "\(name) is not a whole number")
+        }
+        return "\(number)"
     }
 }

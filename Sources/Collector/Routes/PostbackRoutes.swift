@@ -1,8 +1,8 @@
 import EventLog
 import Streams
 
-/// Postbacks of SKAdNetwork and AdAttributionKit: from devices, as developers get their copies, and from
-/// those who relay them (`?via=relay`). Apple tries again for up to nine days unless it is answered 200.
+/// Postbacks of SKAdNetwork and AdAttributionKit: from devices, as copies for developers, and from
+/// relays (`?via=relay`). Apple repeats a postback for up to nine days until it is answered 200.
 struct PostbackRoutes: Sendable {
     private enum Framework {
         case skAdNetwork, adAttributionKit
@@ -60,20 +60,40 @@ struct PostbackRoutes: Sendable {
                 OutgoingRecord(
                     topic: Self.topic, key: key, headers: event.headers(via: via),
                     value: request.body)
-            ], CollectorResponse(status: 200))
+            ])
     }
 }
 
-extension DurableAppender {
-    /// The answer once records are durable, or why they are not.
-    func answer(
-        _ records: [OutgoingRecord], _ response: CollectorResponse
-    ) async -> CollectorResponse {
-        do throws(AppendRefusal) {
-            _ = try await append(records)
-            return response
+/// App Store server notifications of versions 1 and 2, at one address. The worker judges who sent
+/// them.
+struct StoreNotificationRoutes: Sendable {
+    private static let topic = "store-notifications"
+
+    let appender: DurableAppender
+    let readers: KeyReaders
+
+    var routes: [CollectorRoute] {
+        [
+            CollectorRoute(
+                .post, "/v1/store-notifications", mediaTypes: ["application/json"], answer: answer)
+        ]
+    }
+
+    @Sendable private func answer(_ request: CollectorRequest) async -> CollectorResponse {
+        let notification: KeyedNotification
+        do throws(Rejection) {
+            notification = try readers.read { reader throws(Rejection) in
+                try reader.notification(request.body)
+            }
         } catch {
             return .refusal(error)
         }
+        let event = CloudEvent(type: notification.type, request: request)
+        return await appender.answer(
+            [
+                OutgoingRecord(
+                    topic: Self.topic, key: notification.key, headers: event.headers(),
+                    value: request.body)
+            ])
     }
 }

@@ -1,51 +1,137 @@
 import HTTPTypes
+import Streams
 
-/// A request that a route of the collector answers.
-package struct CollectorRequest: Sendable {
-    /// The path without its query, and without the slash at its end.
-    package let path: String
-    /// What stands in the path where the route's path has a name in braces; empty when it has none.
-    package let pathArgument: String
-    /// The parameters of the query.
-    package let query: QueryParameters
+struct CollectorRequest: Sendable {
+    /// The path without its query and without a slash at its end.
+    let path: String
+    /// The part of the path for which the route has a name in braces; empty when it has none.
+    let pathArgument: String
+    let query: QueryParameters
     let headers: HTTPFields
-    /// The media type of the body in lower case, without parameters; empty when none is said.
-    package let mediaType: String
-    /// The body as it was received, complete.
-    package internal(set) var body: [UInt8]
-    /// The address of the client; behind a trusted proxy that which the proxy names.
-    package let clientAddress: String
-    /// When the request's head came, in milliseconds since 1970.
-    package let receivedAtMilliseconds: Int64
+    /// In lower case, without parameters. Where the request has none, the route's first media type.
+    let mediaType: String
+    var body: [UInt8]
+    /// Behind a trusted proxy, the address that the proxy names.
+    let clientAddress: String
+    /// When the request's head was handled, in milliseconds since 1970.
+    let receivedAtMilliseconds: Int64
 
-    /// Makes a request without headers.
-    package init(
-        path: String, pathArgument: String = "", query: QueryParameters = QueryParameters(),
-        mediaType: String = "", body: [UInt8] = [], clientAddress: String = "",
-        receivedAtMilliseconds: Int64 = 0
-    ) {
-        self.init(
-            path: path, pathArgument: pathArgument, query: query, headers: HTTPFields(),
-            mediaType: mediaType, body: body, clientAddress: clientAddress,
-            receivedAtMilliseconds: receivedAtMilliseconds)
-    }
-
-    init(
-        path: String, pathArgument: String, query: QueryParameters, headers: HTTPFields,
-        mediaType: String, body: [UInt8], clientAddress: String, receivedAtMilliseconds: Int64
-    ) {
-        self.path = path
-        self.pathArgument = pathArgument
-        self.query = query
-        self.headers = headers
-        self.mediaType = mediaType
-        self.body = body
-        self.clientAddress = clientAddress
-        self.receivedAtMilliseconds = receivedAtMilliseconds
-    }
-
-    /// The value of a header, by its name in lower case; nil when it is absent.
-    package func header(_ name: String) -> String? {
+    /// `name` is in lower case. Nil when the header is absent.
+    func header(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { headers[$0] }
+    }
+}
+
+/// The decoded parameters of a query or a form. Of several with one name, the first counts.
+struct QueryParameters: Sendable, Equatable {
+    private var values: [String: String] = [:]
+
+    static let maxCount = 256
+
+    /// Reads `name=value&name=value`. Nil when an escape is malformed, when bytes are not UTF-8, or
+    /// when there are more than `maxCount` parameters.
+    init?(_ text: some StringProtocol) {
+        for (count, pair) in text.utf8.split(separator: UInt8(ascii: "&")).enumerated() {
+            guard count < Self.maxCount else { return nil }
+            let equals = pair.firstIndex(of: UInt8(ascii: "="))
+            let nameEnd = equals ?? pair.endIndex
+            let valueStart = equals.map { pair.index(after: $0) } ?? pair.endIndex
+            guard let name = Self.decoded(pair[..<nameEnd]),
+                let value = Self.decoded(pair[valueStart...])
+            else { return nil }
+            if values[name] == nil { values[name] = value }
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+
+    /// In bytewise order.
+    var names: [String] {
+        values.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Undoes percent-encoding. A plus is a space.
+    static func decoded(_ text: some Collection<UInt8>) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit
+                else { return nil }
+                bytes.append(high << 4 | low)
+            default: bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// Nil when it is no ASCII hexadecimal digit.
+    fileprivate var hexDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+struct CollectorResponse: Sendable {
+    /// 200...599
+    var status: Int
+    /// The media type of the body; empty without a body.
+    var contentType = ""
+    var body: [UInt8] = []
+    /// Further headers.
+    var headers: [(name: String, value: String)] = []
+
+    static func json(_ status: Int, _ text: JSONText) -> CollectorResponse {
+        CollectorResponse(
+            status: status, contentType: "application/json", body: Array(text.text.utf8))
+    }
+
+    static func text(_ status: Int, _ text: String) -> CollectorResponse {
+        CollectorResponse(
+            status: status, contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
+    }
+
+    /// A refusal: `{"error": reason, "detail": words}`.
+    static func refusal(
+        _ status: Int, _ reason: String, _ detail: String
+    ) -> CollectorResponse {
+        var json = JSONText()
+        json.object { json in
+            json.name("error")
+            json.string(reason)
+            json.name("detail")
+            json.string(detail)
+        }
+        return .json(status, json)
+    }
+
+    /// A refusal after which the client may try again.
+    static func refusal(
+        _ status: Int, _ reason: String, _ detail: String, retryAfterSeconds: Int
+    ) -> CollectorResponse {
+        var response = refusal(status, reason, detail)
+        response.headers.append(("Retry-After", "\(max(1, retryAfterSeconds))"))
+        return response
+    }
+
+    /// What a worker would reject: 400, or 413 when it is too large.
+    static func refusal(_ rejection: Rejection) -> CollectorResponse {
+        refusal(
+            rejection.reason == .tooLarge ? 413 : 400, rejection.reason.name, rejection.detail)
+    }
+
+    /// The log has not acknowledged: 503.
+    static func refusal(_ refusal: AppendRefusal) -> CollectorResponse {
+        .refusal(
+            503, "not_acknowledged", refusal.words, retryAfterSeconds: refusal.retryAfterSeconds)
     }
 }

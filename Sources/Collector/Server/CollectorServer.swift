@@ -4,10 +4,11 @@ import Logging
 import Monitoring
 import NIOCore
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import Synchronization
 
-/// Serves HTTP/1.1, with TLS or without, on threads of its own.
+/// HTTP/1.1, with TLS or without, on threads of its own.
 final class CollectorServer: Sendable {
-    /// Where it listens, with the port that was picked.
     var address: ListenAddress { listener.address }
     private let listener: HTTPListener
 
@@ -54,8 +55,126 @@ final class CollectorServer: Sendable {
         }
     }
 
-    /// Accepts no more, lets requests end for so long, then closes all connections; returns when they are.
+    /// Accepts no more, lets requests end for `drainSeconds`, then closes all connections, and
+    /// returns.
     func stop(drainSeconds: Int64) {
         listener.stop(drainSeconds: drainSeconds)
+    }
+}
+
+/// Answers requests on the thread of their connection's event loop. Only waiting for the log
+/// changes threads.
+struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
+    typealias Value = Base.Value
+
+    let base: Base
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        base.setup(channel: channel, logger: logger)
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            await base.handle(value: value, logger: logger)
+        }
+    }
+}
+
+/// Gives the connections of an event loop turns, a request at a time.
+struct OrderedChannel<Base: ServerChildChannel>: ServerChildChannel {
+    typealias Value = Base.Value
+
+    let base: Base
+    let metrics: CollectorMetrics
+    private let turns = TurnsOfLoops()
+
+    init(_ base: Base, metrics: CollectorMetrics) {
+        self.base = base
+        self.metrics = metrics
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let turns = turns.turns(of: channel.eventLoop)
+        return channel.eventLoop.makeCompletedFuture {
+            // One read bounds the bytes that are held back.
+            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+            try channel.pipeline.syncOperations.addHandler(RequestFeed())
+        }.flatMap {
+            base.setup(channel: channel, logger: logger)
+        }.flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let order = RequestOrder(
+                after: try pipeline.handler(type: RequestFeed.self), turns: turns, metrics: metrics)
+            let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+            try pipeline.addHandler(order, position: .before(codec))
+            return value
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}
+
+/// Gives the connections of one event loop turns of one request each, and lets the loop look at its
+/// sockets in between. While tasks make further tasks, the loop does not look, and other
+/// connections starve.
+///
+/// `@unchecked Sendable`: after `init`, everything runs on the loop.
+final class LoopTurns: @unchecked Sendable {
+    private static let spell = TimeAmount.milliseconds(1)
+    /// A task that is scheduled in the future makes the loop look at its sockets first.
+    private static let pause = TimeAmount.microseconds(50)
+
+    private let loop: any EventLoop
+    private var waiting = CircularBuffer<() -> Void>()
+    private var isRunning = false
+    private var spellEnd = NIODeadline.uptimeNanoseconds(0)
+
+    init(_ loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func wait(_ turn: @escaping () -> Void) {
+        loop.preconditionInEventLoop()
+        waiting.append(turn)
+        guard !isRunning else { return }
+        isRunning = true
+        goOn()
+    }
+
+    private func goOn() {
+        guard !waiting.isEmpty else {
+            isRunning = false
+            return
+        }
+        if NIODeadline.now() < spellEnd {
+            loop.execute { self.turn() }
+        } else {
+            loop.scheduleTask(in: Self.pause) {
+                self.spellEnd = .now() + Self.spell
+                self.turn()
+            }
+        }
+    }
+
+    private func turn() {
+        waiting.popFirst()?()
+        // Runs after the tasks that the turn has begun.
+        loop.execute { self.goOn() }
+    }
+}
+
+final class TurnsOfLoops: Sendable {
+    private let all = Mutex<[ObjectIdentifier: LoopTurns]>([:])
+
+    func turns(of loop: any EventLoop) -> LoopTurns {
+        all.withLock { all in
+            let id = ObjectIdentifier(loop)
+            if let turns = all[id] { return turns }
+            let turns = LoopTurns(loop)
+            all[id] = turns
+            return turns
+        }
     }
 }

@@ -1,32 +1,32 @@
 import NIOCore
 
-/// Feeds the decoder of a connection, about a request at a time, and holds back the bytes of further requests
-/// until that one is answered; meanwhile nothing is read from the socket.
+/// Feeds the decoder of a connection about one request at a time. Bytes of further requests are
+/// held back until it is answered; meanwhile the socket is not read.
 final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The event for handlers after it: bytes of a request are there, before the decoder has made anything of
-    /// them.
+    /// An event for later handlers: bytes of a request arrived, and the decoder has not seen them
+    /// yet.
     struct Arrival: Sendable {}
 
-    /// What the decoder makes of the next bytes.
+    /// What the next bytes are to the decoder.
     enum Expected: Equatable {
         case head
-        /// So many bytes of a body, more than 0.
+        /// More bytes of a body, at least 1.
         case body(Int)
-        /// A body that says only at its end where that is.
+        /// A body whose length is known only at its end.
         case chunks
     }
 
-    /// So much of a body without a length goes on at once: requests may follow it.
+    /// How much of a body without a length is passed on at once: further requests may follow it.
     private static let chunkBytes = 4096
 
-    /// What comes next; the handler after the decoder says so.
+    /// Set by the handler after the decoder.
     var expected = Expected.head
-    /// A request is complete and not answered; the handler after the decoder says so.
+    /// A request is complete and not answered. Set by the handler after the decoder.
     var isHeld = false
     private var isDropping = false
     private var held = ByteBuffer()
@@ -35,7 +35,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private var isInputClosed = false
     private var context: ChannelHandlerContext?
 
-    /// Whether bytes wait for an answer.
+    /// Whether bytes are held back.
     var holdsBytes: Bool { held.readableBytes > 0 }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -69,14 +69,14 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         isInputClosed = true
     }
 
-    /// Goes on after an answer.
+    /// Continues after an answer.
     func resume() {
         guard let context, holdsBytes, !isHeld else { return }
         feed(context)
         context.fireChannelReadComplete()
     }
 
-    /// From now on nothing is fed any more; what comes is read, and dropped.
+    /// From now on, everything that arrives is read and dropped.
     func drop() {
         isDropping = true
         held.clear()
@@ -87,7 +87,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isFeeding else { return }
         isFeeding = true
         while !isHeld, holdsBytes, let piece = held.readSlice(length: pieceLength) {
-            // Empty lines may stand before a request, and begin none.
+            // Empty lines before a request do not begin it.
             if piece.readableBytesView.contains(where: { $0 != 0x0D && $0 != 0x0A }) {
                 context.fireUserInboundEventTriggered(Arrival())
             }
@@ -97,7 +97,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         if !holdsBytes { settle(context) }
     }
 
-    /// Nothing is held any more: what waited for that happens.
+    /// Nothing is held back any more: passes on what waited for that.
     private func settle(_ context: ChannelHandlerContext) {
         held = ByteBuffer()
         if isInputClosed {
@@ -110,8 +110,8 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Bytes up to where the next request may begin: no more than two requests end in them, or what
-    /// `chunkBytes` hold.
+    /// Bytes up to where the next request may begin. A piece ends at most two requests, or has
+    /// `chunkBytes`.
     private var pieceLength: Int {
         switch expected {
         case .body(let count): min(count, held.readableBytes)
@@ -120,7 +120,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// The length of a request's head with the empty line at its end; nil when that is not there.
+    /// The length of a request's head including the empty line; nil when that has not arrived.
     private static func headLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let feed = UInt8(ascii: "\n")
         let carriage = UInt8(ascii: "\r")

@@ -1,15 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Hands the requests of a connection on one after the other: the next one when the one before is answered and
-/// it is the connection's turn. Keeps to what the versions of HTTP say of `Host` and of connections that end.
+/// Passes on the requests of a connection one at a time: the next one after the one before was
+/// answered and when it is the connection's turn. It also applies HTTP's rules for `Host` and for
+/// connections that are to be closed.
 final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request that was handed on and is not answered.
+    /// A request that was passed on and is not answered.
     private struct OpenRequest {
         var isComplete = false
         let keepsAlive: Bool
@@ -21,18 +22,18 @@ final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// How long a client that sends on may take to read its last answer.
+    /// How long a client that keeps sending has to read its last answer.
     private static let linger = TimeAmount.seconds(2)
 
     private let feed: RequestFeed
     private let turns: LoopTurns
     private let metrics: CollectorMetrics
     private var request: OpenRequest?
-    /// What came after a request that is not answered: the feed lets little through.
+    /// What arrived after a request that is not answered. The feed lets little through.
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var waitingError: (any Error)?
     private var isInputClosed = false
-    /// Nothing is handed on any more.
+    /// Nothing is passed on any more.
     private var isClosing = false
     private var context: ChannelHandlerContext?
 
@@ -87,7 +88,6 @@ extension RequestOrder {
         isInputClosed = true
     }
 
-    /// Tells the feed what the next bytes are.
     private func note(_ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head): feed.expected = head.body
@@ -113,7 +113,7 @@ extension RequestOrder {
         context.fireChannelRead(wrapInboundOut(part))
     }
 
-    /// The connection's turn: hands on the next request, as far as it is there.
+    /// The connection's turn: passes on the next request as far as it has arrived.
     private func takeTurn() {
         guard let context, !isClosing, request == nil else { return }
         let hadWaiting = !waiting.isEmpty
@@ -134,7 +134,6 @@ extension RequestOrder {
         feed.resume()
     }
 
-    /// Answers, and closes.
     private func refuse(
         _ head: HTTPRequestHead, _ response: CollectorResponse, _ context: ChannelHandlerContext
     ) {
@@ -188,7 +187,7 @@ extension RequestOrder {
         guard let answered = request else { return context.write(data, promise: promise) }
         request = nil
         guard answered.isComplete else {
-            // Whoever answers before the request is complete closes, too.
+            // Whoever answers before the request is complete also closes the connection.
             isClosing = true
             context.write(data, promise: promise)
             return feed.drop()
@@ -205,7 +204,8 @@ extension RequestOrder {
         turns.wait { [weak self] in self?.takeTurn() }
     }
 
-    /// Closes once the last answer is written. While a client sends on, that would take the answer from it.
+    /// Closes after the last answer was written. While the client keeps sending, closing at once
+    /// would reset the connection, and it would lose the answer.
     private func close(
         after written: EventLoopFuture<Void>, sendsMore: Bool, _ context: ChannelHandlerContext
     ) {
@@ -221,19 +221,19 @@ extension RequestOrder {
 }
 
 extension HTTPRequestHead {
-    /// What the request is answered before anybody looks at its path; nil when it can be looked at.
+    /// The refusal of a request by its head alone; nil when there is none.
     fileprivate var refusal: CollectorResponse? {
         if let words = hostFault { return .refusal(400, "bad_host", words) }
         let codings = headers["transfer-encoding"]
         guard codings.isEmpty || codings.map({ $0.lowercased() }) == ["chunked"] else {
-            // The body would be taken with its coding, as bytes that nobody sent.
+            // The body would be taken in its encoded form, as bytes that nobody meant to send.
             return .refusal(
                 400, "transfer_encoding", "send the body with no other coding than chunked")
         }
         return nil
     }
 
-    /// What is wrong with the host that the request names; nil when nothing is.
+    /// Nil when nothing is wrong with `Host`.
     private var hostFault: String? {
         let hosts = headers["host"]
         if hosts.count > 1 { return "a request has one Host" }
@@ -245,10 +245,9 @@ extension HTTPRequestHead {
         return isOne && !host.hasPrefix(":") ? nil : "Host is one host, with or without its port"
     }
 
-    /// What stands in lists and in other parts of an address.
+    /// Characters of lists and of other parts of an address.
     private static let noHost = Array(",/?#@\\".utf8)
 
-    /// What follows the head.
     fileprivate var body: RequestFeed.Expected {
         if !headers["transfer-encoding"].isEmpty { return .chunks }
         let count = headers["content-length"].first.flatMap { Int($0) } ?? 0

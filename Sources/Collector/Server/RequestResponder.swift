@@ -4,7 +4,7 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// Answers requests by the routes, after everything that holds for all of them.
+/// Finds the route of a request and answers it, after the checks that all routes share.
 final class RequestResponder: Sendable {
     private let table: RouteTable
     private let limits: CollectorLimits
@@ -25,7 +25,7 @@ final class RequestResponder: Sendable {
         self.metrics = metrics
     }
 
-    /// Answers a request. Throws when its body does not arrive.
+    /// Throws when the body does not arrive.
     func respond(
         to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
@@ -81,7 +81,7 @@ final class RequestResponder: Sendable {
         let peer = channel.remoteAddress?.ipAddress ?? ""
         let client = proxies.client(
             of: peer, forwardedFor: Self.forwardedFor.flatMap { request.headers[$0] })
-        // A connection of its own is counted as such.
+        // Direct connections are counted by the connection guard.
         let isCounted = client != peer
         defer { if isCounted { addresses.leave(client) } }
         if isCounted, !addresses.enter(client) {
@@ -105,7 +105,7 @@ final class RequestResponder: Sendable {
         return await route.answer(asked)
     }
 
-    /// What a request is refused for before its body is read.
+    /// The checks before the body is read.
     private func refusal(
         of request: Request, _ mediaType: String, by route: CollectorRoute
     ) -> CollectorResponse? {
@@ -130,7 +130,7 @@ final class RequestResponder: Sendable {
 extension RequestResponder {
     private static let forwardedFor = HTTPField.Name("X-Forwarded-For")
 
-    /// The media type of a content type, without its parameters.
+    /// Without parameters, in lower case.
     private static func mediaType(_ contentType: String?) -> String {
         guard let contentType else { return "" }
         return contentType.prefix { $0 != ";" }.trimmed.lowercased()
@@ -142,10 +142,10 @@ extension RequestResponder {
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
-    /// The second, and how HTTP writes it.
+    /// The last second that was written, and its text.
     private static let lastDate = Mutex<(second: Int, text: String)>((-1, ""))
 
-    /// Now, as HTTP has it.
+    /// The present time in HTTP's format (RFC 9110, 5.6.7).
     private static var date: String {
         var now = time(nil)
         return lastDate.withLock { last in
