@@ -196,7 +196,7 @@ struct DeadLettersTests {
         #expect(dry.status == 0 && dry.output.contains("due"), "\(dry.error)")
         #expect(
             dry.error.contains(
-                "\(place.place(1)) says that it is a copy of \(place.place(0)), and has other bytes"
+                "\(place.place(1)) says that it is a copy of \(place.place(0)), and has another key, value or header"
             ),
             "\(dry.error)")
         // Each is its own: the strangers are letters too, and none is a copy of another.
@@ -216,6 +216,25 @@ struct DeadLettersTests {
         try place.fold()
         let last = try place.letters().filter { $0.place == place.place(9) }
         #expect(try place.requeue(last) == [.before(place.place(10))])
+    }
+
+    @Test(
+        "a record of others with the key and value of a letter, and other headers, is no copy of it"
+    )
+    func otherHeaders() throws {
+        let place = try Place()
+        try place.publish(Array("{".utf8), headers: [Self.type, .init("weir_old", "x")])
+        let origin = OutgoingRecord.Header("weir_origin", place.place(0).description)
+        for headers in [
+            [.init("ce_type", "appstore.notification.v2"), origin], [origin],
+            [Self.type, Self.type, origin], [.init("ce_type", ""), origin],
+        ] {
+            try place.publish(Array("{".utf8), headers: headers)
+        }
+        try place.fold()
+        let letters = try place.letters().filter { $0.place == place.place(0) }
+        #expect(try place.requeue(letters) == [.requeued(place.place(5))])
+        #expect(try place.requeue(letters) == [.before(place.place(5))])
     }
 
     @Test(

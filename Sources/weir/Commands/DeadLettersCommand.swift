@@ -168,8 +168,8 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         var strangers: [String] = []
         requeue.onStranger = { letter, stranger in
             strangers.append(
-                "\(stranger) says that it is a copy of \(letter.firstPlace), and has other bytes: it does "
-                    + "not count as one")
+                "\(stranger) says that it is a copy of \(letter.firstPlace), and has another key, value or "
+                    + "header: it does not count as one")
         }
         if StandardError.isTerminal {
             requeue.onProgress = { StandardError.show("looked through \($0) records of the log") }

@@ -25,7 +25,7 @@ struct DeadLetter {
     /// The place of the first record of which this one claims to be a copy; nil when it claims
     /// nothing.
     let origin: RecordAddress?
-    /// SHA-256 of key and value, which a copy has too.
+    /// What a copy of it has too: the SHA-256 of its key, value and headers.
     let contentSHA256: String
 
     init(_ kept: KeptRecord) {
@@ -45,18 +45,32 @@ struct DeadLetter {
         contentSHA256 = digest
     }
 
-    /// SHA-256 of the key and the value of a record. Lengths are hashed too, so that key, value and
-    /// null cannot be confused.
+    /// The SHA-256 of the key, the value and the headers of a record, told from each other and from none.
+    /// Headers that a copy does not take over are left out.
     static func contentSHA256(of record: RecordView) -> String {
         var bytes: [UInt8] = []
-        for part in [record.key, record.value] {
+        func append(_ part: UnsafeRawBufferPointer?) {
             withUnsafeBytes(of: Int64(part?.count ?? -1).littleEndian) { bytes += $0 }
             if let part { bytes += part }
+        }
+        append(record.key)
+        append(record.value)
+        record.headers.forEach { name, value in
+            var name = copiedName(name)
+            name?.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+            if name != nil { append(value) }
+            return true
         }
         return bytes.withUnsafeBytes { HexDigest.sha256($0) }
     }
 
-    /// The place that a copy of this record names as its origin.
+    /// The name of a header as a copy has it; nil for one that a copy does not have.
+    static func copiedName(_ name: UnsafeRawBufferPointer) -> String? {
+        let name = String(decoding: name, as: UTF8.self)
+        return name.hasPrefix(ownPrefix) ? nil : name
+    }
+
+    /// Where the record lies that a copy of this one names as its origin.
     var firstPlace: RecordAddress { origin ?? place }
 
     /// Why no copy of it can be published; nil when one can.
@@ -96,8 +110,7 @@ extension KeptRecord {
         var headers: [OutgoingRecord.Header] = []
         refusal.headers.withUnsafeBytes { bytes in
             RecordHeaders(encoded: bytes).forEach { name, value in
-                let name = String(decoding: name, as: UTF8.self)
-                if !name.hasPrefix(DeadLetter.ownPrefix) {
+                if let name = DeadLetter.copiedName(name) {
                     headers.append(.init(name: name, value: value.map { Array($0) }))
                 }
                 return true
