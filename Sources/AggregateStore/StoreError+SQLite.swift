@@ -21,6 +21,7 @@ extension StoreError {
         case .damaged(let detail): self = .damaged(path: path, detail: detail)
         case .noDatabase: self = .notAStore(path: path, detail: "no SQLite database")
         case .refused(let detail): self = .disk(operation: operation, path: path, detail: detail)
+        case .moved(let detail): self = .moved(operation: operation, path: path, detail: detail)
         case .locked:
             self = .backend(
                 operation: operation, path: path,

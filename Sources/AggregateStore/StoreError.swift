@@ -24,6 +24,8 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case promotedStoreGone(path: String, journal: String)
     /// The operating system refused; the detail says what to do.
     case disk(operation: String, path: String, detail: String)
+    /// The file, or what lies beside it, was moved away, removed or replaced while it was open.
+    case moved(operation: String, path: String, detail: String)
     /// Anything else that SQLite reported.
     case backend(operation: String, path: String, detail: String)
     /// A sum would no longer fit 64 bits.
@@ -54,7 +56,8 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(path) is held by another promotion: wait until it is done"
         case .promotedStoreGone(let path, let journal):
             "\(path) is gone, and \(journal) says that it is in force: put it back (is its disk mounted?), or go back to the stores before (weir promote --back)"
-        case .disk(let operation, let path, let detail):
+        case .disk(let operation, let path, let detail),
+            .moved(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail)"
         case .backend(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail)"

@@ -14,7 +14,9 @@
 #include "Sums.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +36,12 @@ enum {
 
 static const char magic[16] = "SQLite format 3";
 
+/// Which file was at a path; the inode is 0 when none was.
+typedef struct identity {
+    dev_t device;
+    ino_t inode;
+} identity;
+
 /// A file of SQLite's; the one below lies after it in memory.
 typedef struct page_file {
     sqlite3_file base;
@@ -42,11 +50,15 @@ typedef struct page_file {
     struct page_file *database;
     uint8_t *buffer;
     size_t buffer_size;
+    /// Which file was opened.
+    identity opened;
 
     // Of a database:
-    /// Which file was opened.
-    dev_t device;
-    ino_t inode;
+    /// Its write-ahead log while that is open, else NULL.
+    struct page_file *log;
+    /// Which file was beside it as shared memory was first mapped.
+    identity shared;
+    bool has_shared;
     bool is_checked;
     int page_size;
     /// In the log, frames from here on may have been written again by the transaction that is under way,
@@ -91,6 +103,37 @@ static uint8_t *buffer(page_file *file, size_t size) {
         file->buffer_size = size;
     }
     return file->buffer;
+}
+
+// MARK: Which file is at a path
+
+static identity identify(const char *path) {
+    struct stat found;
+    if (stat(path, &found) != 0) return (identity){0, 0};
+    return (identity){found.st_dev, found.st_ino};
+}
+
+static bool is_in_place(const char *path, identity opened) {
+    const identity found = identify(path);
+    return found.inode != 0 && found.inode == opened.inode && found.device == opened.device;
+}
+
+static identity identify_shared(const page_file *file, char path[PATH_MAX]) {
+    const int length = snprintf(path, PATH_MAX, "%s-shm", file->path);
+    return length < PATH_MAX ? identify(path) : (identity){0, 0};
+}
+
+/// While a connection has the log and its memory open, no other may remove them: whoever does so holds the
+/// whole file alone. Returns the end of the name of a file that is not in place; NULL when all are.
+static const char *end_of_moved(const page_file *file) {
+    if (!is_in_place(file->path, file->opened)) return "";
+    if (file->log != NULL && !is_in_place(file->log->path, file->log->opened)) return "-wal";
+    char path[PATH_MAX];
+    if (file->has_shared) {
+        (void)identify_shared(file, path);
+        if (!is_in_place(path, file->shared)) return "-shm";
+    }
+    return NULL;
 }
 
 // MARK: Pages of a database
@@ -213,6 +256,7 @@ static void note_frame(page_file *file, int count, sqlite3_int64 offset) {
 
 static int close_file(sqlite3_file *base) {
     page_file *file = (page_file *)base;
+    if (file->database != NULL && file->database->log == file) file->database->log = NULL;
     free(file->buffer);
     file->buffer = NULL;
     return below(base)->pMethods->xClose(below(base));
@@ -291,9 +335,13 @@ static int control_file(sqlite3_file *base, int operation, void *argument) {
         return SQLITE_OK;
     }
     if (operation == moved_control) {
-        struct stat found;
-        *(int *)argument = stat(file->path, &found) != 0 || found.st_dev != file->device ||
-                           found.st_ino != file->inode;
+        *(const char **)argument = end_of_moved(file);
+        return SQLITE_OK;
+    }
+    if (operation == SQLITE_FCNTL_PERSIST_WAL && *(int *)argument < 0 && file->log != NULL &&
+        !is_in_place(file->log->path, file->log->opened)) {
+        // Who closes the file last would delete a log that is another's.
+        *(int *)argument = 1;
         return SQLITE_OK;
     }
     return below(base)->pMethods->xFileControl(below(base), operation, argument);
@@ -317,6 +365,11 @@ static int map_shared(sqlite3_file *base, int region, int size, int extends, voi
     // Of this file SQLite does not keep the number.
     const int number = errno;
     const int primary = code & 0xff;
+    if (!file->has_shared && (code == SQLITE_OK || code == SQLITE_READONLY)) {
+        char path[PATH_MAX];
+        file->shared = identify_shared(file, path);
+        file->has_shared = true;
+    }
     if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN)
         weir_fault_note(file->path, (struct weir_fault){.error_number = number});
     return code;
@@ -332,6 +385,7 @@ static int lock_shared(sqlite3_file *base, int offset, int count, int flags) {
 static void barrier_shared(sqlite3_file *base) { below(base)->pMethods->xShmBarrier(below(base)); }
 
 static int unmap_shared(sqlite3_file *base, int deletes) {
+    ((page_file *)base)->has_shared = false;
     return below(base)->pMethods->xShmUnmap(below(base), deletes);
 }
 
@@ -391,11 +445,7 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
         return SQLITE_CANTOPEN;
     }
     base->pMethods = &methods;
-    struct stat opened;
-    if (stat(path, &opened) == 0) {
-        file->device = opened.st_dev;
-        file->inode = opened.st_ino;
-    }
+    file->opened = identify(path);
     if (flags & SQLITE_OPEN_WAL) {
         sqlite3_file *database = sqlite3_database_file_object(path);
         if (database == NULL || database->pMethods != &methods) {
@@ -404,6 +454,7 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
             return SQLITE_CANTOPEN;
         }
         file->database = (page_file *)database;
+        file->database->log = file;
     } else if (sqlite3_uri_boolean(path, "weir_pages", 0)) {
         code = control_file(base, prepare_control, NULL);
     }
@@ -444,8 +495,8 @@ bool weir_pages_are_checked(struct sqlite3 *connection) {
     return is_checked != 0;
 }
 
-bool weir_file_is_moved(struct sqlite3 *connection) {
-    int is_moved = 0;
-    sqlite3_file_control(connection, "main", moved_control, &is_moved);
-    return is_moved != 0;
+const char *weir_moved_file(struct sqlite3 *connection) {
+    const char *end = NULL;
+    sqlite3_file_control(connection, "main", moved_control, &end);
+    return end;
 }

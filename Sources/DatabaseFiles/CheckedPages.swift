@@ -44,11 +44,12 @@ package enum CheckedPages {
         }
     }
 
-    /// Throws `SQLITE_READONLY_DBMOVED` when the open file is no longer the one at its path: the
-    /// next start would not find what is written to it.
+    /// Throws `SQLITE_READONLY_DBMOVED` when the connection's file, or the `-wal` or `-shm` that it uses, is
+    /// not the one at its path any more: what is written to it then is not found at the next start.
     package static func requireInPlace(_ db: Database) throws {
-        guard weir_file_is_moved(db.sqliteConnection) else { return }
-        throw DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED)
+        guard let end = weir_moved_file(db.sqliteConnection) else { return }
+        throw DatabaseError(
+            resultCode: .SQLITE_READONLY_DBMOVED, message: String(cString: end))
     }
 
     /// Opens a file for reading, beside its writer.

@@ -10,7 +10,9 @@ package enum FileFault: Equatable, Sendable {
     case noDatabase
     /// The operating system refused; the words say what to do.
     case refused(String)
-    /// Other programs keep the file locked.
+    /// It, or what lies beside it, is not the file any more that was opened; the words say what to do.
+    case moved(String)
+    /// Other programs keep it locked.
     case locked
     /// Anything else.
     case other(String)
@@ -25,16 +27,21 @@ package enum FileFault: Equatable, Sendable {
         case .SQLITE_NOMEM: self = .refused(SystemRefusal.outOfMemory.words)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked
         case _ where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
-            self = .refused(Self.movedWords)
+            self = .moved(Self.movedWords(error.message ?? ""))
         case .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_IOERR:
             self = Self.reading(error, path)
         default: self = .other(Self.words(error))
         }
     }
 
-    /// Words for a file that is no longer the one at its path.
-    package static let movedWords =
-        "the file was moved away, removed or replaced while this program had it open, and nothing more is read from it or written to it: put it back, or see that the one that is there is the right one, then start again"
+    /// The words for a file that is not the one at its path any more.
+    ///
+    /// - Parameter end: of its name: "-wal" or "-shm" when it is what lies beside the file.
+    package static func movedWords(_ end: String = "") -> String {
+        let file = ["-wal", "-shm"].contains(end) ? "its \(end)" : "the file"
+        return
+            "\(file) was moved away, removed or replaced while this program had it open, and nothing more is read from it or written to it: put it back, or see that the one that is there is the right one, then start again; a file and its -wal and -shm belong together (ops/runbooks/damaged-file.md)"
+    }
 
     private static func reading(_ error: DatabaseError, _ path: String) -> FileFault {
         var fault = weir_fault()

@@ -21,7 +21,9 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case unknownPartition(TopicPartition, partitionCount: Int32)
     /// The operating system refused; the detail says what to do.
     case disk(operation: String, address: String, detail: String)
-    /// Other processes kept the log locked longer than the time allowed.
+    /// The log's file, or what lies beside it, was moved away, removed or replaced while it was open.
+    case moved(operation: String, address: String, detail: String)
+    /// The log stayed locked by other processes for longer than the time allowed.
     case busy(operation: String, address: String)
     /// A setting is unknown or not allowed; the text has its name and place.
     case badSetting(String, detail: String)
@@ -60,7 +62,8 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             "no topic '\(topic)' in \(address): create it with weir topics apply"
         case .unknownPartition(let partition, let count):
             "no partition \(partition): the topic has \(count), numbered from 0"
-        case .disk(let operation, let address, let detail):
+        case .disk(let operation, let address, let detail),
+            .moved(let operation, let address, let detail):
             "cannot \(operation) \(address): \(detail)"
         case .busy(let operation, let address):
             "cannot \(operation) \(address): other processes keep it locked; try again"
@@ -97,6 +100,8 @@ extension LogError {
         case .noDatabase: self = .notALog(address: address, detail: "no SQLite database")
         case .refused(let detail):
             self = .disk(operation: operation, address: address, detail: detail)
+        case .moved(let detail):
+            self = .moved(operation: operation, address: address, detail: detail)
         case .locked: self = .busy(operation: operation, address: address)
         case .other(let detail):
             self = .backend(operation: operation, address: address, detail: detail)

@@ -54,6 +54,32 @@ struct DurabilityTests {
         #expect(try place.records("postbacks").count == 1)
     }
 
+    @Test(
+        "a collector whose log, or its -wal or -shm, is not there any more takes nothing into what is put in its place",
+        arguments: [["", "-wal", "-shm"], ["-wal"], ["-shm"]])
+    func movedLog(ends: [String]) throws {
+        let place = try CollectorPlace()
+        func post() throws -> Int {
+            try place.requests.post(path, #"{"transaction-id":"t"}"#).status
+        }
+        #expect(try post() == 200)
+        let files = FileManager.default
+        let (log, moved) = (place.path + "/log.sqlite", place.path + "/moved")
+        for end in ends { try files.moveItem(atPath: log + end, toPath: moved + end) }
+        #expect(try post() == 503)
+        #expect(try place.requests.get("/readyz").status == 503)
+        for end in ends { try files.copyItem(atPath: moved + end, toPath: log + end) }
+        #expect(try post() == 503)
+        #expect(try post() == 503)
+        // The very same files are the log.
+        for end in ends {
+            try files.removeItem(atPath: log + end)
+            try files.moveItem(atPath: moved + end, toPath: log + end)
+        }
+        #expect(try post() == 200)
+        #expect(try place.records("postbacks").count == 2)
+    }
+
     @Test("a log that hangs makes 503 at the deadline, and a full queue 503 at once")
     func hanging() throws {
         let (place, log) = try scripted {

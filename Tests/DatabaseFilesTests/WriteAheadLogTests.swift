@@ -111,6 +111,51 @@ struct WriteAheadLogTests {
         #expect(try CheckedPages.openToRead(scratch.path).rows() == expected)
     }
 
+    @Test("connections that come and go do not take a file's -wal and -shm for moved ones")
+    func comingAndGoing() throws {
+        let keeper = try scratch.open(inWAL: true)
+        try keeper.write { try $0.execute(sql: "CREATE TABLE t (k INTEGER PRIMARY KEY)") }
+        for key in 0..<20 {
+            let other = try scratch.open(inWAL: true)
+            let reader = try CheckedPages.openToRead(scratch.path)
+            for queue in [keeper, other] {
+                try queue.inDatabase { db in
+                    try CheckedPages.requireInPlace(db)
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO t VALUES (?); PRAGMA wal_checkpoint(TRUNCATE)",
+                        arguments: [key])
+                    try CheckedPages.requireInPlace(db)
+                }
+            }
+            #expect(try reader.rows().count == key + 1)
+            try reader.inDatabase(CheckedPages.requireInPlace)
+            try other.close()
+            try reader.close()
+            try keeper.inDatabase(CheckedPages.requireInPlace)
+        }
+        // With the last connection they go, and the next makes others.
+        try keeper.close()
+        #expect(!FileManager.default.fileExists(atPath: scratch.path + "-wal"))
+        let next = try scratch.open(inWAL: true)
+        try next.write { try $0.execute(sql: "DELETE FROM t") }
+        try next.inDatabase { db in
+            try CheckedPages.requireInPlace(db)
+            try db.execute(sql: "PRAGMA journal_mode = TRUNCATE")
+            try db.execute(sql: "INSERT INTO t VALUES (1)")
+            try CheckedPages.requireInPlace(db)
+        }
+    }
+
+    @Test("whoever closes a file last leaves a -wal alone that was put in the place of its own")
+    func foreignLog() throws {
+        let writer = try openWriter(isReset: false)
+        let log = URL(fileURLWithPath: scratch.path + "-wal")
+        try FileManager.default.removeItem(at: log)
+        try Data("another's".utf8).write(to: log)
+        try writer.close()
+        #expect(try scratch.bytes("a.sqlite-wal") == Array("another's".utf8))
+    }
+
     // MARK: What a killed program leaves
 
     /// Files as they are while `writer` has them open, as a program leaves them that is killed.

@@ -155,16 +155,49 @@ struct EmbeddedLogOpeningTests {
             try FileManager.default.copyItem(atPath: moved, toPath: temporary.path)
         }
         #expect(
-            throws: LogError.disk(
-                operation: "append to", address: log.address, detail: FileFault.movedWords)
+            throws: LogError.moved(
+                operation: "append to", address: log.address, detail: FileFault.movedWords())
         ) { try writer.append([record("b")]) }
         #expect(
-            throws: LogError.disk(
-                operation: "read", address: log.address, detail: FileFault.movedWords)
+            throws: LogError.moved(
+                operation: "read", address: log.address, detail: FileFault.movedWords())
         ) { try reader.readToEnd() }
+        // Nor is what is in its place now.
+        let opening = LogError.moved(
+            operation: "open", address: log.address, detail: FileFault.movedWords())
+        #expect(throws: opening) { _ = try log.writer() }
+        #expect(throws: opening) { _ = try log.reader(topic: "bids") }
         try? FileManager.default.removeItem(atPath: temporary.path)
         try FileManager.default.moveItem(atPath: moved, toPath: temporary.path)
         try writer.append([record("c")])
+        #expect(try reader.readToEnd().map(\.text) == ["c"])
+    }
+
+    @Test(
+        "a log whose -wal or -shm was removed or replaced while it was open is neither read nor written on",
+        arguments: ["-wal", "-shm"], [false, true])
+    func noticesMovesBeside(end: String, isReplaced: Bool) throws {
+        let temporary = try TemporaryLog()
+        let log = try temporary.open(topic: "bids", partitionCount: 1)
+        let writer = try log.writer()
+        try writer.append([record("a")])
+        let reader = try log.reader(topic: "bids")
+        try reader.subscribe(.all)
+        #expect(try reader.readToEnd().count == 1)
+        let file = temporary.path + end
+        let moved = temporary.directory + "/moved"
+        try FileManager.default.moveItem(atPath: file, toPath: moved)
+        if isReplaced { try FileManager.default.copyItem(atPath: moved, toPath: file) }
+        func error(_ operation: String) -> LogError {
+            .moved(
+                operation: operation, address: log.address, detail: FileFault.movedWords(end))
+        }
+        #expect(throws: error("append to")) { try writer.append([record("b")]) }
+        #expect(throws: error("read")) { try reader.readToEnd() }
+        #expect(throws: error("open")) { _ = try log.writer() }
+        try? FileManager.default.removeItem(atPath: file)
+        try FileManager.default.moveItem(atPath: moved, toPath: file)
+        try log.writer().append([record("c")])
         #expect(try reader.readToEnd().map(\.text) == ["c"])
     }
 

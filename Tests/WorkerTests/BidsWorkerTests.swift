@@ -198,8 +198,8 @@ struct NearCoincidenceTests {
 
     @Test(
         "A worker stops in words when the store or the log is moved away while it runs",
-        arguments: ["data/bids.sqlite", "log.sqlite"])
-    func movedFiles(name: String) throws {
+        arguments: ["data/bids.sqlite", "log.sqlite"], ["", "-wal", "-shm"])
+    func movedFiles(name: String, end: String) throws {
         let place = try Workplace()
         try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
         try place.foldBids()
@@ -225,9 +225,10 @@ struct NearCoincidenceTests {
         usleep(500_000)
         #expect(caught.withLock { $0 } == nil)
         try FileManager.default.moveItem(
-            atPath: "\(place.path)/\(name)", toPath: place.path + "/moved")
+            atPath: "\(place.path)/\(name)\(end)", toPath: place.path + "/moved")
         #expect(Wait.until { caught.withLock { $0 != nil } })
         let words = try #require(caught.withLock { $0 })
-        #expect(words.contains("\(place.path)/\(name): the file was moved away"), "\(words)")
+        let file = end.isEmpty ? "the file" : "its \(end)"
+        #expect(words.contains("\(place.path)/\(name): \(file) was moved away"), "\(words)")
     }
 }

@@ -18,9 +18,9 @@ bool weir_pages_are_checked(struct sqlite3 *connection);
 /// Has `VACUUM INTO` write checksums, in a file whose URI says `weir_pages=1`. Returns a result code.
 int weir_pages_request(struct sqlite3 *connection);
 
-/// Whether the main file of a connection is no longer the one at its path: it was moved, removed or
-/// replaced.
-bool weir_file_is_moved(struct sqlite3 *connection);
+/// Which of the files that a connection has open is no longer the one at its path, because it was moved,
+/// removed or replaced: "" for the main file, "-wal" or "-shm" for what lies beside it; NULL for none.
+const char *weir_moved_file(struct sqlite3 *connection);
 
 /// What went wrong with a file.
 struct weir_fault {

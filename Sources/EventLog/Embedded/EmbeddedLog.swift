@@ -71,6 +71,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
     }
 
     func openReader(topic: String, group: String?) throws(LogError) -> EmbeddedLogReader {
+        try requireInPlace()
         guard let connection = try Self.open(path, address: address) else {
             throw .noLog(at: self.path, address: address)
         }
@@ -84,7 +85,13 @@ package final class EmbeddedLog: LogBackend, Sendable {
     }
 
     func openForWriting() throws(LogError) -> EmbeddedWriteConnection {
-        try EmbeddedWriteConnection(path: path, address: address, creating: false)
+        try requireInPlace()
+        return try EmbeddedWriteConnection(path: path, address: address, creating: false)
+    }
+
+    /// Whoever has opened a log goes on with that one only: an older copy in its place is another.
+    private func requireInPlace() throws(LogError) {
+        try connection.reading("open", address) { _ in }
     }
 
     /// A read-only connection; nil when there is no file, or only an empty one.
