@@ -125,6 +125,7 @@ package final class AggregateStore {
             guard found == stream else {
                 throw StoreError.otherStream(path: path, found: found, wanted: stream)
             }
+            try StoreReader.requireSums(db, path: path)
         }
     }
 

@@ -9,6 +9,7 @@ package final class StoreReader {
     /// Name of the stream.
     package let stream: String
     let queue: DatabaseQueue
+    private var isVerified = false
 
     /// Opens a store that exists.
     package init(path: String) throws(StoreError) {
@@ -90,6 +91,39 @@ package final class StoreReader {
         return version
     }
 
+    /// Throws `damaged` when the records of a partition do not add up to what became of them, or to those of
+    /// its hours: tables that are of different states of the file, each page of them sound. So is an older
+    /// copy under the `-wal` of a newer one.
+    static func requireSums(_ db: Database, path: String) throws {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT partition, CAST(sum(records) AS TEXT), CAST(sum(outcomes) AS TEXT),
+                  CAST(sum(hours) AS TEXT)
+                FROM (
+                  SELECT partition, records, 0 AS outcomes, 0 AS hours FROM partitions
+                  UNION ALL
+                  SELECT partition, 0,
+                    sum(accepted + duplicates + conflicts + untrusted + rejected), 0
+                  FROM outcomes_keys JOIN outcomes_sums USING (row) GROUP BY partition
+                  UNION ALL
+                  SELECT partition, 0, 0, sum(records) FROM hours GROUP BY partition
+                )
+                GROUP BY partition
+                HAVING sum(records) <> sum(outcomes) OR sum(records) <> sum(hours)
+                ORDER BY partition LIMIT 1
+                """)
+        guard let row else { return }
+        let (records, outcomes, hours) = (row[1] as String, row[2] as String, row[3] as String)
+        let other =
+            outcomes == records
+            ? "its hours add up to \(hours)" : "its outcomes add up to \(outcomes)"
+        throw StoreError.damaged(
+            path: path,
+            detail: "partition \(row[0] as Int64) has folded \(records) records, and \(other): "
+                + "the file and its -wal are of different states of it")
+    }
+
     static func partitionStates(_ db: Database) throws -> [PartitionState] {
         try Row.fetchAll(db, sql: "SELECT * FROM partitions ORDER BY partition").map { row in
             PartitionState(
@@ -117,9 +151,19 @@ package final class StoreReader {
 
 extension StoreReader {
     /// Calls `body` with one consistent state of the store.
-    package func snapshot<Result>(
-        _ body: (StoreSnapshot) throws -> Result
+    ///
+    /// - Parameter verifying: looks, when it is the first, whether the store agrees with itself: not needed
+    ///   where nothing is counted.
+    /// - Throws: `damaged` when it does not.
+    public func snapshot<Result>(
+        verifying: Bool = true, _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {
-        try read { try body(StoreSnapshot($0, path: path)) }
+        try read { db in
+            if verifying, !isVerified {
+                try Self.requireSums(db, path: path)
+                isVerified = true
+            }
+            return try body(StoreSnapshot(db, path: path))
+        }
     }
 }

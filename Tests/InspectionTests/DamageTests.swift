@@ -1,6 +1,7 @@
 import AggregateStore
 import DatabaseFiles
 import Foundation
+import GRDB
 import Inspection
 import Simulation
 import Testing
@@ -52,6 +53,68 @@ struct DamageTests {
                 }
             }
         }
+    }
+
+    @Test("an older copy of a store under the -wal of a newer one gives no numbers")
+    func mixed() throws {
+        func fold(_ numbers: Range<Int>) throws {
+            try sample.foldBids(
+                numbers.map { number in
+                    SampleStores.Record(
+                        offset: Int64(number),
+                        milliseconds: SampleStores.noon + Int64(number) * SampleStores.hour,
+                        type: "auction", value: "{\"no\": \(number)")
+                })
+        }
+        try fold(0..<500)
+        let path = sample.directory("data") + "/bids.sqlite"
+        let older = try Data(contentsOf: URL(fileURLWithPath: path))
+        try fold(500..<1000)
+        // While another has the file open, nobody brings the -wal into it.
+        let other = try CheckedPages.openToRead(path)
+        _ = try other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM hours") }
+        try fold(1000..<1010)
+        #expect(throws: Never.self) { try sample.stores("data").digest() }
+        let mixed = sample.directory("mixed")
+        try FileManager.default.createDirectory(
+            atPath: mixed, withIntermediateDirectories: true)
+        try older.write(to: URL(fileURLWithPath: mixed + "/bids.sqlite"))
+        try FileManager.default.copyItem(
+            atPath: path + "-wal", toPath: mixed + "/bids.sqlite-wal")
+        do {
+            _ = try sample.stores("mixed").digest()
+            Issue.record("it gave a digest")
+        } catch InspectionError.store(.damaged(let damaged, _)) {
+            #expect(damaged == mixed + "/bids.sqlite")
+        }
+        withExtendedLifetime(other) {}
+    }
+
+    @Test(
+        "a store whose records do not add up to their outcomes, or to those of its hours, gives no numbers",
+        arguments: [
+            ("UPDATE partitions SET records = 7", "7 records, and its outcomes add up to 3"),
+            ("UPDATE hours SET records = 2", "3 records, and its hours add up to 2"),
+            ("DELETE FROM hours", "3 records, and its hours add up to 0"),
+            ("DELETE FROM partitions", "0 records, and its outcomes add up to 3"),
+        ])
+    func contradictions(change: String, words: String) throws {
+        let record = { SampleStores.Record(offset: $0, type: "auction", value: "{") }
+        try sample.foldBids([record(0), record(1), record(2)])
+        _ = try sample.stores("data").digest()
+        try sample.change(change, stream: "bids")
+        let path = sample.directory("data") + "/bids.sqlite"
+        let expected = StoreError.damaged(
+            path: path,
+            detail:
+                "partition 0 has folded \(words): the file and its -wal are of different states of it"
+        )
+        #expect(throws: InspectionError.store(expected)) { try sample.stores("data").digest() }
+        #expect(throws: InspectionError.store(expected)) {
+            try sample.stores("data").dump(DumpQuery(name: "outcomes"))
+        }
+        // As the worker opens it.
+        #expect(throws: expected) { try sample.foldBids([record(3)]) }
     }
 
     @Test("of several stores, the one that is damaged is named, with its page")

@@ -52,7 +52,10 @@ struct DigestTests {
         var digests = [try digest("data")]
         for (change, stream) in [
             ("UPDATE bids_sums SET wins = wins + 1", "bids"),
-            ("UPDATE outcomes_sums SET duplicates = duplicates + 1", "bids"),
+            (
+                "UPDATE outcomes_sums SET duplicates = duplicates + 1, accepted = accepted - 1",
+                "bids"
+            ),
             ("UPDATE partitions SET next_offset = next_offset + 1", "bids"),
             ("UPDATE dedupe SET entries = zeroblob(24), max_timestamp_ms = 0", "bids"),
             ("UPDATE epochs SET configuration = '{\"a\":1}'", "bids"),

@@ -1,3 +1,4 @@
+import AggregateStore
 import DatabaseFiles
 import EventLog
 import Foundation
@@ -75,6 +76,41 @@ struct DamageCheckTests {
             #expect(words.hasPrefix("wrong: DIR/deliveries.sqlite is damaged ("), "\(words)")
             #expect(words.contains("damaged-file.md"))
         }
+    }
+
+    @Test(
+        "a store that contradicts itself is named by check, backup and its worker, and not by lag")
+    func contradiction() throws {
+        try log.createTopic("bids", partitionCount: 1)
+        try log.writer().append(
+            (0..<3).map { _ in OutgoingRecord(topic: "bids", key: nil, value: [0x7B]) })
+        try place.write("batch_records: 100\n", to: "bids.yaml")
+        func fold() throws {
+            try BidsWorker.work(
+                WorkerOptions(
+                    log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
+                    pipelines: place.path, untilEnd: true), stop: StopSignal())
+        }
+        try fold()
+        let path = place.path + "/bids.sqlite"
+        try DatabaseQueue(path: path).write {
+            try $0.execute(sql: "UPDATE partitions SET records = 7")
+        }
+        let damaged = StoreError.damaged(
+            path: path,
+            detail:
+                "partition 0 has folded 7 records, and its outcomes add up to 3: the file and its -wal are of different states of it"
+        )
+        var report = CheckReport()
+        try StoreCheck("bids", in: place.path)?.run(log, topic: nil, into: &report)
+        #expect(report.text == "wrong: \(damaged)\n")
+        #expect(throws: damaged) { try fold() }
+        var writer = try BackupWriter(
+            data: place.path, logPath: nil, target: place.path + "/backup"
+        ) { _ in }
+        #expect(throws: damaged) { try writer.write() }
+        let lag = try LagReport(directories: [place.path], log: log, nowMilliseconds: nil)
+        #expect(lag.streams.contains { $0.stream == "bids" && $0.lag == 0 })
     }
 
     @Test("a file of before pages had checksums is said to have none")

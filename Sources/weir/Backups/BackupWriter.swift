@@ -132,6 +132,8 @@ struct BackupWriter {
         let show = show
         show("copying \(name) ...")
         do {
+            // The copy would be sound, page by page.
+            if kind == .store { try StoreReader(path: path).snapshot { _ in } }
             try FileCopy.write(path, to: copy) { done, all in
                 show("copying \(name): \(done * 100 / max(all, 1)) %")
             }
