@@ -1,3 +1,4 @@
+import AggregateStore
 import EventLog
 import Foundation
 import GRDB
@@ -260,6 +261,35 @@ struct UpTests {
         stop.request()
         part.join()
         #expect(tries.withLock { $0 } == 2)
+    }
+
+    @Test("a part whose file was moved away or replaced is not begun again, and stays failed")
+    func movedFile() throws {
+        let moved = "was moved away"
+        let errors: [any Error & Sendable] = [
+            StoreError.moved(operation: "write", path: "x", detail: moved),
+            WorkerError.store(.moved(operation: "write", path: "x", detail: moved)),
+            LogError.moved(operation: "read", address: "x", detail: moved),
+            WorkerError.log(.moved(operation: "read", address: "x", detail: moved)),
+        ]
+        let tries = Mutex(0)
+        let stop = StopSignal()
+        let parts = errors.map { error in
+            Component("weir-test", stop: stop) { _ in
+                tries.withLock { $0 += 1 }
+                throw error
+            }
+        }
+        #expect(Wait.until { parts.allSatisfy { $0.fault != nil } })
+        // Others are begun again after two seconds.
+        Wait.steadily(seconds: 3)
+        #expect(tries.withLock { $0 } == errors.count)
+        for part in parts {
+            let fault = try #require(part.fault)
+            #expect(fault.contains("x: was moved away; it is not begun again"), "\(fault)")
+        }
+        stop.request()
+        for part in parts { part.join() }
     }
 
     @Test("a part that fails is named, and what comes in is still taken, counted and delivered")

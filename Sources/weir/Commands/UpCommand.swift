@@ -16,8 +16,8 @@ struct UpCommand: ParsableCommand {
             For trying Weir out, and for as much as one machine takes. What the collector answers with 2xx \
             is in the log; the workers fold it within a second, and what is for partners is delivered. \
             The parts are the programs of the same names: run them one by one once one machine is too \
-            small. A part that fails says why and is begun again, the others go on, and /readyz, \
-            which says whether the collector takes records, names it. Keys, partners and the catalog's \
+            small. A part that fails says why and is begun again (once its file was moved away, only by a restart), \
+            the others go on, and /readyz, which says whether the collector takes records, names it. Keys, partners and the catalog's \
             names are read again when their files change, or at SIGHUP; what a fold depends on takes a \
             restart, as a line says. After SIGTERM \
             or SIGINT it takes nothing more, folds what it has taken, and ends.

@@ -1,3 +1,4 @@
+import AggregateStore
 import Collector
 import EventLog
 import Foundation
@@ -106,6 +107,10 @@ final class Component: Sendable {
                 do {
                     try work(stop)
                     break
+                } catch  where Self.isOfMovedFile(error) {
+                    // Begun again, it would make another file in its place, and write over what is put back.
+                    note("\(error); it is not begun again until weir up is started again")
+                    break
                 } catch {
                     failures = hasProved ? 1 : failures + 1
                     note("\(error)")
@@ -117,6 +122,14 @@ final class Component: Sendable {
         thread.name = name
         thread.stackSize = 8 << 20
         thread.start()
+    }
+
+    private static func isOfMovedFile(_ error: any Error) -> Bool {
+        switch error {
+        case StoreError.moved, WorkerError.store(.moved), LogError.moved, WorkerError.log(.moved):
+            true
+        default: false
+        }
     }
 
     /// Why it failed; nil when it did not, or has worked well since.
