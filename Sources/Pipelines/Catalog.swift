@@ -60,10 +60,7 @@ package struct Catalog: Sendable {
     ///   - campaign: the campaign column: the source identifier, else the campaign id, else "".
     ///   - kind: which of both it is, where that is known.
     package func campaign(
-        network: String,
-        app: Int64,
-        campaign: String,
-        as kind: CampaignIDKind = .either
+        network: String, app: Int64, campaign: String, as kind: CampaignIDKind = .either
     ) -> CampaignMatch {
         let text = CampaignText(network: network.asciiLowercased, app: app, campaign: campaign)
         let places: [Int] =
@@ -103,17 +100,12 @@ package struct Catalog: Sendable {
     }
 
     private static func index(
-        _ campaigns: [CatalogCampaign],
-        by texts: (CatalogCampaign) -> [String]
+        _ campaigns: [CatalogCampaign], by texts: (CatalogCampaign) -> [String]
     ) -> [CampaignText: [Int]] {
         var places: [CampaignText: [Int]] = [:]
         for (place, campaign) in campaigns.enumerated() {
             for text in texts(campaign) {
-                let key = CampaignText(
-                    network: campaign.network,
-                    app: campaign.app,
-                    campaign: text
-                )
+                let key = CampaignText(network: campaign.network, app: campaign.app, campaign: text)
                 places[key, default: []].append(place)
             }
         }

@@ -20,9 +20,7 @@ extension ConfigurationNode {
             let id = try Self.networkID(key, of: value)
             guard networks.updateValue(try value.network(), forKey: id) == nil else {
                 throw value.fault(
-                    .duplicateKey,
-                    "is the id of an earlier network in another case: keep one"
-                )
+                    .duplicateKey, "is the id of an earlier network in another case: keep one")
             }
         }
         return networks
@@ -94,9 +92,7 @@ extension ConfigurationNode {
             campaignID: try mapping["campaign_id"]?.identifier(in: 1...100).asInt,
             sourceIdentifier: try mapping["source_identifier"]?.sourceIdentifier(),
             mediaSource: try mapping["media_source"]?.name(),
-            partner: try mapping["partner"]?.name(),
-            offers: try mapping["offers"]?.offers() ?? []
-        )
+            partner: try mapping["partner"]?.name(), offers: try mapping["offers"]?.offers() ?? [])
     }
 
     private func offers() throws(ConfigurationError) -> [String] {

@@ -60,13 +60,7 @@ package struct PositionedText: Hashable, Sendable {
 
     /// The error for this text; `words` say what is wrong and what to do.
     package func fault(_ words: String) -> ConfigurationError {
-        ConfigurationError(
-            kind: .badValue,
-            file: file,
-            line: line,
-            keyPath: keyPath,
-            words: words
-        )
+        ConfigurationError(kind: .badValue, file: file, line: line, keyPath: keyPath, words: words)
     }
 }
 

@@ -58,17 +58,12 @@ enum ConfigurationFile {
     }
 
     private static func fault(
-        _ error: YamlError,
-        in file: String,
-        text: String
+        _ error: YamlError, in file: String, text: String
     ) -> ConfigurationError {
         func syntax(_ line: Int?, _ problem: String) -> ConfigurationError {
             ConfigurationError(
-                kind: .syntax,
-                file: file,
-                line: line,
-                words: "not YAML: \(words(problem)); mend it here"
-            )
+                kind: .syntax, file: file, line: line,
+                words: "not YAML: \(words(problem)); mend it here")
         }
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -79,11 +74,7 @@ enum ConfigurationFile {
             return syntax(line, problem)
         case .duplicatedKeysInMapping(let keys, let context):
             return ConfigurationNode.duplicate(
-                keys.first ?? "",
-                file: file,
-                line: context.mark.line,
-                path: keys.first ?? ""
-            )
+                keys.first ?? "", file: file, line: context.mark.line, path: keys.first ?? "")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             return syntax(nil, "\(error)")
         }

@@ -27,18 +27,11 @@ struct ConfigurationNode {
     func badValue(_ words: String) -> ConfigurationError { fault(.badValue, words) }
 
     static func duplicate(
-        _ key: String,
-        file: String,
-        line: Int,
-        path: String
+        _ key: String, file: String, line: Int, path: String
     ) -> ConfigurationError {
         ConfigurationError(
-            kind: .duplicateKey,
-            file: file,
-            line: line,
-            keyPath: path,
-            words: "key '\(key)' is given more than once, first here: keep one"
-        )
+            kind: .duplicateKey, file: file, line: line, keyPath: path,
+            words: "key '\(key)' is given more than once, first here: keep one")
     }
 
     /// The pairs of a mapping with keys of the user's choice, in the order of the file.
@@ -58,28 +51,19 @@ struct ConfigurationNode {
             if let first = lines.updateValue(keyLine, forKey: key) {
                 throw Self.duplicate(key, file: file, line: first, path: keyPath)
             }
-            let value = ConfigurationNode(
-                file: file,
-                line: keyLine,
-                path: keyPath,
-                node: valueNode
-            )
+            let value = ConfigurationNode(file: file, line: keyLine, path: keyPath, node: valueNode)
             entries.append((key, value))
         }
         return entries
     }
 
     /// A mapping with fixed keys. Throws for any other key.
-    func mapping(
-        _ known: [String]
-    ) throws(ConfigurationError) -> ConfigurationMapping {
+    func mapping(_ known: [String]) throws(ConfigurationError) -> ConfigurationMapping {
         var values: [String: ConfigurationNode] = [:]
         for (key, value) in try entries() {
             guard known.contains(key) else {
                 throw value.fault(
-                    .unknownKey,
-                    "unknown key; known here: \(known.joined(separator: ", "))"
-                )
+                    .unknownKey, "unknown key; known here: \(known.joined(separator: ", "))")
             }
             values[key] = value
         }
@@ -91,11 +75,8 @@ struct ConfigurationNode {
         try checkTag(sequence.tag)
         return sequence.enumerated().map { index, element in
             ConfigurationNode(
-                file: file,
-                line: element.mark?.line ?? line,
-                path: "\(path)[\(index)]",
-                node: element
-            )
+                file: file, line: element.mark?.line ?? line, path: "\(path)[\(index)]",
+                node: element)
         }
     }
 
@@ -180,20 +161,14 @@ struct ConfigurationMapping {
         guard let value = values[key] else {
             let path = node.path.isEmpty ? key : "\(node.path).\(key)"
             throw ConfigurationError(
-                kind: .missingKey,
-                file: node.file,
-                line: node.line,
-                keyPath: path,
-                words: "is missing: add it"
-            )
+                kind: .missingKey, file: node.file, line: node.line, keyPath: path,
+                words: "is missing: add it")
         }
         return value
     }
 
     func integer(
-        _ key: String,
-        in range: ClosedRange<Int64>,
-        default absent: Int64
+        _ key: String, in range: ClosedRange<Int64>, default absent: Int64
     ) throws(ConfigurationError) -> Int64 {
         try values[key]?.integer(in: range) ?? absent
     }
@@ -259,9 +234,7 @@ extension ConfigurationNode {
 
     /// The key of a mapping as a whole number. `node` is its value, which has the line.
     static func integerKey(
-        _ key: String,
-        in range: ClosedRange<Int64>,
-        of node: ConfigurationNode
+        _ key: String, in range: ClosedRange<Int64>, of node: ConfigurationNode
     ) throws(ConfigurationError) -> Int64 {
         guard let number = try integer(key, for: node) else {
             throw node.badValue("the key must be a whole number in plain digits")
@@ -309,8 +282,7 @@ extension ConfigurationNode {
 
     /// The same for a key. `node` is its value, which has the line.
     static func networkID(
-        _ text: String,
-        of node: ConfigurationNode
+        _ text: String, of node: ConfigurationNode
     ) throws(ConfigurationError) -> String {
         guard (1...255).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -324,8 +296,7 @@ extension ConfigurationNode {
     func app() throws(ConfigurationError) -> Int64 { try identifier(in: 1...Int64.max) }
 
     private static func integer(
-        _ text: String,
-        for node: ConfigurationNode
+        _ text: String, for node: ConfigurationNode
     ) throws(ConfigurationError) -> Int64? {
         let digits = text.first == "-" ? text.dropFirst() : text[...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {

@@ -3,16 +3,14 @@ import ConversionModels
 /// Reads `conversion-models/<app>.yaml`.
 enum ConversionModelFile {
     static func model(
-        _ node: ConfigurationNode,
-        fileApp: Int64
+        _ node: ConfigurationNode, fileApp: Int64
     ) throws(ConfigurationError) -> ConversionModel {
         let mapping = try node.mapping(["app", "versions"])
         let appNode = try mapping.required("app")
         let app = try appNode.app()
         guard app == fileApp else {
             throw appNode.badValue(
-                "is \(app), and the file is named \(fileApp).yaml: make one both"
-            )
+                "is \(app), and the file is named \(fileApp).yaml: make one both")
         }
         var versions: [ConversionModelVersion] = []
         for element in try mapping.required("versions").elements() {
@@ -36,12 +34,8 @@ extension ConfigurationNode {
         let coarse = try mapping["coarse"]?.coarseWindows() ?? [:]
         do {
             return try ConversionModelVersion(
-                id: id,
-                effectiveFromMilliseconds: effectiveFrom,
-                currency: currency,
-                fields: fields,
-                coarse: coarse
-            )
+                id: id, effectiveFromMilliseconds: effectiveFrom, currency: currency,
+                fields: fields, coarse: coarse)
         } catch {
             throw fault(error)
         }
@@ -77,8 +71,7 @@ extension ConfigurationNode {
     }
 
     private func fieldKind(
-        _ name: FieldKindName,
-        _ mapping: ConfigurationMapping
+        _ name: FieldKindName, _ mapping: ConfigurationMapping
     ) throws(ConfigurationError) -> FineField.Kind {
         switch name {
         case .revenue:
@@ -87,10 +80,8 @@ extension ConfigurationNode {
                 bounds.append(try element.micros())
             }
             return .revenue(
-                event: try mapping["event"]?.name() ?? "revenue",
-                boundsMicros: bounds,
-                maxMicros: try mapping.required("max").micros()
-            )
+                event: try mapping["event"]?.name() ?? "revenue", boundsMicros: bounds,
+                maxMicros: try mapping.required("max").micros())
         case .events:
             return .events(
                 try mapping.required("values").numbered { node throws(ConfigurationError) in
@@ -119,9 +110,7 @@ extension ConfigurationNode {
         guard bounds.count == 2 else {
             throw badValue("has \(bounds.count) numbers: write [lowest, highest]")
         }
-        return (
-            try bounds[0].integer(in: 0...5).asInt, try bounds[1].integer(in: 0...5).asInt
-        )
+        return (try bounds[0].integer(in: 0...5).asInt, try bounds[1].integer(in: 0...5).asInt)
     }
 
     /// A mapping whose keys are numbers of a fine value, 0...63.
@@ -166,12 +155,8 @@ extension ConfigurationNode {
         let revenueMax = try mapping["revenue_max"]?.micros()
         do {
             return try ModelEvent(
-                event: event,
-                countMin: countMin,
-                countMax: countMax,
-                revenueMinMicros: revenueMin,
-                revenueMaxMicros: revenueMax
-            )
+                event: event, countMin: countMin, countMax: countMax, revenueMinMicros: revenueMin,
+                revenueMaxMicros: revenueMax)
         } catch {
             throw fault(error)
         }

@@ -1,8 +1,7 @@
 /// Reads `partners/<name>.yaml`.
 enum PartnerFile {
     static func partner(
-        _ node: ConfigurationNode,
-        fileName: String
+        _ node: ConfigurationNode, fileName: String
     ) throws(ConfigurationError) -> Partner {
         let mapping = try node.mapping(["name", "trust", "filter", "delivery"])
         let nameNode = try mapping.required("name")
@@ -12,8 +11,7 @@ enum PartnerFile {
         }
         guard name == fileName else {
             throw nameNode.badValue(
-                "is '\(name)', and the file is named \(fileName).yaml: make one both"
-            )
+                "is '\(name)', and the file is named \(fileName).yaml: make one both")
         }
         return Partner(
             name: name,
@@ -57,8 +55,7 @@ extension ConfigurationNode {
     }
 
     private func set<Element: Hashable>(
-        whenEmpty words: String,
-        _ read: (ConfigurationNode) throws(ConfigurationError) -> Element
+        whenEmpty words: String, _ read: (ConfigurationNode) throws(ConfigurationError) -> Element
     ) throws(ConfigurationError) -> Set<Element> {
         var set: Set<Element> = []
         for node in try elements() {
@@ -78,9 +75,7 @@ enum PartnerDeliveryFile {
         "timeout_seconds", "concurrency", "rate_per_second", "secret_file", "secrets",
     ]
 
-    static func delivery(
-        _ node: ConfigurationNode
-    ) throws(ConfigurationError) -> Partner.Delivery {
+    static func delivery(_ node: ConfigurationNode) throws(ConfigurationError) -> Partner.Delivery {
         let mapping = try node.mapping(keys)
         let delivery = Partner.Delivery(
             isOff: mapping["url"] == nil,

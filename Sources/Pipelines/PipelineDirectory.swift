@@ -210,9 +210,7 @@ extension PipelineDirectory {
         let stem = name.withoutYAML
         guard PartnerFile.isName(stem) else {
             throw Self.unknownFile(
-                file,
-                "name it after the partner, in lower-case letters, digits and dashes"
-            )
+                file, "name it after the partner, in lower-case letters, digits and dashes")
         }
         return try PartnerFile.partner(ConfigurationFile.read(file), fileName: stem)
     }
@@ -253,9 +251,7 @@ extension PipelineDirectory {
             + [Self.catalogName, Self.collectorName, Self.kafkaName]
         return try names().filter { !known.contains($0) }.map { name in
             Self.unknownFile(
-                "\(path)/\(name)",
-                "nothing reads it; known here: \(known.joined(separator: ", "))"
-            )
+                "\(path)/\(name)", "nothing reads it; known here: \(known.joined(separator: ", "))")
         }
     }
 
@@ -269,20 +265,16 @@ extension PipelineDirectory {
         if folder != nil, !exists { return [] }
         guard isDirectory.boolValue, exists else {
             throw ConfigurationError(
-                kind: .missingFile,
-                file: directory,
-                words: "is no directory: give --pipelines the directory of the configuration"
-            )
+                kind: .missingFile, file: directory,
+                words: "is no directory: give --pipelines the directory of the configuration")
         }
         let all: [String]
         do {
             all = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
             throw ConfigurationError(
-                kind: .unreadable,
-                file: directory,
-                words: "cannot be listed: let this user read the directory"
-            )
+                kind: .unreadable, file: directory,
+                words: "cannot be listed: let this user read the directory")
         }
         return all.filter(\.isConfigurationName)
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -10,13 +10,9 @@ package struct PostbacksPipeline: Equatable, Sendable {
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         if let window = try node.entries().first(where: { $0.key == "dedupe_window_seconds" }) {
             throw window.value.fault(
-                .unknownKey,
-                "ids of postbacks are remembered forever: remove this key"
-            )
+                .unknownKey, "ids of postbacks are remembered forever: remove this key")
         }
-        let mapping = try node.mapping(
-            StreamSettings.keys + ["trust_development", "trusted_keys"]
-        )
+        let mapping = try node.mapping(StreamSettings.keys + ["trust_development", "trusted_keys"])
         stream = try StreamSettings(mapping, topic: .postbacks)
         trustDevelopment = try mapping.boolean("trust_development", default: false)
         trustedKeys =

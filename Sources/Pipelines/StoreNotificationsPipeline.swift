@@ -36,9 +36,7 @@ package struct StoreNotificationsPipeline: Equatable, Sendable {
     init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {
         if let window = try node.entries().first(where: { $0.key == "dedupe_window_seconds" }) {
             throw window.value.fault(
-                .unknownKey,
-                "ids of notifications are remembered forever: remove this key"
-            )
+                .unknownKey, "ids of notifications are remembered forever: remove this key")
         }
         let mapping = try node.mapping(StreamSettings.keys + ["roots", "environments", "apps"])
         stream = try StreamSettings(mapping, topic: .storeNotifications)
@@ -79,9 +77,7 @@ package struct StoreNotificationsPipeline: Equatable, Sendable {
 }
 
 extension StoreNotificationsPipeline.App {
-    fileprivate init(
-        _ node: ConfigurationNode, directory: String
-    ) throws(ConfigurationError) {
+    fileprivate init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {
         let mapping = try node.mapping([
             "bundle_id", "app_apple_id", "shared_secrets", "shared_secrets_file",
         ])
@@ -126,9 +122,7 @@ extension ConfigurationNode {
         return secrets
     }
 
-    func textOfFile(
-        _ path: String, in directory: String
-    ) throws(ConfigurationError) -> String {
+    func textOfFile(_ path: String, in directory: String) throws(ConfigurationError) -> String {
         let file = path.hasPrefix("/") ? path : "\(directory)/\(path)"
         do {
             return try ConfigurationFile.text(of: file)

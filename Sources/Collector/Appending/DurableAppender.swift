@@ -49,8 +49,8 @@ final class DurableAppender: Sendable {
     }
 
     /// Appends records in order and returns their positions, in the same order, once all of them
-    /// are durable. When it throws `full` or `stopped`, none was taken; after other refusals they
-    /// may be in the log or not.
+    /// are durable. When it throws `full`, none was taken; after other refusals they may be in the
+    /// log or not.
     func append(
         _ records: [OutgoingRecord]
     ) async throws(AppendRefusal) -> [RecordPosition] {
@@ -205,8 +205,8 @@ extension DurableAppender {
     }
 }
 
-/// Why records were not acknowledged. Whether they are in the log is unknown, except for `full` and
-/// `stopped`: the sender sends them again.
+/// Why records were not acknowledged. Whether they are in the log is unknown, except after `full`:
+/// the sender sends them again.
 enum AppendRefusal: Error, Equatable, Sendable {
     /// Too much waits for the log.
     case full
