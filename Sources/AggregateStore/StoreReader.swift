@@ -155,7 +155,7 @@ extension StoreReader {
     /// - Parameter verifying: looks, when it is the first, whether the store agrees with itself: not needed
     ///   where nothing is counted.
     /// - Throws: `damaged` when it does not.
-    public func snapshot<Result>(
+    package func snapshot<Result>(
         verifying: Bool = true, _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {
         try read { db in
