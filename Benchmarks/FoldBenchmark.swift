@@ -57,7 +57,8 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
             let folded = round * options.batch
             print(
                 "after \(folded): \(Int(Double(folded) / folding.cpuSeconds)) records a CPU second,"
-                    + " memory \(Stopwatch.memoryMiB) MiB, ids \(store.rememberedIDs(of: fold, atMost: .max))")
+                    + " memory \(Stopwatch.memoryMiB) MiB, ids \(store.rememberedIDs(of: fold, atMost: .max))"
+            )
         }
         report(count: max(1, rounds) * options.batch, bytes: bytes)
     }
