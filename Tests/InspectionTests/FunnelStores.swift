@@ -58,7 +58,7 @@ final class FunnelStores {
         try sample.copy("bids", to: stream)
         try sample.change("UPDATE store SET stream = '\(stream)'", stream: stream)
         try sample.change(
-            "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 1, 0, 0, 0, 0, '')",
+            "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
             stream: stream)
         let table = stream.replacing("-", with: "_")
         let names = Set(rows.flatMap(\.keys)).union(["hour", "partition"]).sorted()
@@ -110,7 +110,7 @@ final class FunnelStores {
     ) throws {
         if stream == "bids" {
             try sample.change(
-                "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 1, 0, 0, 0, 0, '')",
+                "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
                 stream: stream)
         }
         let keys = table.columns.map { column -> String in

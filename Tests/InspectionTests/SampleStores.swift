@@ -124,7 +124,8 @@ final class SampleStores {
         _ fold: Fold, _ store: AggregateStore, _ records: [Record], _ atOnce: Int,
         _ configuration: String, window: Int64?
     ) throws {
-        for partition in Set(records.map(\.partition)).sorted() {
+        let known = Set(try store.partitionStates().map(\.partition))
+        for partition in Set(records.map(\.partition)).subtracting(known).sorted() {
             try store.beginPartition(partition, at: 0, emitFrom: 0)
             try store.recordEpoch(
                 partition: partition,
