@@ -69,14 +69,14 @@ extension BufferedOutput {
         try print(report.text(format))
     }
 
-    /// - Parameter placeholder: replaces a table without rows; nil: `no rows`.
+    /// - Parameter emptyText: stands for a table without rows; nil: `no rows`.
     static func print(
         _ table: ReportTable, as format: DumpFormat, isRaw: @autoclosure () throws -> Bool = false,
-        ifEmpty placeholder: String? = nil
+        ifEmpty emptyText: String? = nil
     ) throws {
         let output = BufferedOutput()
-        if let placeholder, format == .table, table.rows.isEmpty {
-            try output.write(placeholder)
+        if let emptyText, format == .table, table.rows.isEmpty {
+            try output.write(emptyText)
         } else {
             try output.write(table, as: format, isRaw: isRaw())
         }
