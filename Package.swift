@@ -83,16 +83,22 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "ConversionModels", swiftSettings: strict),
         .target(
-            name: "Pipelines", dependencies: ["ConversionModels", yams],
+            name: "Program", dependencies: ["EventLog", "Monitoring", arguments, logging],
+            swiftSettings: strict),
+        .target(
+            name: "Pipelines",
+            dependencies: ["ConversionModels", "EventLog", "KafkaLog", "Program", logging, yams],
             swiftSettings: strict),
         .target(
             name: "Streams",
-            dependencies: ["Attestation", "ConversionModels", "EventLog", "JSONReader", crypto],
+            dependencies: [
+                "Attestation", "ConversionModels", "EventLog", "JSONReader", "Pipelines", crypto,
+            ],
             swiftSettings: hot),
         .target(
             name: "AggregateStore",
             dependencies: [
-                "DatabaseFiles", "EventLog", "Streams", crypto, grdb,
+                "DatabaseFiles", "EventLog", "JSONReader", "Program", "Streams", crypto, grdb,
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: hot),
@@ -106,7 +112,7 @@ let package = Package(
             name: "Worker",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "KafkaLog", "Monitoring", "Pipelines", "Streams", arguments, logging, metrics,
+                "Monitoring", "Pipelines", "Program", "Streams", arguments, logging, metrics,
             ],
             swiftSettings: strict),
         .target(
@@ -120,8 +126,8 @@ let package = Package(
             name: "PartnerPostbacks",
             dependencies: [
                 "AggregateStore", "DatabaseFiles", "EventLog", "JSONReader", "KafkaLog",
-                "Monitoring", "Pipelines",
-                "Streams", "Worker", arguments, crypto, grdb, httpClient, logging, metrics, nio,
+                "Monitoring", "Pipelines", "Program",
+                "Streams", arguments, crypto, grdb, httpClient, logging, metrics, nio,
                 nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -130,21 +136,23 @@ let package = Package(
         .target(
             name: "Inspection",
             dependencies: [
-                "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Streams", crypto,
+                "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Program",
+                "Streams",
+                crypto,
             ],
             swiftSettings: strict),
         .target(
             name: "Explanation",
             dependencies: [
                 "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader",
-                "Monitoring", "Pipelines", "Streams", "Worker", crypto,
+                "Monitoring", "Pipelines", "Program", "Streams", crypto,
             ],
             swiftSettings: strict),
         .target(
             name: "Collector",
             dependencies: [
                 "Attestation", "ConversionValues", "EventLog", "JSONReader", "KafkaLog",
-                "Monitoring", "Pipelines", "Streams", "Worker", arguments, crypto, http, httpCore,
+                "Monitoring", "Pipelines", "Program", "Streams", arguments, crypto, http, httpCore,
                 httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -152,34 +160,40 @@ let package = Package(
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
             ],
             swiftSettings: strict),
-        .executableTarget(name: "weir-bids", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
-            name: "weir-impressions", dependencies: ["Worker"], swiftSettings: strict),
+            name: "weir-bids", dependencies: ["Streams", "Worker"], swiftSettings: strict),
         .executableTarget(
-            name: "weir-overlay-clicks", dependencies: ["Worker"], swiftSettings: strict),
+            name: "weir-impressions", dependencies: ["Streams", "Worker"], swiftSettings: strict),
+        .executableTarget(
+            name: "weir-overlay-clicks", dependencies: ["Streams", "Worker"], swiftSettings: strict),
         .executableTarget(
             name: "weir-partner-postbacks", dependencies: ["PartnerPostbacks"],
             swiftSettings: strict),
-        .executableTarget(name: "weir-postbacks", dependencies: ["Worker"], swiftSettings: strict),
         .executableTarget(
-            name: "weir-store-notifications", dependencies: ["Worker"], swiftSettings: strict),
+            name: "weir-postbacks", dependencies: ["Streams", "Worker"], swiftSettings: strict),
         .executableTarget(
-            name: "weir-conversion-updates", dependencies: ["Worker"], swiftSettings: strict),
+            name: "weir-store-notifications", dependencies: ["Streams", "Worker"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "weir-conversion-updates", dependencies: ["Streams", "Worker"],
+            swiftSettings: strict),
         .executableTarget(
             name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict),
+        .target(name: "CDemoRecords"),
         .executableTarget(
             name: "weir",
             dependencies: [
-                "AggregateStore", "Attestation", "Collector", "ConversionModels",
+                "AggregateStore", "Attestation", "CDemoRecords", "Collector", "ConversionModels",
                 "ConversionValues", "DatabaseFiles", "EventLog", "Explanation", "Inspection",
                 "JSONReader", "KafkaLog", "Monitoring",
-                "PartnerPostbacks", "Pipelines", "Streams", "Worker", arguments, crypto, grdb,
-                logging, yams,
+                "PartnerPostbacks", "Pipelines", "Program", "Streams", "Worker", arguments, crypto,
+                grdb, logging, yams,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "weir-benchmarks",
             dependencies: [
+                "Program",
                 "AggregateStore", "AppStoreSigning", "Attestation", "Collector", "EventLog",
                 "CRdKafka", "JSONReader", "KafkaLog", "MockKafka", "Monitoring", "Simulation",
                 "Streams",
@@ -197,12 +211,15 @@ let package = Package(
         .target(name: "Simulation", path: "Tests/Simulation", swiftSettings: strict),
         .testTarget(
             name: "AttestationTests",
-            dependencies: ["AppStoreSigning", "Attestation", "COpenSSL", "Simulation", crypto],
+            dependencies: [
+                "AppStoreSigning", "Attestation", "COpenSSL", "JSONReader", "Simulation", crypto,
+            ],
             resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
             name: "CollectorTests",
             dependencies: [
+                "Program",
                 "AppStoreSigning", "Collector", "ConversionValues", "EventLog", "JSONReader",
                 "MockKafka", "Monitoring", "Pipelines", "Simulation", "Streams", "Worker",
                 "weir-collector", crypto, grdb, yams,
@@ -249,6 +266,7 @@ let package = Package(
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
+                "Program",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels",
                 "DatabaseFiles", "EventLog", "Inspection", "JSONReader", "KafkaLog", "MockKafka",
                 "PartnerPostbacks",
@@ -258,6 +276,7 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
+                "Program",
                 "Simulation",
                 "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
                 "Explanation", "Inspection", "KafkaLog", "MockKafka", "Monitoring", "Pipelines",
@@ -280,12 +299,13 @@ let package = Package(
         .testTarget(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
-            name: "OpsTests", dependencies: ["Pipelines", "weir", yams], swiftSettings: strict),
+            name: "OpsTests", dependencies: ["Pipelines", "Streams", "weir", yams],
+            swiftSettings: strict),
         .testTarget(
             name: "PartnerPostbacksTests",
             dependencies: [
-                "EventLog", "KafkaLog", "MockKafka", "PartnerPostbacks", "Pipelines",
-                "Simulation", "Worker", "weir-partner-postbacks", grdb, logging,
+                "EventLog", "KafkaLog", "MockKafka", "PartnerPostbacks", "Pipelines", "Program",
+                "Simulation", "Streams", "weir-partner-postbacks", grdb, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -295,7 +315,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "PipelinesTests",
-            dependencies: ["ConversionModels", "Pipelines", crypto],
+            dependencies: ["Attestation", "ConversionModels", "Pipelines", "Streams", crypto],
             swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17

@@ -37,8 +37,9 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
         guard let parser = JSONParser(), let other = JSONParser() else { return }
         let fold = Fold(
             topic: Fold.streamName,
-            configuration: .init(
-                dedupeWindowMilliseconds: windowMilliseconds, maxRecordBytes: 1 << 20),
+            rules: .init(
+                stream: Fold.streamName, dedupeWindowMilliseconds: windowMilliseconds,
+                maxRecordBytes: 1 << 20),
             parser: parser)
         try begin(fold, store)
         let records = RecordBatch()

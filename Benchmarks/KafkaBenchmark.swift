@@ -5,6 +5,8 @@ import JSONReader
 import KafkaLog
 import Logging
 import MockKafka
+import Program
+import Streams
 import Worker
 
 /// Auctions from Kafka: raw consume, consume and parse, and the whole worker with committed aggregates,
@@ -107,7 +109,7 @@ struct KafkaBenchmark: ParsableCommand {
         let options = WorkerOptions(
             log: .kafka(addresses), data: directory, pipelines: pipelines, untilEnd: true)
         var time = Stopwatch()
-        try time.measure { try BidsWorker.work(options, stop: StopSignal()) }
+        try time.measure { try BidsFold.work(options, stop: StopSignal()) }
         return time
     }
 

@@ -5,6 +5,7 @@ import Attestation
 import Crypto
 import EventLog
 import Foundation
+import JSONReader
 import Streams
 
 /// Verification of three JWSs each, decoding, dedupe, fold and commit of notifications of version 2, beside

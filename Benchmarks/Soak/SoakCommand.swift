@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Program
 import Worker
 
 /// Workers of one consumer group, disturbed for minutes on end under load, and then held against what was

@@ -3,11 +3,12 @@ import EventLog
 import Foundation
 import KafkaLog
 import Logging
+import Streams
 import Worker
 
 /// The group of the workers that are disturbed.
 enum BidsGroup {
-    static let name = BidsWorker.programName
+    static let name = BidsFold.programName
 }
 
 /// A directory with stores and configuration, the programs, and the log.

@@ -1,4 +1,5 @@
 import Foundation
+import Program
 import Simulation
 import Worker
 

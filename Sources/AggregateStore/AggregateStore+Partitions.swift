@@ -1,5 +1,6 @@
 import Crypto
 import GRDB
+import JSONReader
 import Streams
 
 extension AggregateStore {
@@ -22,36 +23,30 @@ extension AggregateStore {
         }
     }
 
-    /// Nothing that comes of records below an offset is emitted any more: the group has it behind it.
+    /// From now on, nothing that comes of records below an offset is emitted: the group is past it.
     package func raiseEmission(partition: Int32, to offset: Int64) throws(StoreError) {
-        try commit { db in
-            try db.execute(
-                sql: """
-                    UPDATE partitions SET emit_from = max(emit_from, ?1),
-                      dead_letters_next = max(dead_letters_next, ?1)
-                    WHERE partition = ?2
-                    """,
-                arguments: [offset, partition])
-        }
+        try commit { try Self.raise(partition, emitFrom: offset, deadLetters: offset, $0) }
     }
 
-    /// Takes over from another store of the same records: what comes of those below an offset was published
-    /// by that one.
-    ///
-    /// - Parameters:
-    ///   - offset: of what is for partners.
-    ///   - deadLetters: of records that were rejected.
+    private static func raise(
+        _ partition: Int32, emitFrom offset: Int64, deadLetters: Int64, _ db: Database
+    ) throws {
+        try db.execute(
+            sql: """
+                UPDATE partitions SET emit_from = max(emit_from, ?1),
+                  dead_letters_next = max(dead_letters_next, ?2)
+                WHERE partition = ?3
+                """,
+            arguments: [offset, deadLetters, partition])
+    }
+
+    /// Takes over from another store of the same records, which has published what is for partners of those
+    /// below `offset`, and the dead letters below `deadLetters`.
     package func takeOverEmission(
         partition: Int32, from offset: Int64, deadLetters: Int64
     ) throws(StoreError) {
         try commit { db in
-            try db.execute(
-                sql: """
-                    UPDATE partitions SET emit_from = max(emit_from, ?1),
-                      dead_letters_next = max(dead_letters_next, ?2)
-                    WHERE partition = ?3
-                    """,
-                arguments: [offset, deadLetters, partition])
+            try Self.raise(partition, emitFrom: offset, deadLetters: deadLetters, db)
             guard emits else { return }
             try db.execute(
                 sql: """
@@ -69,13 +64,12 @@ extension AggregateStore {
         try read { try StoreReader.epochs($0, partition: partition) }
     }
 
-    /// Records which configuration is in force from the partition's next offset on, when it is not the
-    /// one that is.
+    /// Records which configuration is in force from the partition's next offset on, unless it already is.
     package func recordEpoch(
         partition: Int32, configuration: FoldConfiguration
     ) throws(StoreError) {
         try commit { db in
-            // An epoch in which nothing was folded never was: its window neither.
+            // An epoch in which nothing was folded is as if it had never been; its window too.
             try db.execute(
                 sql: """
                     DELETE FROM epochs WHERE partition = ?1 AND from_offset =
@@ -114,7 +108,6 @@ extension AggregateStore {
 
 /// How far a partition is folded.
 package struct PartitionState: Equatable, Sendable {
-    /// Number of the partition.
     package var partition: Int32
     /// Offset at which folding began.
     package var firstOffset: Int64
@@ -122,7 +115,6 @@ package struct PartitionState: Equatable, Sendable {
     package var nextOffset: Int64
     /// Largest record timestamp so far, in milliseconds since 1970.
     package var watermarkMilliseconds: Int64
-    /// Number of records folded.
     package var records: Int64
     /// What comes of records below this offset was emitted by an earlier store.
     package var emitFrom: Int64
@@ -132,39 +124,67 @@ package struct PartitionState: Equatable, Sendable {
     package var outboxNext: Int64
     /// Outbox rows below this sequence are published.
     package var outboxEmitted: Int64
-    /// What the last folded record was, as `RecordView.fingerprint` says it; empty when there was none.
+    /// `RecordView.fingerprint` of the last folded record; empty when there was none.
     package var lastRecord: String
 }
 
-/// All that a fold depends on, besides the log.
-package struct FoldConfiguration: Equatable, Sendable {
-    /// SHA-256 of the text, in hex.
-    package var hash: String
-    /// The configuration as JSON, the same for the same configuration.
-    package var text: String
-    /// How long an id is remembered, in milliseconds of event time; nil for ever.
-    package var dedupeWindowMilliseconds: Int64?
+// MARK: What is to be published
 
-    /// Takes the text, and hashes it.
-    package init(text: String, dedupeWindowMilliseconds: Int64?) {
-        self.text = text
-        self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
-        hash = SHA256.hash(data: Array(text.utf8)).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+extension AggregateStore {
+    /// Outbox rows of a partition from a sequence on, in order; at most `limit` of them.
+    package func outbox(
+        partition: Int32, from sequence: Int64, limit: Int
+    ) throws(StoreError) -> [(sequence: Int64, postback: PartnerPostback)] {
+        guard emits else { return [] }
+        return try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT *, CAST(ad_network_id AS BLOB) AS network FROM outbox WHERE partition = ? AND sequence >= ?
+                    ORDER BY sequence LIMIT ?
+                    """,
+                arguments: [partition, sequence, limit]
+            ).map { row in (row["sequence"], PartnerPostback(outbox: row)) }
+        }
     }
-}
 
-/// A configuration that was in force from an offset on.
-package struct Epoch: Equatable, Sendable {
-    /// The first offset that was folded under it.
-    package var fromOffset: Int64
-    /// The configuration.
-    package var configuration: FoldConfiguration
+    /// Number of outbox rows of a partition that are not published yet, and whose origin lies below an
+    /// offset.
+    package func dueCount(partition: Int32, below offset: Int64) throws(StoreError) -> Int64 {
+        guard emits else { return 0 }
+        return try read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM outbox JOIN partitions USING (partition)
+                    WHERE partition = ? AND sequence >= outbox_emitted
+                      AND origin_offset >= emit_from AND origin_offset < ?
+                    """,
+                arguments: [partition, offset])
+        } ?? 0
+    }
 
-    /// Describes an epoch.
-    package init(fromOffset: Int64, configuration: FoldConfiguration) {
-        self.fromOffset = fromOffset
-        self.configuration = configuration
+    /// Number of outbox rows and rejected records that are not published yet.
+    package func unpublishedCount() throws(StoreError) -> Int64 {
+        try read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT coalesce(sum(outbox_next - outbox_emitted + (
+                      SELECT count(*) FROM refused WHERE refused.partition = partitions.partition
+                        AND offset >= dead_letters_next AND reason NOT IN ('conflict', 'untrusted')
+                    )), 0) FROM partitions
+                    """)
+        } ?? 0
+    }
+
+    /// Refused records of a partition from an offset on, in order; at most `limit` of them.
+    package func refused(
+        partition: Int32, from offset: Int64, limit: Int
+    ) throws(StoreError) -> [StoredRefusal] {
+        try read {
+            try StoredRefusal.fetch(
+                $0, partition: partition, from: offset, limit: limit, withBytes: true)
+        }
     }
 }

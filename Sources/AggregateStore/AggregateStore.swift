@@ -10,7 +10,6 @@ import Streams
 /// All commits and checkpoints happen on one connection (SQLite 3.40 has a fault that needs two
 /// checkpointing ones), and are durable when they return. Used from one thread.
 package final class AggregateStore {
-    /// Path of the file.
     package let path: String
     /// Name of the stream.
     package let stream: String
@@ -56,7 +55,7 @@ package final class AggregateStore {
     }
 
     deinit {
-        // The lock is given up behind the last commit, and the connection, which checkpoints as it is
+        // The lock is given up after the last commit, and the connection, which checkpoints when it is
         // closed, does not outlive it on the thread of that commit.
         _ = try? awaitCommit()
         try? queue.close()
@@ -67,7 +66,7 @@ package final class AggregateStore {
         configuration.journalMode = .wal
         configuration.label = "store"
         configuration.busyMode = .timeout(10)
-        // A batch's transaction is open until its commit comes up in the queue, right behind it.
+        // A batch's transaction is open until its commit, which is the next in the queue.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { db in
             // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
@@ -84,8 +83,8 @@ package final class AggregateStore {
         return configuration
     }
 
-    /// Whoever looks into the file while it is made keeps it from being one with a write-ahead log, and
-    /// SQLite does not wait for that by itself.
+    /// While another process looks into a new file, it cannot be given its write-ahead log, and SQLite does
+    /// not wait for that by itself.
     private static func open(_ path: String) throws -> DatabaseQueue {
         let deadline = ContinuousClock.now + .seconds(10)
         while true {
@@ -129,23 +128,21 @@ package final class AggregateStore {
         }
     }
 
-    /// The topic that the store folds, what told it from others of its name when the store began, and
-    /// how many partitions it had.
-    package func origin() throws(StoreError) -> StoreOrigin {
+    /// The topic that the store folds, and when the store began: its identity, which tells it from others of
+    /// its name, and its number of partitions.
+    package func origin() throws(StoreError) -> (
+        topic: String, logIdentity: String, partitionCount: Int32
+    ) {
         let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
-        return StoreOrigin(
-            topic: row?["topic"] ?? "", logIdentity: row?["log_identity"] ?? "",
-            partitionCount: row?["partition_count"] ?? 0)
+        return (row?["topic"] ?? "", row?["log_identity"] ?? "", row?["partition_count"] ?? 0)
     }
 
-    /// Goes on with another number of partitions.
     package func setPartitionCount(_ count: Int32) throws(StoreError) {
         try commit {
             try $0.execute(sql: "UPDATE store SET partition_count = ?", arguments: [count])
         }
     }
 
-    /// Reads from the store.
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
         try awaitCommit()
         do {
@@ -155,7 +152,7 @@ package final class AggregateStore {
         }
     }
 
-    /// Throws `disk` when the file is not the one at the path any more.
+    /// Throws `moved` unless the file is still the one at the path.
     package func requireInPlace() throws(StoreError) {
         try read(CheckedPages.requireInPlace)
     }
@@ -202,7 +199,7 @@ package final class AggregateStore {
         }
     }
 
-    /// Takes a partition on: from now on commits expect it where the state says it is.
+    /// From now on, commits expect the partition to be where the state says.
     package func expect(_ state: PartitionState) {
         positions[state.partition] = state.nextOffset
     }
@@ -273,7 +270,7 @@ package final class AggregateStore {
         }
     }
 
-    /// Folds a batch again, record by record; says how many ids are new.
+    /// Folds a batch again, record by record. Returns how many ids are new.
     private func refold<Fold: StreamFold>(
         _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64],
         stored: inout StoredBatch
@@ -324,8 +321,6 @@ package final class AggregateStore {
         return isWritten
     }
 }
-
-// MARK: The memory of folds
 
 extension AggregateStore: FoldMemory {
     /// Gives a fold what is stored of a partition.

@@ -2,8 +2,8 @@ import GRDB
 import GRDBSQLite
 import Streams
 
-/// Binds and runs a prepared statement, row by row, straight from borrowed bytes: what a batch writes
-/// costs no allocation a value.
+/// Binds and runs a prepared statement, row by row, straight from borrowed bytes: a value costs no
+/// allocation.
 final class StatementRow {
     private let statement: Statement
     private let handle: OpaquePointer
@@ -25,9 +25,7 @@ final class StatementRow {
         sqlite3_bind_int64(handle, next(), integer)
     }
 
-    func bindNull() {
-        sqlite3_bind_null(handle, next())
-    }
+    func bindNull() { sqlite3_bind_null(handle, next()) }
 
     /// Copies the bytes, which are UTF-8.
     func bind(text: UnsafeRawBufferPointer) {
@@ -47,11 +45,7 @@ final class StatementRow {
 
     /// Copies the bytes, which are UTF-8.
     func bind(_ text: [UInt8]) {
-        text.withUnsafeBufferPointer { bytes in
-            let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-            _ = sqlite3_bind_text(
-                handle, next(), start ?? Self.noText, Int32(bytes.count), Self.copied)
-        }
+        text.withUnsafeBytes { bind(text: $0) }
     }
 
     /// The bytes have to stay until `step`.
@@ -96,6 +90,13 @@ final class StatementRow {
             bytes.storeBytes(of: id.low.bigEndian, toByteOffset: 8, as: UInt64.self)
             _ = sqlite3_bind_blob(handle, next(), bytes.baseAddress, 16, Self.copied)
         }
+    }
+
+    /// Runs the statement, which returns no row, with these values.
+    func run(_ values: [MemoryValue]) throws {
+        begin()
+        for value in values { bind(value) }
+        try step()
     }
 
     /// Runs the statement, which returns no row.

@@ -1,37 +1,33 @@
+import DatabaseFiles
+import Foundation
+import GRDB
+import Program
+
 /// What can go wrong with a store: what, where, and what to do about it.
-package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// There is no store at this path.
+package enum StoreError: OperatorError, Equatable, Sendable {
     case noStore(path: String)
-    /// What lies there is no store.
     case notAStore(path: String, detail: String)
     /// The file holds something else than what was written to it.
     case damaged(path: String, detail: String)
-    /// The store belongs to another stream.
     case otherStream(path: String, found: String, wanted: String)
-    /// The store was written by a newer version.
     case newerVersion(path: String, found: Int, known: Int)
     /// The store has a schema of before the first release, which is not migrated.
     case olderVersion(path: String, found: Int)
-    /// Another worker has the store.
     case locked(path: String, owner: String)
-    /// Another worker has moved the partition on meanwhile.
+    /// Another worker has folded records of the partition meanwhile.
     case fenced(path: String, partition: Int32, expected: Int64)
     /// The journal of promotions is not understood.
     case badSets(path: String, detail: String)
-    /// Another process is promoting a set of stores.
     case promotionUnderWay(path: String)
     /// A store that was promoted is not there any more.
     case promotedStoreGone(path: String, journal: String)
-    /// The operating system refused; the detail says what to do.
     case disk(operation: String, path: String, detail: String)
     /// The file, or what lies beside it, was moved away, removed or replaced while it was open.
     case moved(operation: String, path: String, detail: String)
     /// Anything else that SQLite reported.
     case backend(operation: String, path: String, detail: String)
-    /// A sum would no longer fit 64 bits.
     case overflow
 
-    /// One line: what, where, and what to do.
     package var description: String {
         switch self {
         case .noStore(let path):
@@ -57,12 +53,40 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .promotedStoreGone(let path, let journal):
             "\(path) is gone, and \(journal) says that it is in force: put it back (is its disk mounted?), or go back to the stores before (weir promote --back)"
         case .disk(let operation, let path, let detail),
-            .moved(let operation, let path, let detail):
-            "cannot \(operation) \(path): \(detail)"
-        case .backend(let operation, let path, let detail):
+            .moved(let operation, let path, let detail),
+            .backend(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail)"
         case .overflow:
             "a sum would no longer fit 64 bits"
+        }
+    }
+}
+
+extension StoreError {
+    package init(_ error: any Error, operation: String, path: String) {
+        if let error = error as? StoreError {
+            self = error
+            return
+        }
+        if let error = error as? CocoaError {
+            self = .disk(operation: operation, path: path, detail: SystemRefusal.words(of: error))
+            return
+        }
+        guard let error = error as? DatabaseError else {
+            self = .backend(operation: operation, path: path, detail: "\(error)")
+            return
+        }
+        switch FileFault(error, path: path) {
+        case .damaged(let detail): self = .damaged(path: path, detail: detail)
+        case .noDatabase: self = .notAStore(path: path, detail: "no SQLite database")
+        case .refused(let detail): self = .disk(operation: operation, path: path, detail: detail)
+        case .moved(let detail): self = .moved(operation: operation, path: path, detail: detail)
+        case .locked:
+            self = .backend(
+                operation: operation, path: path,
+                detail: "another program keeps it locked; close that, then start again")
+        case .other(let detail):
+            self = .backend(operation: operation, path: path, detail: detail)
         }
     }
 }

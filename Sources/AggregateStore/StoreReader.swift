@@ -1,6 +1,7 @@
 import DatabaseFiles
 import Foundation
 import GRDB
+import Streams
 
 /// A store opened for reading, beside its worker. It never writes and never checkpoints.
 package final class StoreReader {

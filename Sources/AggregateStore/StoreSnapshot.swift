@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import GRDB
 import Streams
@@ -40,21 +41,16 @@ package enum StoredValue: Hashable, Comparable, Sendable {
 
 /// A refused record, as it is stored.
 package struct StoredRefusal: Sendable {
-    /// The partition that it lies in.
     package var partition: Int32
-    /// Its offset.
     package var offset: Int64
-    /// Its timestamp, in milliseconds since 1970.
     package var timestampMilliseconds: Int64
-    /// The type that its header said.
+    /// As its header said it.
     package var type: String
-    /// Why it was refused.
     package var reason: String
     /// Words for people.
     package var detail: String
-    /// Its key.
     package var key: [UInt8]?
-    /// Its headers, as `RecordHeaders` reads them.
+    /// As `RecordHeaders` reads them.
     package var headers: [UInt8]
     /// Its value; nil for a tombstone, and for one that was too large to keep.
     package var value: [UInt8]?
@@ -81,8 +77,8 @@ package struct StoreSnapshot {
         logIdentity = row?["log_identity"] ?? ""
     }
 
-    /// What an error of SQLite means when it is of this store: while several are read, the error does not say
-    /// of which it is. Nil when it is of another.
+    /// An error of SQLite as one of this store; nil when it is of another. While several stores are read, the
+    /// error does not say of which it is.
     package func fault(_ error: any Error) -> StoreError? {
         guard let error = error as? DatabaseError,
             db.lastErrorCode.primaryResultCode == error.resultCode
@@ -98,6 +94,28 @@ package struct StoreSnapshot {
     /// The configurations that were in force, by offset.
     package func epochs(of partition: Int32) throws -> [Epoch] {
         try StoreReader.epochs(db, partition: partition)
+    }
+
+    /// The configuration that a partition's last record was folded under; nil when none was folded. A later one,
+    /// under which nothing was folded, does not count.
+    package func configurationOfLastRecord(
+        of partition: PartitionState
+    ) throws -> FoldConfiguration? {
+        try epochs(of: partition.partition)
+            .last { $0.fromOffset < partition.nextOffset }?.configuration
+    }
+
+    /// The hours in which a partition has accepted postbacks of an app.
+    package func hours(ofPostbacksOfApp app: Int64, partition: Int32) throws -> [Hour] {
+        try String.fetchAll(
+            db,
+            sql: "SELECT DISTINCT hour FROM postbacks_keys WHERE partition = ? AND app_id = ?",
+            arguments: [partition, app]
+        ).map { text in
+            // Years of more than four digits come after every version.
+            UTC.milliseconds(text: text).map(Hour.init(containing:))
+                ?? Hour(hoursSince1970: .max)
+        }
     }
 
     /// Calls `body` with the partition, the columns and the measures of each row of an aggregate that
@@ -167,7 +185,7 @@ package struct StoreSnapshot {
     /// What of a fold's memory belongs to the digest, in order.
     private func digests(of partition: Int32) throws -> [String] {
         var parts: [String] = []
-        let fold = streamFolds.first { $0.streamName == stream }
+        let fold = Streams.stream(named: stream)
         for table in fold?.memoryTables ?? [] {
             guard let digest = table.digest else { continue }
             parts.append("SELECT \(digest) FROM \(table.name) WHERE partition = ?1")
@@ -199,6 +217,15 @@ package struct StoreSnapshot {
 }
 
 extension StoredRefusal {
+    /// The row that a store has of a refused record, without its bytes.
+    package init(_ refusal: RefusedRecord, of record: RecordView) {
+        self.init(
+            partition: record.partition, offset: record.offset,
+            timestampMilliseconds: max(record.timestampMilliseconds, 0), type: refusal.type,
+            reason: refusal.reason, detail: refusal.detail, key: nil, headers: [], value: nil,
+            valueSHA256: nil)
+    }
+
     static func fetch(
         _ db: Database, partition: Int32, from offset: Int64, limit: Int, withBytes: Bool
     ) throws -> [StoredRefusal] {
@@ -222,5 +249,14 @@ extension StoredRefusal {
                 value: (row["value"] as Data?).map { [UInt8]($0) },
                 valueSHA256: row["value_sha256"])
         }
+    }
+}
+
+extension AggregateStore {
+    /// Calls `body` with the state of the store as it is, for reading.
+    package func snapshot<Result>(
+        _ body: (StoreSnapshot) throws -> Result
+    ) throws(StoreError) -> Result {
+        try read { try body(StoreSnapshot($0, path: path)) }
     }
 }

@@ -1,9 +1,9 @@
+import Dispatch
 import EventLog
 import GRDB
 import GRDBSQLite
 import Streams
 
-/// Where a record lies.
 private struct RecordPosition: Hashable {
     var partition: Int32
     var offset: Int64
@@ -19,7 +19,7 @@ package final class StoreTransaction {
     private let memory: any FoldMemory
     private let ids: StoredIDs?
     private var hourTexts: [Hour: [UInt8]] = [:]
-    /// Where records lie in the batch, and what they are, as far as that was asked for.
+    /// The indices and fingerprints of the records of the batch that were looked for.
     private var places: [RecordPosition: Int] = [:]
     private var fingerprints: [RecordPosition: String] = [:]
 
@@ -73,7 +73,7 @@ package final class StoreTransaction {
         }
     }
 
-    /// Keeps the records that were refused, with their bytes.
+    /// Stores the records that were refused, with their bytes.
     func keep(_ refused: [RefusedRecord]) throws {
         guard !refused.isEmpty else { return }
         let statement = try db.cachedStatement(
@@ -101,7 +101,7 @@ package final class StoreTransaction {
         }
     }
 
-    /// Keeps what memory answered about records.
+    /// Stores the results of state lookups.
     func keep(_ recollections: [Recollection]) throws {
         guard !recollections.isEmpty else { return }
         let row = StatementRow(
@@ -115,8 +115,8 @@ package final class StoreTransaction {
         }
     }
 
-    /// Notes where the records of hours lie, and what the first and the last of them are.
-    func add(_ stretches: [HourStretch]) throws {
+    /// Stores where the records of hours are, and the fingerprints of the first and the last of them.
+    func add(_ hours: [HourStretch]) throws {
         let update = StatementRow(
             try db.cachedStatement(
                 sql: """
@@ -125,33 +125,27 @@ package final class StoreTransaction {
                     """))
         let insertion = StatementRow(
             try db.cachedStatement(sql: "INSERT INTO hours VALUES (?, ?, ?, ?, ?, ?, ?)"))
-        find(stretches.map { ($0.partition, $0.lastOffset) })
+        find(hours.map { ($0.partition, $0.lastOffset) })
         var begun: [HourStretch] = []
-        for stretch in stretches {
-            update.begin()
-            update.bind(stretch.lastOffset)
-            update.bind(fingerprint(stretch.partition, stretch.lastOffset))
-            update.bind(stretch.records)
-            update.bind(Int64(stretch.partition))
-            update.bind(hourText(stretch.hour))
-            try update.step()
-            if db.changesCount == 0 { begun.append(stretch) }
+        for hour in hours {
+            try update.run([
+                .integer(hour.lastOffset), .text(fingerprint(hour.partition, hour.lastOffset)),
+                .integer(hour.records), .integer(Int64(hour.partition)), .text(hour.hour.text),
+            ])
+            if db.changesCount == 0 { begun.append(hour) }
         }
         find(begun.map { ($0.partition, $0.firstOffset) })
-        for stretch in begun {
-            insertion.begin()
-            insertion.bind(Int64(stretch.partition))
-            insertion.bind(hourText(stretch.hour))
-            insertion.bind(stretch.firstOffset)
-            insertion.bind(stretch.lastOffset)
-            insertion.bind(stretch.records)
-            insertion.bind(fingerprint(stretch.partition, stretch.firstOffset))
-            insertion.bind(fingerprint(stretch.partition, stretch.lastOffset))
-            try insertion.step()
+        for hour in begun {
+            try insertion.run([
+                .integer(Int64(hour.partition)), .text(hour.hour.text),
+                .integer(hour.firstOffset), .integer(hour.lastOffset), .integer(hour.records),
+                .text(fingerprint(hour.partition, hour.firstOffset)),
+                .text(fingerprint(hour.partition, hour.lastOffset)),
+            ])
         }
     }
 
-    /// Moves a partition on; false when it is not where it is expected.
+    /// Moves a partition to its next offset; false when it is not where it is expected.
     func advance(_ progress: PartitionProgress, from expected: Int64) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
@@ -159,20 +153,17 @@ package final class StoreTransaction {
                   last_record = ?
                 WHERE partition = ? AND next_offset = ?
                 """)
-        let row = StatementRow(statement)
-        row.begin()
-        row.bind(progress.nextOffset)
-        row.bind(progress.watermarkMilliseconds)
-        row.bind(progress.records)
         // The last record of a partition is the last one of its hour, which was looked up for that.
-        row.bind(fingerprint(progress.partition, progress.nextOffset - 1))
-        row.bind(Int64(progress.partition))
-        row.bind(expected)
-        try row.step()
+        try StatementRow(statement).run([
+            .integer(progress.nextOffset), .integer(progress.watermarkMilliseconds),
+            .integer(progress.records),
+            .text(fingerprint(progress.partition, progress.nextOffset - 1)),
+            .integer(Int64(progress.partition)), .integer(expected),
+        ])
         return db.changesCount == 1
     }
 
-    /// What a record was whose place in the batch was found.
+    /// The fingerprint of a record that `find` has found in the batch; else empty.
     private func fingerprint(_ partition: Int32, _ offset: Int64) -> String {
         let place = RecordPosition(partition: partition, offset: offset)
         if let known = fingerprints[place] { return known }
@@ -251,20 +242,68 @@ extension StoreTransaction: FoldMemoryWriter {
             sql: "UPDATE partitions SET outbox_next = outbox_next + 1 WHERE partition = ?")
         let row = StatementRow(insertion)
         for postback in outbox {
-            row.begin()
-            row.bind(Int64(postback.partition))
-            row.bind(postback.partner)
-            row.bind(postback.id)
-            row.bind(postback.revision)
-            row.bind(postback.originOffset)
-            row.bind(postback.adNetworkID)
-            row.bind(postback.campaign)
-            row.bind(postback.hasSourceIdentifier ? 1 : 0)
-            row.bind(postback.appID)
-            row.bind(postback.sourceAppID)
-            row.bind(postback.document)
-            try row.step()
+            try row.run([
+                .integer(Int64(postback.partition)), .text(postback.partner), .text(postback.id),
+                .integer(postback.document.revision), .integer(postback.originOffset),
+                .text(postback.adNetworkID), .text(postback.campaign),
+                .integer(postback.hasSourceIdentifier ? 1 : 0), .integer(postback.appID),
+                .integer(postback.sourceAppID), .text(postback.document.stored),
+            ])
             try counter.execute(arguments: [postback.partition])
+        }
+    }
+}
+
+/// A commit that was begun: it waits for the disk while the next batch is folded.
+///
+/// `@unchecked Sendable`: what came of it is written before the semaphore is signalled, and read after.
+final class CommitUnderWay: @unchecked Sendable {
+    private let done = DispatchSemaphore(value: 0)
+    private var failure: (any Error)?
+    private var end = ContinuousClock.now
+
+    /// Commits the transaction that is open on the queue's connection. What the queue is given next waits for
+    /// it.
+    init(on queue: DatabaseQueue) {
+        queue.asyncWriteWithoutTransaction { [self] db in
+            do {
+                try db.commit()
+            } catch {
+                failure = error
+                try? db.rollback()
+            }
+            end = .now
+            done.signal()
+        }
+    }
+
+    /// Waits until the commit is durable, and returns since when; throws why it is not. To be called once.
+    func wait() throws -> ContinuousClock.Instant {
+        done.wait()
+        if let failure { throw failure }
+        return end
+    }
+}
+
+/// How many records of a stored batch had each outcome.
+package struct StoredBatch: Equatable, Sendable {
+    /// Whether a sum overflowed, so that the batch was folded again record by record.
+    package internal(set) var hasOverflowed = false
+    private var records = Array(repeating: Int64(0), count: Outcome.allCases.count)
+    private var rejections = Array(repeating: Int64(0), count: RejectionReason.allCases.count)
+
+    package func count(_ outcome: Outcome) -> Int64 { records[outcome.rawValue] }
+
+    package func count(_ reason: RejectionReason) -> Int64 { rejections[Int(reason.rawValue)] }
+
+    mutating func add(_ effects: FoldEffects) {
+        effects.outcomes.forEachRow { _, measures in
+            for (outcome, count) in measures.enumerated() { records[outcome] += count }
+        }
+        for refused in effects.refused {
+            if case .rejected(let rejection) = refused.cause {
+                rejections[Int(rejection.reason.rawValue)] += 1
+            }
         }
     }
 }

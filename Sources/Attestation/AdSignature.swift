@@ -1,3 +1,5 @@
+import JSONReader
+
 /// The signed fields of an ad of an ad network; texts are borrowed from the caller.
 ///
 /// Apple's "Generating the signature to validate StoreKit-rendered ads":

@@ -1,3 +1,5 @@
+import JSONReader
+
 /// One postback to judge: ranges of its signed texts and its signature in the arena of the batch.
 /// It is a plain value, so that handing a batch to threads costs nothing.
 package enum AttestationRequest: Sendable {

@@ -1,4 +1,5 @@
 import Crypto
+import JSONReader
 import Synchronization
 
 /// The keys that make a postback `valid` or `development`: those of Apple and of configuration.

@@ -1,5 +1,6 @@
 import COpenSSL
 import Crypto
+import JSONReader
 
 /// A public key for verifying signatures.
 package enum VerificationKey: Sendable {
@@ -143,6 +144,6 @@ package enum SharedSecretDigest {
             }
         }
         guard isDerived == 1 else { return nil }
-        return derived.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        return derived.hexDigits
     }
 }

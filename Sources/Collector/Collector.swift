@@ -4,6 +4,7 @@ import HummingbirdTLS
 import Logging
 import Monitoring
 import Pipelines
+import Program
 
 /// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,
 /// events and notices. The collector answers 2xx only after the log has the record durably.
@@ -91,8 +92,7 @@ package final class Collector: Sendable {
 
     private static func routes(
         _ settings: CollectorSettings, _ access: CollectorAccess, _ appender: DurableAppender,
-        _ fault: @escaping @Sendable () -> String?,
-        _ parts: @escaping @Sendable () -> [ProgramPart]
+        _ fault: @escaping @Sendable () -> String?, _ parts: @escaping @Sendable () -> [ProgramPart]
     ) -> [CollectorRoute] {
         let readers = KeyReaders()
         let events = EventRoutes(
@@ -124,7 +124,7 @@ package final class Collector: Sendable {
 }
 
 /// Why the collector does not start.
-package enum CollectorError: Error, Equatable, CustomStringConvertible {
+package enum CollectorError: OperatorError, Equatable {
     /// `detail` is what the system answered.
     case cannotListen(ListenAddress, detail: String)
     case badCertificate(file: String, detail: String)

@@ -41,8 +41,7 @@ extension CollectorProgram {
 package struct CollectorSettings: Sendable {
     var listen: ListenAddress
     /// Threads that serve. One more appends.
-    var threads = max(
-        1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
+    var threads = max(1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
     /// Nil to serve without TLS.
     var tls: TLSConfiguration?
     var limits = CollectorLimits()

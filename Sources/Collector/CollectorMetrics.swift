@@ -26,12 +26,10 @@ final class CollectorMetrics: Sendable {
             bounds: MetricDescription.countBounds),
         MetricDescription(
             "weir_collector_append_failures_total", "Groups of records that the log refused."),
-        MetricDescription(
-            "weir_collector_records_total", "Records acknowledged by the log."),
+        MetricDescription("weir_collector_records_total", "Records acknowledged by the log."),
         MetricDescription("weir_collector_queue_records", "Records that wait for the log."),
         MetricDescription("weir_collector_connections", "Connections that are open."),
-        MetricDescription(
-            "weir_collector_cut_off_total", "Connections cut off, by reason."),
+        MetricDescription("weir_collector_cut_off_total", "Connections cut off, by reason."),
     ]
 
     private let factory: any MetricsFactory

@@ -2,11 +2,11 @@ import ArgumentParser
 import ConversionValues
 import EventLog
 import Foundation
-import KafkaLog
 import Logging
 import Monitoring
 import Pipelines
-import Worker
+import Program
+import Streams
 
 /// The program `weir-collector`.
 package struct CollectorProgram: CommandLineProgram {
@@ -50,7 +50,7 @@ package struct CollectorProgram: CommandLineProgram {
         let logger = Logger(label: programName)
         let configuration = try CollectorConfiguration(pipelines, listen: options.listenAddress)
         let (settings, apps) = (configuration.settings, configuration.apps)
-        let log = try openLog(options.address, .create, pipelines, logger)
+        let log = try pipelines.openLog(options.address, .create, logger: logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = MetricRegistry(
             CollectorMetrics.descriptions + ProgramPartMetrics.descriptions
@@ -68,8 +68,7 @@ package struct CollectorProgram: CommandLineProgram {
             collector.stop()
         }
         let health = Health(waitMilliseconds: Int(pollSeconds * 1000))
-        let endpoint = try metricsEndpoint(
-            options, of: collector, parts, registry, health, logger)
+        let endpoint = try metricsEndpoint(options, of: collector, parts, registry, health, logger)
         defer { endpoint?.stop() }
         var keys = FollowedKeys(
             pipelines, from: configuration.pipeline, logger: logger, use: { collector.use($0) })
@@ -84,18 +83,6 @@ package struct CollectorProgram: CommandLineProgram {
         logger.info("stopping")
     }
 
-    private static func openLog(
-        _ address: LogAddress, _ mode: EmbeddedLog.Mode, _ pipelines: PipelineDirectory,
-        _ logger: Logger
-    ) throws -> sending any LogBackend {
-        try address.open(mode, logger: logger) { brokers in
-            let kafka = try pipelines.kafka()
-            return try KafkaSettings(
-                brokers: brokers, written: kafka.settings, places: kafka.places,
-                memoryBytes: kafka.memoryMebibytes << 20, memberName: nil)
-        }
-    }
-
     /// The service of conversion values, with a log of its own; nil where no app has a model.
     private static func conversions(
         _ options: CollectorOptions, _ settings: CollectorSettings, _ apps: ConversionApps,
@@ -103,7 +90,7 @@ package struct CollectorProgram: CommandLineProgram {
     ) throws -> ConversionService? {
         guard apps.hasModels else { return nil }
         return try ConversionService(
-            log: openLog(options.address, .existing, pipelines, logger),
+            log: pipelines.openLog(options.address, .existing, logger: logger),
             storePath: "\(options.dataDirectory)/conversions.sqlite", apps: apps,
             deadlineSeconds: settings.limits.append.deadlineSeconds,
             warn: { logger.warning("\($0)") })
@@ -124,8 +111,7 @@ package struct CollectorProgram: CommandLineProgram {
                 collector.updateMetrics()
                 partMetrics.update(parts())
             })
-        logger.info(
-            "serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
+        logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
         return endpoint
     }
 }
@@ -136,9 +122,7 @@ package enum CollectorTopics {
 
     /// Creates the topics that an embedded log lacks. Those of Kafka belong to the operator (`weir
     /// topics apply`): a missing one is logged, and records for it are answered 503.
-    package static func createMissing(
-        in log: any LogBackend, logger: Logger
-    ) throws(LogError) {
+    package static func createMissing(in log: any LogBackend, logger: Logger) throws(LogError) {
         let known = try log.topics().map(\.name)
         for topic in names where !known.contains(topic) {
             if log is EmbeddedLog {
@@ -150,8 +134,5 @@ package enum CollectorTopics {
     }
 
     /// These names are fixed, although workers may be configured to read other topics.
-    static let names = [
-        PipelineStream.bids, .impressions, .overlayClicks, .postbacks, .storeNotifications,
-        .conversionUpdates,
-    ].map(\.rawValue)
+    static let names = allStreams.map { $0.streamName }
 }

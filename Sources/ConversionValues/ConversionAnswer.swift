@@ -1,4 +1,5 @@
 import ConversionModels
+import JSONReader
 import Streams
 
 /// What an install should tell Apple's framework next, or why nothing.
@@ -15,26 +16,14 @@ package struct ConversionAnswer: Equatable, Sendable {
     package var json: String {
         var text = JSONText()
         text.object { text in
-            text.name("status")
-            text.string("ok")
-            if let fine {
-                text.name("conversion_value")
-                text.raw(fine)
-            }
+            text.member("status", "ok")
+            if let fine { text.member("conversion_value", fine) }
             if let coarse {
-                text.name("skan_updated_coarse_value")
-                text.raw(coarse.rank)
-                text.name("coarse_conversion_value")
-                text.string(coarse.rawValue)
+                text.member("skan_updated_coarse_value", coarse.rank)
+                text.member("coarse_conversion_value", coarse.rawValue)
             }
-            if let locksWindow {
-                text.name("skan_updated_lock_window_value")
-                text.raw(locksWindow)
-            }
-            if let reason {
-                text.name("reason")
-                text.string(reason)
-            }
+            if let locksWindow { text.member("skan_updated_lock_window_value", locksWindow) }
+            if let reason { text.member("reason", reason) }
         }
         return text.text
     }
@@ -43,14 +32,10 @@ package struct ConversionAnswer: Equatable, Sendable {
     package static func json(refused rejection: Rejection) -> String {
         var text = JSONText()
         text.object { text in
-            text.name("status")
-            text.string("error")
-            text.name("error")
-            text.string(rejection.reason.name)
-            text.name("detail")
-            text.string(rejection.detail)
-            text.name("reason")
-            text.string(rejection.detail)
+            text.member("status", "error")
+            text.member("error", rejection.reason.name)
+            text.member("detail", rejection.detail)
+            text.member("reason", rejection.detail)
         }
         return text.text
     }

@@ -1,5 +1,6 @@
 import ConversionModels
 import Crypto
+import JSONReader
 
 /// Answers what an install should tell Apple's framework next: a pure function of the request, the
 /// state of the install, the model and the instant.
@@ -36,8 +37,7 @@ package struct ConversionEngine {
         let after = InstallState.after(update, state, startsInstall: update.startsInstall)
         let telling = Telling(
             request: request, before: update.startsInstall ? nil : state, after: after,
-            model: model,
-            now: now)
+            model: model, now: now)
         let answer = telling.tell(&update)
         return (answer, update)
     }
@@ -160,10 +160,6 @@ extension ConversionEngine {
     private static func hash(_ parts: [String]) -> String {
         var hash = SHA256()
         for part in parts { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }
-        let digits = Array("0123456789abcdef".utf8)
-        let text = hash.finalize().prefix(16).flatMap {
-            [digits[Int($0 >> 4)], digits[Int($0 & 15)]]
-        }
-        return String(decoding: text, as: UTF8.self)
+        return hash.finalize().prefix(16).hexDigits
     }
 }

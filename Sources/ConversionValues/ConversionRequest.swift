@@ -140,9 +140,7 @@ extension ConversionParameters {
     }
 
     /// Reads seconds since 1970, returns milliseconds. 0 means that there was no call.
-    fileprivate func call(
-        _ names: String..., latest: Int64
-    ) throws(Rejection) -> Int64? {
+    fileprivate func call(_ names: String..., latest: Int64) throws(Rejection) -> Int64? {
         for name in names {
             guard let text = self[name] else { continue }
             let seconds = try integer(name, text)

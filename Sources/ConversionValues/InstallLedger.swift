@@ -84,8 +84,7 @@ final class InstallLedger {
             let stored = if let known = states[key] { known } else { try store.state(of: key) }
             let state = passed.known(stored, atMilliseconds: now)
             let (answer, update) = ConversionEngine.answer(
-                request, state: state, model: models.model(of: request.appID),
-                nowMilliseconds: now)
+                request, state: state, model: models.model(of: request.appID), nowMilliseconds: now)
             states[key] = InstallState.after(update, state)
             passed.pass(passed.nextOffset, atMilliseconds: update.receivedAtMilliseconds)
             then[partition] = passed

@@ -86,9 +86,7 @@ struct Telling {
     }
 
     /// Whether no value can rise any more in a window, so that its postback may come at once.
-    private func isComplete(
-        _ next: Next, _ version: ConversionModelVersion, _ index: Int
-    ) -> Bool {
+    private func isComplete(_ next: Next, _ version: ConversionModelVersion, _ index: Int) -> Bool {
         // A value that is locked now is decoded by the present version.
         guard let current = model?.versionIndex(inEffectAtMilliseconds: now),
             model?.versions[current].id == version.id
@@ -198,9 +196,7 @@ extension ConversionModelVersion {
 
     /// Revenue without an event belongs to the only event with revenue in the model, and to
     /// `revenue`. Where several events have revenue, each has what came with it.
-    private func state(
-        of window: WindowState, day: Int, paying: Set<String>
-    ) -> ConversionState {
+    private func state(of window: WindowState, day: Int, paying: Set<String>) -> ConversionState {
         var state = ConversionState(eventCounts: window.eventCounts, day: day)
         for name in flagNames where window.eventCounts[name, default: 0] > 0 {
             // The flag accounts for one of the occurrences.

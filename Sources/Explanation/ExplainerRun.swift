@@ -2,17 +2,38 @@ import AggregateStore
 import Inspection
 import Streams
 
-/// What is found out about a cell, record by record.
+/// A record that has to do with a number.
+package struct ExplainedRecord {
+    /// How it has to do with it.
+    package enum Role: Equatable, Sendable {
+        /// It adds to the number.
+        case counted
+        /// It would be in the number if it had not been left out, and why it was.
+        case leftOut(String)
+        /// It lies in the same hours and was left out; whether it would be in the number cannot be told.
+        case untold(String)
+    }
+
+    package let stream: String
+    package let topic: String
+    /// The record, with all that it did.
+    package let folded: FoldedRecord
+    package let role: Role
+    /// What it adds to each of the number's measures.
+    package let amounts: NumberAmounts
+}
+
+/// What is found out about a number, record by record.
 struct ExplainerRun {
-    private let cell: any Cell
-    /// What postbacks of the cell have in common.
+    private let number: any Number
+    /// What postbacks of the number have in common.
     let postbackValues: [String: StoredValue]
     /// Places of the measures that are asked for; nil for all.
     private let wanted: [Int]?
     private let testPlace: Int?
-    private var found = CellAmounts()
+    private var found = NumberAmounts()
     /// How many records add to each measure.
-    private var adding = CellAmounts()
+    private var adding = NumberAmounts()
     private var counted: Int64 = 0
     private var leftOut: Int64 = 0
     private var read: Int64 = 0
@@ -21,14 +42,14 @@ struct ExplainerRun {
     private var untold: [String: [String: Int64]] = [:]
     private var missing: [Explanation.Missing] = []
 
-    init(_ cell: any Cell, _ wanted: [Int]?) {
-        self.cell = cell
-        postbackValues = cell.postbackValues
+    init(_ number: any Number, _ wanted: [Int]?) {
+        self.number = number
+        postbackValues = number.postbackValues
         self.wanted = wanted
-        testPlace = cell.measures.firstIndex(of: "test")
+        testPlace = number.measures.firstIndex(of: "test")
     }
 
-    /// Takes a record, and hands it on when it has to do with the cell.
+    /// Takes a record, and hands it on when it has to do with the number.
     mutating func take(
         _ folded: FoldedRecord, _ stream: String, _ topic: String,
         _ body: (ExplainedRecord) throws -> Void
@@ -60,7 +81,7 @@ struct ExplainerRun {
 
     /// Notes what the log no longer has of a partition, or has more of.
     mutating func note(
-        missing records: Int64, _ readings: [StretchReading], topic: String, partition: Int32
+        missing records: Int64, _ readings: [RangeReading], topic: String, partition: Int32
     ) {
         guard records != 0 else { return }
         let places =
@@ -74,14 +95,14 @@ struct ExplainerRun {
     }
 
     /// What was found, beside what the stores have.
-    func explanation(_ stored: CellAmounts) -> Explanation {
-        let names = cell.measures
+    func explanation(_ stored: NumberAmounts) -> Explanation {
+        let names = number.measures
         let isAnything = { (place: Int) in stored[place] != 0 || found[place] != 0 }
         let places =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
             ?? names.indices.filter(isAnything)
         return Explanation(
-            dump: cell.name,
+            dump: number.name,
             measures: places.map {
                 Explanation.Measure(
                     name: names[$0], place: $0, stored: stored[$0], found: found[$0],
@@ -91,7 +112,7 @@ struct ExplainerRun {
             untold: untoldOfConcern, missing: missing, read: read)
     }
 
-    /// Topics that have nothing to do with the number are not told of, unless none has.
+    /// Topics that have nothing to do with the number are left out, unless none has.
     private var untoldOfConcern: [Explanation.Untold] {
         untold.filter { concerned.isEmpty || concerned.contains($0.key) }
             .sorted { $0.key < $1.key }
@@ -102,33 +123,33 @@ struct ExplainerRun {
             }
     }
 
-    private func amounts(of folded: FoldedRecord, topic: String) -> CellAmounts {
-        var amounts = CellAmounts()
+    private func amounts(of folded: FoldedRecord, topic: String) -> NumberAmounts {
+        var amounts = NumberAmounts()
         for addition in folded.additions {
-            guard let terms = addition.row.standing(in: cell).terms else { continue }
+            guard let terms = addition.row.contribution(to: number).terms else { continue }
             amounts.add(addition.measures, terms)
         }
         if let refusal = folded.refusal,
-            cell.counts(StoredRefusal(refusal, of: folded.record), topic: topic)
+            number.counts(StoredRefusal(refusal, of: folded.record), topic: topic)
         {
             amounts.add(1, to: 0)
         }
         return amounts
     }
 
-    private func isWanted(_ amounts: CellAmounts) -> Bool {
-        guard let wanted else { return amounts.amounts.contains { $0 != 0 } }
+    private func isWanted(_ amounts: NumberAmounts) -> Bool {
+        guard let wanted else { return !amounts.isZero }
         return wanted.contains { amounts[$0] != 0 }
     }
 
-    /// Why a record is left out that concerns the cell.
+    /// Why a record is left out that concerns the number.
     private func reasonLeftOut(
-        _ folded: FoldedRecord, _ amounts: CellAmounts, _ stream: String
+        _ folded: FoldedRecord, _ amounts: NumberAmounts, _ stream: String
     ) -> String? {
         switch folded.outcome {
         case .accepted:
             if let testPlace, amounts[testPlace] != 0 { return "test" }
-            guard amounts.amounts.allSatisfy({ $0 == 0 }) else { return nil }
+            guard amounts.isZero else { return nil }
             return reasonNotTrusted(folded)
         case .duplicates, .conflicts, .rejected:
             guard folded.leftOut.contains(where: concerns) else { return nil }
@@ -138,9 +159,9 @@ struct ExplainerRun {
     }
 
     private func concerns(_ addition: Addition) -> Bool {
-        let standing = addition.row.standing(in: cell)
-        guard let terms = standing.terms else { return standing.concerns }
-        var amounts = CellAmounts()
+        let row = addition.row.contribution(to: number)
+        guard let terms = row.terms else { return row.concerns }
+        var amounts = NumberAmounts()
         amounts.add(addition.measures, terms)
         return isWanted(amounts)
     }
@@ -148,7 +169,8 @@ struct ExplainerRun {
     /// Accepted postbacks that nobody trusts, or that did not win, stand in rows of their own.
     private func reasonNotTrusted(_ folded: FoldedRecord) -> String? {
         guard
-            let row = folded.additions.first(where: { $0.row.standing(in: cell).concerns })?.row
+            let row = folded.additions.first(where: { $0.row.contribution(to: number).concerns })?
+                .row
         else { return nil }
         func column(_ name: String) -> StoredValue? {
             row.table.columns.firstIndex { $0.name == name }.map { row.columns[$0] }

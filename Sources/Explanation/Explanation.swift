@@ -1,16 +1,15 @@
+import Inspection
+import Program
+
 /// What came of explaining a number.
 package struct Explanation: Sendable {
     /// A measure, as the stores have it and as the records add up to it.
     package struct Measure: Equatable, Sendable {
-        /// Its name.
         package let name: String
-        /// Its place in the cell.
+        /// Its place in the number.
         package let place: Int
-        /// The number in the stores.
         package let stored: Int128
-        /// What the records add up to.
         package let found: Int128
-        /// How many of them there are.
         package let records: Int64
     }
 
@@ -26,11 +25,8 @@ package struct Explanation: Sendable {
             case between
         }
 
-        /// Name of the topic.
         package let topic: String
-        /// Number of the partition.
         package let partition: Int32
-        /// Where they are missing.
         package let place: Place
         /// How many records of the hours that were looked at are missing from the partition; negative when
         /// the log has more of them than were folded.
@@ -39,21 +35,16 @@ package struct Explanation: Sendable {
 
     /// Records that were left out, of which cannot be told whether they concern the number.
     package struct Untold: Equatable, Sendable {
-        /// Name of the topic.
         package let topic: String
         /// Why they were left out.
         package let reason: String
-        /// How many there are.
         package let records: Int64
     }
 
-    /// Name of the dump.
     package let dump: String
     /// The measures that were asked for; of all, those that are not 0.
     package let measures: [Measure]
-    /// Number of records that add to them.
     package let counted: Int64
-    /// Number of records that were left out.
     package let leftOut: Int64
     /// What else was left out in the same hours, by topic and reason.
     package let untold: [Untold]
@@ -63,7 +54,6 @@ package struct Explanation: Sendable {
     package internal(set) var foldedOn: [String] = []
     /// The streams that have no store: what comes of them is not known, and in no number.
     package internal(set) var missingStreams: [String] = []
-    /// Number of records that were looked at.
     package let read: Int64
 
     /// Whether the records add up to the numbers in the stores.
@@ -120,6 +110,69 @@ package struct Explanation: Sendable {
         case .between:
             return
                 "\(records) of \(partition) are gone from the log, which has none at their offsets: it was compacted, is another one or is damaged; see weir check, or give --archive a copy that has them"
+        }
+    }
+}
+
+/// Why numbers cannot be explained as asked.
+package enum ExplanationError: OperatorError, Equatable, Sendable {
+    /// The store says of no configuration that it was in force at an offset.
+    case unknownEpoch(topic: String, partition: Int32, offset: Int64)
+    /// The log gave nothing before the end of a range.
+    case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
+    /// The log no longer has records that would have to be folded again.
+    case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
+    /// The log, or the topic in it, is not the one that the store was folded from.
+    case otherLog(topic: String, address: String)
+    /// The log holds another record than the store has folded.
+    case otherRecords(topic: String, partition: Int32, offset: Int64)
+    /// Another version of Weir has written a stream that this one does not know.
+    case unknownStream(String)
+    case unknownMeasure(String, dump: String, known: [String])
+    /// The measure is not a sum of what records add.
+    case noSum(String, dump: String, words: String)
+    /// The rows are of several currencies, which are never added up.
+    case severalCurrencies(measure: String, dump: String, currencies: [String])
+    case file(operation: String, path: String, detail: String)
+    /// A file is no evidence as this version writes it.
+    case noEvidence(path: String, detail: String)
+
+    /// True when the question is at fault, and not what it is asked of.
+    package var isUsage: Bool {
+        switch self {
+        case .unknownMeasure, .noSum, .severalCurrencies: true
+        case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .otherRecords, .unknownStream,
+            .file,
+            .noEvidence:
+            false
+        }
+    }
+
+    /// One line: what, where, and what to do.
+    package var description: String {
+        switch self {
+        case .unknownEpoch(let topic, let partition, let offset):
+            "the store has no configuration for offset \(offset) of \(topic)/\(partition): it is damaged; move it away and fold again"
+        case .silentLog(let topic, let partition, let offset, let end, let seconds):
+            "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
+        case .recordsGone(let topic, let partition, let offsets):
+            "the log no longer has offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): name an archive that has them with --archive"
+        case .otherLog(let topic, let address):
+            "\(topic) of \(address) is not the topic that the stores were folded from: give --log that one"
+        case .otherRecords(let topic, let partition, let offset):
+            "\(topic)/\(partition) holds another record at offset \(offset) than the store has folded: the topic was created anew, or its log lost its end and was written on; give --log the one that was folded (ops/runbooks/topic-made-anew.md)"
+        case .unknownStream(let stream):
+            "this version of Weir knows no stream '\(stream)': use the one that wrote it"
+        case .unknownMeasure(let measure, let dump, let known):
+            "no measure '\(measure)' in \(dump): there are \(known.joined(separator: ", "))"
+        case .noSum(let measure, let dump, let words):
+            "\(measure) of \(dump) \(words)"
+        case .severalCurrencies(let measure, let dump, let currencies):
+            "\(measure) of \(dump) is of \(MoneyByCurrency.list(currencies)) here, which are never added up: give --where currency=\(currencies.last ?? ""), one after the other"
+        case .file(let operation, let path, let detail):
+            "cannot \(operation) \(path): \(detail)"
+        case .noEvidence(let path, let detail):
+            "\(path) is no evidence that this version of Weir reads: \(detail)"
         }
     }
 }

@@ -3,7 +3,6 @@ import Streams
 
 /// A rejected record that a store kept.
 package struct KeptRecord: Sendable {
-    /// Its place in the log.
     package let place: RecordAddress
     /// The identity of the topic when the store began, which differs from others of its name.
     package let logIdentity: String
@@ -24,12 +23,15 @@ package struct DeadLetterQuery: Sendable {
     package var reasons: Set<String> = []
     /// Only of this time or later, by the record's timestamp; milliseconds since 1970.
     package var sinceMilliseconds: Int64?
-    /// Only from before this time.
     package var untilMilliseconds: Int64?
     /// What else has to hold, by the columns of the dump `rejected`.
     package var conditions: [DumpQuery.Condition] = []
 
     package init() {}
+
+    fileprivate func includes(topic: String) -> Bool {
+        topics.isEmpty || topics.contains(topic)
+    }
 
     fileprivate func includes(reason: String) -> Bool {
         reasons.isEmpty ? !Self.otherReasons.contains(reason) : reasons.contains(reason)
@@ -54,13 +56,21 @@ extension StoreSet {
             query.dumpQuery, of: DumpDescription.named(query.dumpQuery.name).columns)
         return try view(of: Self.streams) { view in
             var values: [Value] = []
-            let partitions = view.copies.flatMap { copy in
-                copy.partitions.map { (copy: copy, number: $0.partition) }
+            let partitions = view.slices.flatMap { slice in
+                slice.partitions.map { (slice: slice.only($0), number: $0.partition) }
             }.sorted {
-                ($0.copy.snapshot.topic, $0.number) < ($1.copy.snapshot.topic, $1.number)
+                ($0.slice.snapshot.topic, $0.number) < ($1.slice.snapshot.topic, $1.number)
             }
-            for (copy, number) in partitions where values.count < limit {
-                try copy.forEachRefusal(of: number, query, selection) { kept in
+            for (slice, _) in partitions
+            where values.count < limit && query.includes(topic: slice.snapshot.topic) {
+                try slice.forEachRefusal { refusal in
+                    guard query.includes(reason: refusal.reason),
+                        selection.includes(
+                            refusal.columns(topic: slice.snapshot.topic),
+                            timeMilliseconds: refusal.timestampMilliseconds),
+                        let kept = try slice.kept(
+                            partition: refusal.partition, offset: refusal.offset)
+                    else { return true }
                     if let value = try body(kept) { values.append(value) }
                     return values.count < limit
                 }
@@ -73,13 +83,11 @@ extension StoreSet {
     package func deadLetters(at places: [RecordAddress]) throws(InspectionError) -> [KeptRecord] {
         try view(of: Self.streams) { view in
             try places.compactMap { place in
-                for copy in view.copies
-                where copy.snapshot.topic == place.topic && copy.numbers.contains(place.partition) {
-                    let found = try copy.snapshot.refusal(
-                        partition: place.partition, offset: place.offset)
-                    guard let found else { continue }
-                    return KeptRecord(
-                        place: place, logIdentity: copy.snapshot.logIdentity, refusal: found)
+                for slice in view.slices
+                where slice.snapshot.topic == place.topic && slice.numbers.contains(place.partition)
+                {
+                    let kept = try slice.kept(partition: place.partition, offset: place.offset)
+                    if let kept { return kept }
                 }
                 return nil
             }
@@ -87,35 +95,13 @@ extension StoreSet {
     }
 }
 
-extension StoreView.Copy {
-    /// How many rejected records are held in memory: there may be as many of them as records.
-    private static let refusalsAtOnce = 500
-
-    /// Calls `body` with the selected records of a partition, until it returns false.
-    fileprivate func forEachRefusal(
-        of partition: Int32, _ query: DeadLetterQuery, _ selection: RowSelection,
-        _ body: (KeptRecord) throws -> Bool
-    ) throws {
-        guard query.topics.isEmpty || query.topics.contains(snapshot.topic) else { return }
-        var next = Int64.min
-        while true {
-            let found = try snapshot.refused(
-                partition: partition, from: next, limit: Self.refusalsAtOnce)
-            guard let last = found.last else { return }
-            next = last.offset + 1
-            for refusal in found where query.includes(reason: refusal.reason) {
-                let isAskedFor = selection.includes(
-                    refusal.columns(topic: snapshot.topic),
-                    timeMilliseconds: refusal.timestampMilliseconds)
-                guard isAskedFor,
-                    let whole = try snapshot.refusal(partition: partition, offset: refusal.offset)
-                else { continue }
-                let place = RecordAddress(
-                    topic: snapshot.topic, partition: partition, offset: refusal.offset)
-                let kept = KeptRecord(
-                    place: place, logIdentity: snapshot.logIdentity, refusal: whole)
-                guard try body(kept) else { return }
-            }
+extension StoreSlice {
+    /// The refused record at an offset, with its bytes; nil when none lies there.
+    fileprivate func kept(partition: Int32, offset: Int64) throws -> KeptRecord? {
+        try snapshot.refusal(partition: partition, offset: offset).map { refusal in
+            KeptRecord(
+                place: RecordAddress(topic: snapshot.topic, partition: partition, offset: offset),
+                logIdentity: snapshot.logIdentity, refusal: refusal)
         }
     }
 }
@@ -123,7 +109,6 @@ extension StoreView.Copy {
 /// The place of a record in a log, as people and headers write it: `topic/partition/offset`.
 package struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var topic: String
-    /// Number of the partition, from 0.
     package var partition: Int32
     package var offset: Int64
 

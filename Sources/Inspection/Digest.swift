@@ -1,5 +1,6 @@
 import AggregateStore
 import Crypto
+import JSONReader
 
 extension StoreSet {
     /// One text for all that the stores hold: equal for equal logs and configurations, however the
@@ -16,8 +17,9 @@ extension StoreSet {
             var lines = HashedLines()
             for description in DumpDescription.stored
             where !view.streams.isDisjoint(with: description.streams) {
-                let dump = try view.dump(DumpPlan(stored: description))
-                lines.add(description.name, Self.rows(of: dump))
+                let query = DumpQuery(name: description.name)
+                let dump = try view.dump(DumpNumber(query, of: description))
+                for row in Self.rows(of: dump) { lines.add("\(description.name) ", row) }
             }
             for stream in Self.streams { try view.hashPartitions(of: stream, into: &lines) }
             return lines.finish()
@@ -26,10 +28,13 @@ extension StoreSet {
 
     /// The rows of a dump without the texts for people, sorted as bytes.
     private static func rows(of dump: Dump) -> [[UInt8]] {
-        let json = DumpRowJSON(dump, leavingOut: ["detail"])
+        let table = dump.reportColumns.map(\.name)
+        let places = table.indices.filter { table[$0] != "detail" }
+        let objects = JSONObjects(places.map { table[$0] })
         let rows = dump.rows.map { row in
+            let values = dump.values(of: row)
             var text: [UInt8] = []
-            json.append(row, to: &text)
+            objects.append(places.map { values[$0] }, to: &text)
             return text
         }
         return rows.sorted { $0.lexicographicallyPrecedes($1) }
@@ -38,18 +43,18 @@ extension StoreSet {
 
 extension StoreView {
     fileprivate func hashPartitions(of stream: String, into lines: inout HashedLines) throws {
-        let partitions = copies.filter { $0.stream == stream }
-            .flatMap { copy in copy.partitions.map { (copy.snapshot, $0) } }
+        let partitions = slices.filter { $0.stream == stream }
+            .flatMap { slice in slice.partitions.map { (slice.snapshot, $0) } }
             .sorted { $0.1.partition < $1.1.partition }
         for (snapshot, state) in partitions {
-            let place = "\(stream) \(state.partition)"
-            lines.add("\(place) next_offset \(state.nextOffset)")
-            for id in try snapshot.rememberedIDs(of: state) { lines.add("\(place) id \(id)") }
+            let partition = "\(stream) \(state.partition)"
+            lines.add("\(partition) next_offset \(state.nextOffset)")
+            for id in try snapshot.rememberedIDs(of: state) { lines.add("\(partition) id \(id)") }
             for id in try snapshot.outboxIDs(of: state.partition) {
-                lines.add("\(place) outbox \(id)")
+                lines.add("\(partition) outbox \(id)")
             }
             for epoch in try snapshot.epochs(of: state.partition) {
-                lines.add("\(place) epoch \(epoch.fromOffset) \(epoch.configuration.hash)")
+                lines.add("\(partition) epoch \(epoch.fromOffset) \(epoch.configuration.hash)")
             }
         }
     }
@@ -59,23 +64,11 @@ extension StoreView {
 private struct HashedLines {
     private var hash = SHA256()
 
-    mutating func add(_ line: String) {
-        var line = line + "\n"
-        line.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-    }
-
-    mutating func add(_ name: String, _ rows: [[UInt8]]) {
-        for row in rows {
-            hash.update(data: Array("\(name) ".utf8))
-            hash.update(data: row)
-            hash.update(data: [UInt8(ascii: "\n")])
-        }
+    mutating func add(_ line: String, _ rest: [UInt8] = []) {
+        hash.update(data: Array(line.utf8) + rest + [UInt8(ascii: "\n")])
     }
 
     consuming func finish() -> String {
-        let digits = hash.finalize().map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return "sha256:" + digits.joined()
+        "sha256:" + hash.finalize().hexDigits
     }
 }

@@ -5,7 +5,8 @@ import Streams
 // Inspection answers questions about stores: what they hold (`dump`, `funnel`, `export`, `deadLetters`,
 // `digest`), how two sets of them differ (`diff`), how numbers changed over time (`StoreChanges`), and what
 // other conversion models would have made of them (`whatIf`). It reads one consistent state of the stores
-// of some data directories, of each partition the copy that is folded furthest, and never writes.
+// of some data directories, of each partition the copy that is folded furthest, and never writes. What a
+// number is made of is defined once, by a `Number`.
 //
 //     let stores = try StoreSet(directories: ["data"])
 //     let dump = try stores.dump(DumpQuery(name: "bids", grouping: .columns(["day", "seat"])))
@@ -16,21 +17,20 @@ package struct Dump: Sendable {
     /// A row: its columns' values and its exact sums.
     package struct Row: Sendable {
         /// One for each column; booleans are 0 and 1.
-        package let columns: [StoredValue]
+        package internal(set) var columns: [StoredValue]
         /// One for each measure.
-        package let measures: [Int128]
+        package internal(set) var measures: [Int128]
         /// The kinds of campaign ids in the rows of the group.
-        let campaignIDKinds: CampaignIDKinds
-        /// The kinds of postbacks that it counts, by day, with `DumpQuery.notesMaturity`.
-        var windows: [String: PostbackKinds] = [:]
+        var campaignIDKinds: CampaignIDKinds = []
+        /// The same by day, with `DumpQuery.notesMaturity`.
+        var windows: [String: CampaignIDKinds] = [:]
     }
 
     /// The columns, in the order in which rows are sorted.
-    package let columns: [DumpColumn]
-    /// Names of the measures.
-    package let measures: [String]
+    package internal(set) var columns: [DumpColumn]
+    package internal(set) var measures: [String]
     /// The rows; those of zeros are left out.
-    package let rows: [Row]
+    package internal(set) var rows: [Row]
     /// The largest timestamp of a folded postback, in milliseconds since 1970, with
     /// `DumpQuery.notesMaturity`.
     var watermarkMilliseconds: Int64?
@@ -42,107 +42,145 @@ extension StoreSet {
     /// - Throws: `noStore` when there is none that could have it; `unknownDump`, `unknownColumn` and
     ///   `badCondition` for what cannot be asked.
     package func dump(_ query: DumpQuery) throws(InspectionError) -> Dump {
-        let plan = try DumpPlan(query)
-        return try view(of: plan.description.streams) { try $0.dump(plan) }
+        let number = try DumpNumber(query)
+        return try view(of: number.streams) { try $0.dump(number) }
     }
 }
 
 extension StoreView {
     /// Reads an aggregate: sums over the partitions.
-    func dump(_ plan: DumpPlan) throws -> Dump {
-        var groups = RowGroups(plan)
-        try forEachRow(plan) { values, measures in groups.add(values, measures) }
+    func dump(_ number: DumpNumber) throws -> Dump {
+        var groups = DumpGroups(number)
+        try forEachRow(of: number) { values, measures, first in
+            groups.add(values, measures, at: first)
+        }
         var dump = groups.dump
-        if plan.notesMaturity { dump.watermarkMilliseconds = postbacksWatermark }
+        if number.notesMaturity { dump.watermarkMilliseconds = postbacksWatermark }
         return dump
     }
 
-    /// The largest timestamp of a record of postbacks that counts, in milliseconds since 1970.
-    var postbacksWatermark: Int64? {
-        copies.filter { $0.stream == PostbacksFold.streamName }
-            .flatMap { copy in
-                copy.partitions.map {
-                    min($0.watermarkMilliseconds, copy.asOfMilliseconds ?? .max)
-                }
-            }.max()
-    }
-
-    /// Calls `body` with each selected row of every copy, with the values of all columns.
+    /// Calls `body` with the values of all columns of each selected row, its measures, and the place
+    /// of the first of these in the dump.
     func forEachRow(
-        _ plan: DumpPlan, _ body: ([StoredValue], [Int64]) -> Void
+        of number: DumpNumber,
+        _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) -> Void
     ) throws {
-        for copy in copies where plan.description.streams.contains(copy.stream) {
-            switch plan.description.source {
-            case .aggregate(let table): try forEachRow(of: table, in: copy, plan, body)
-            case .toldAndBrought(let table):
-                if copy.stream == PostbacksFold.streamName {
-                    try forEachBroughtValue(in: copy, plan, body)
-                } else {
-                    try forEachRow(of: table, in: copy, plan) { body($0, $1 + [0]) }
+        for slice in slices {
+            for (stream, tables) in number.sources where stream == slice.stream {
+                for table in tables {
+                    let first = number.firstMeasure(of: table)
+                    try slice.forEachRow(of: table) { _, columns, measures in
+                        guard let values = number.values(of: table, columns) else { return }
+                        body(values, measures, first)
+                    }
                 }
-            case .refusals(let kind): try forEachRefusal(kind, in: copy, plan, body)
-            }
-        }
-    }
-
-    private func forEachRow(
-        of table: AggregateTable, in copy: Copy, _ plan: DumpPlan,
-        _ body: ([StoredValue], [Int64]) -> Void
-    ) throws {
-        var hours = HourColumn()
-        try copy.forEachRow(of: table) { _, columns, measures in
-            var values: [StoredValue] = []
-            values.reserveCapacity(columns.count + 1)
-            var timeMilliseconds: Int64 = 0
-            for (column, value) in zip(table.columns, columns) {
-                values.append(value)
-                guard column.kind == .hour, case .text(let text) = value else { continue }
-                let hour = hours.hour(text)
-                timeMilliseconds = hour.milliseconds
-                values.append(.text(hour.day))
-            }
-            if plan.includes(values, timeMilliseconds: timeMilliseconds) { body(values, measures) }
-        }
-    }
-
-    private func forEachRefusal(
-        _ kind: RefusalKind, in copy: Copy, _ plan: DumpPlan,
-        _ body: ([StoredValue], [Int64]) -> Void
-    ) throws {
-        for state in copy.partitions {
-            var next = Int64.min
-            while true {
-                let refusals = try copy.snapshot.refused(
-                    partition: state.partition, from: next, limit: Self.refusalsAtOnce)
-                for refusal in refusals where kind.includes(reason: refusal.reason) {
-                    let values = refusal.columns(topic: copy.snapshot.topic)
-                    let time = refusal.timestampMilliseconds
-                    guard copy.counts(timestampMilliseconds: time) else { continue }
-                    if plan.includes(values, timeMilliseconds: time) { body(values, [1]) }
+                guard tables.isEmpty else { continue }
+                try slice.forEachRefusal { refusal in
+                    if let values = number.values(of: refusal, topic: slice.snapshot.topic),
+                        slice.counts(timestampMilliseconds: refusal.timestampMilliseconds)
+                    {
+                        body(values, [1], 0)
+                    }
+                    return true
                 }
-                guard let last = refusals.last else { break }
-                next = last.offset + 1
             }
         }
     }
-
-    /// How many rejected records are held in memory: there may be as many of them as records.
-    private static let refusalsAtOnce = 500
 }
 
-extension StoredRefusal {
-    /// The values of the columns of a dump of rejected records.
-    func columns(topic: String) -> [StoredValue] {
-        let hour = Hour(containing: timestampMilliseconds).text
-        return [
-            .text(topic), .integer(Int64(partition)), .integer(offset),
-            .integer(timestampMilliseconds), .text(hour),
-            .text(String(hour.prefix { $0 != "T" })), .text(type), .text(reason), .text(detail),
-        ]
+/// Sums selected rows of a dump by its shown columns.
+struct DumpGroups {
+    private struct Sums {
+        var measures: [Int128]
+        var kinds: CampaignIDKinds = []
+        var windows: [String: CampaignIDKinds] = [:]
+    }
+
+    private let number: DumpNumber
+    private let rule: CampaignIDRule
+    /// Place of the day, in rows that note the windows of their postbacks.
+    private let dayPlace: Int?
+    private var groups: RowGroups<Sums>
+
+    init(_ number: DumpNumber) {
+        self.number = number
+        rule = CampaignIDRule(number.description.columns)
+        dayPlace =
+            number.notesMaturity
+            ? number.description.columns.firstIndex { $0.name == "day" } : nil
+        groups = RowGroups(
+            by: number.selection.places,
+            empty: Sums(measures: Array(repeating: 0, count: number.measures.count)))
+    }
+
+    /// - Parameters:
+    ///   - values: one for each of the description's columns.
+    ///   - measures: sums of 64 bits, or products of two: no store holds so many of them that 128
+    ///     would overflow.
+    ///   - first: the place in the dump of the first of them.
+    mutating func add<Measure: FixedWidthInteger>(
+        _ values: [StoredValue], _ measures: [Measure], at first: Int = 0
+    ) {
+        let kind = rule.kind(values)
+        groups.add(values) { sums in
+            for index in measures.indices {
+                sums.measures[first + index] += Int128(measures[index])
+            }
+            sums.kinds.insert(CampaignIDKinds(kind))
+            if let dayPlace {
+                sums.windows[values[dayPlace].text, default: []].formUnion(CampaignIDKinds(kind))
+            }
+        }
+    }
+
+    /// The rows in order of their columns, without those of zeros.
+    var dump: Dump {
+        let measures = number.shownMeasures
+        return Dump(
+            columns: number.selection.columns, measures: measures,
+            rows: groups.sorted.compactMap { group in
+                guard measures.isEmpty || group.sums.measures.contains(where: { $0 != 0 }) else {
+                    return nil
+                }
+                return Dump.Row(
+                    columns: group.columns, measures: measures.isEmpty ? [] : group.sums.measures,
+                    campaignIDKinds: group.sums.kinds, windows: group.sums.windows)
+            })
     }
 }
 
 extension Dump {
+    /// Writes the rows as UTF-8, in large pieces.
+    ///
+    /// - Parameter isRaw: whether CSV has every text as it is.
+    package func write<Failure: Error>(
+        as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard format == .table else {
+            return try ReportTable.write(
+                rows, reportColumns, as: format, isRaw: isRaw, to: sink, values: values(of:))
+        }
+        // People read times as times.
+        let instants = columns.indices.filter { columns[$0].isInstant }
+        var shown = reportColumns
+        for place in instants { shown[place] = ReportTable.Column(columns[place].name) }
+        try ReportTable.write(rows, shown, as: format, isRaw: isRaw, to: sink) { row in
+            var values = values(of: row)
+            for place in instants {
+                values[place] = .text(UTC.text(milliseconds: row.columns[place].integer))
+            }
+            return values
+        }
+    }
+
+    var reportColumns: [ReportTable.Column] {
+        columns.map(\.reportColumn) + measures.map { ReportTable.Column($0, isNumber: true) }
+    }
+
+    func values(of row: Row) -> [ReportValue] {
+        zip(columns, row.columns).map { $0.reportValue($1) } + row.measures.map { .integer($0) }
+    }
+
     /// The dump as a report, with two more columns: `maturity`, the share of the windows of
     /// installs on the row's days that are closed, from 0 to 1, and `final_after`, after which no
     /// postback for such an install can arrive. As in the funnel: `docs/funnel.md`.
@@ -150,25 +188,39 @@ extension Dump {
     /// The query needs `DumpQuery.notesMaturity`.
     package func withMaturity() -> ReportTable {
         ReportTable(
-            columns: columns.map(\.reportColumn)
-                + (measures + ["maturity", "final_after"]).map {
-                    ReportTable.Column($0, isNumber: true)
-                },
+            columns: reportColumns
+                + ["maturity", "final_after"].map { ReportTable.Column($0, isNumber: true) },
             rows: rows.map { row in
-                zip(columns, row.columns).map { $0.reportValue($1) }
-                    + row.measures.map { .integer($0) } + maturity(of: row)
+                values(of: row)
+                    + CampaignIDKinds.maturity(of: row.windows, at: watermarkMilliseconds)
             })
     }
 
-    private func maturity(of row: Row) -> [ReportValue] {
-        let end = PostbackKinds.finalAfterMilliseconds(of: row.windows)
-        let share = watermarkMilliseconds.flatMap { watermark in
-            let windows = PostbackKinds.windows(of: row.windows, closedAt: watermark)
-            return ExactRatio(windows.closed, windows.all)
+    /// The measures that are not 0 in every row.
+    package var countedMeasures: [String] {
+        measures.indices.filter { index in rows.contains { $0.measures[index] != 0 } }
+            .map { measures[$0] }
+    }
+
+    /// The dump with only these measures, in its own order. Throws `unknownMeasure`.
+    package func limited(toMeasures names: [String]) throws(InspectionError) -> Dump {
+        if let unknown = names.first(where: { !measures.contains($0) }) {
+            throw .unknownMeasure(unknown, known: measures)
         }
-        return [
-            share.map { .decimal($0.text) } ?? .null,
-            end.map { .text(UTC.text(milliseconds: $0)) } ?? .null,
-        ]
+        let places = measures.indices.filter { names.contains(measures[$0]) }
+        var dump = self
+        dump.measures = places.map { measures[$0] }
+        for row in rows.indices { dump.rows[row].measures = places.map { rows[row].measures[$0] } }
+        return dump
+    }
+
+    /// The dump with more columns, all of text.
+    func adding(_ names: [String], _ texts: (Row) -> [String]) -> Dump {
+        var dump = self
+        dump.columns += names.map { DumpColumn($0, .text) }
+        for index in rows.indices {
+            dump.rows[index].columns += texts(rows[index]).map { .text($0) }
+        }
+        return dump
     }
 }

@@ -1,10 +1,9 @@
+import AggregateStore
 import Streams
 
-/// A column of a dump.
 package struct DumpColumn: Sendable {
     /// The name, as `--by` and `--where` use it.
     package let name: String
-    /// What it holds.
     package let kind: AggregateTable.ColumnKind
     /// False for one that is there only when it is asked for.
     package let isDefault: Bool
@@ -17,13 +16,24 @@ package struct DumpColumn: Sendable {
         self.kind = kind
         self.isDefault = isDefault
     }
+
+    func reportValue(_ value: StoredValue) -> ReportValue {
+        switch value {
+        case .integer(let integer) where kind == .boolean: .boolean(integer != 0)
+        case .integer(let integer): .integer(Int128(integer))
+        case .text(let text): .text(text)
+        }
+    }
+
+    var reportColumn: ReportTable.Column {
+        ReportTable.Column(name, isNumber: kind == .integer)
+    }
 }
 
 /// What a dump has to show: the columns that rows are sorted by, and the measures that add up.
 package struct DumpDescription: Sendable {
     /// Where the rows come from.
     enum Source: Sendable {
-        /// A table of sums.
         case aggregate(AggregateTable)
         /// A table of what installs were told, beside the values that postbacks brought.
         case toldAndBrought(AggregateTable)
@@ -31,15 +41,25 @@ package struct DumpDescription: Sendable {
         case refusals(RefusalKind)
     }
 
-    /// The name of the dump.
     package let name: String
-    /// Its columns, in order.
     package let columns: [DumpColumn]
     /// Its measures, in order; the records of refusals are counted only when they are grouped.
     package let measures: [String]
     /// The streams whose stores have such rows.
     let streams: [String]
     let source: Source
+
+    /// The aggregates of its rows, by stream; a stream without any gives refused records.
+    var sources: [(stream: String, tables: [AggregateTable])] {
+        streams.map { stream in
+            switch source {
+            case .aggregate(let table): (stream, [table])
+            case .toldAndBrought(let table):
+                (stream, stream == PostbacksFold.streamName ? [ConversionValuesKey.table] : [table])
+            case .refusals: (stream, [])
+            }
+        }
+    }
 
     /// Whether its rows count postbacks, which come in windows.
     var hasWindows: Bool { PostbacksFold.tables.contains { $0.name == name } }
@@ -49,12 +69,13 @@ package struct DumpDescription: Sendable {
 
     /// The same, each of what its own stores hold.
     static let stored: [DumpDescription] =
-        (streamFolds.flatMap { fold in fold.tables.map { aggregate($0, of: [fold.streamName]) } }
+        (allStreams.sorted { $0.streamName < $1.streamName }.flatMap { fold in
+            fold.tables.map { aggregate($0, of: [fold.streamName]) }
+        }
         + [aggregate(OutcomeKey.table, of: StoreSet.streams)]
         + RefusalKind.allCases.map(refusals))
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
 
-    /// The dump of a name. Throws `unknownDump`.
     package static func named(_ name: String) throws(InspectionError) -> DumpDescription {
         guard let found = all.first(where: { $0.name == name }) else {
             throw .unknownDump(name, known: all.map(\.name))

@@ -44,7 +44,6 @@ package struct DumpQuery: Sendable {
     /// Only rows of this time or later: their hour, for refused records their timestamp; milliseconds
     /// since 1970.
     package var sinceMilliseconds: Int64?
-    /// Only rows from before this time.
     package var untilMilliseconds: Int64?
     /// All of these have to hold.
     package var conditions: [Condition]
@@ -68,101 +67,13 @@ package struct DumpQuery: Sendable {
     }
 }
 
-/// A query that was checked against its dump.
-struct DumpPlan {
-    let description: DumpDescription
-    let measures: [String]
-    /// The models by which a value gets a version, by app.
-    let models: [Int64: ConversionModel]
-    /// Whether rows note the windows of their postbacks.
-    let notesMaturity: Bool
-    private let selection: RowSelection
-
-    init(_ query: DumpQuery) throws(InspectionError) {
-        let description = try DumpDescription.named(query.name)
-        self.description = description
-        selection = try RowSelection(query, of: description.columns)
-        notesMaturity = query.notesMaturity
-        guard !notesMaturity || description.hasWindows else {
-            throw .noMaturity(
-                description.name, known: DumpDescription.all.filter(\.hasWindows).map(\.name))
-        }
-        models = Dictionary(
-            query.conversionModels.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
-        if case .refusals = description.source, query.grouping == .all {
-            measures = []
-        } else {
-            measures = description.measures
-        }
-    }
-
-    /// Counts rejected records whatever columns are shown.
-    init(counting query: DumpQuery) throws(InspectionError) {
-        let description = try DumpDescription.named(query.name)
-        var query = query
-        if case .refusals = description.source, query.grouping == .all {
-            query.grouping = .columns(
-                description.columns.filter(\.isDefault).map(\.name))
-        }
-        try self.init(query)
-    }
-
-    /// All rows of the description's own stores.
-    init(stored description: DumpDescription) throws(InspectionError) {
-        self.description = description
-        selection = try RowSelection(DumpQuery(name: description.name), of: description.columns)
-        models = [:]
-        notesMaturity = false
-        if case .refusals = description.source {
-            measures = []
-        } else {
-            measures = description.measures
-        }
-    }
-
-    /// Places of the shown columns in the description.
-    var places: [Int] { selection.places }
-
-    var columns: [DumpColumn] { selection.columns }
-
-    /// Whether a row is selected.
-    ///
-    /// - Parameters:
-    ///   - values: one for each of the description's columns.
-    ///   - timeMilliseconds: the row's hour, or the record's timestamp.
-    func includes(_ values: [StoredValue], timeMilliseconds: Int64) -> Bool {
-        selection.includes(values, timeMilliseconds: timeMilliseconds)
-    }
-
-    /// Whether a time is selected.
-    func includes(timeMilliseconds: Int64) -> Bool {
-        selection.includes(timeMilliseconds: timeMilliseconds)
-    }
-
-    /// The values that the conditions require of these columns.
-    func values(of names: Set<String>) -> [String: StoredValue] {
-        var values: [String: StoredValue] = [:]
-        for (place, column) in description.columns.enumerated() where names.contains(column.name) {
-            values[column.name] = selection.value(at: place)
-        }
-        return values
-    }
-
-    /// Whether the conditions on a column hold for a value of it.
-    func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
-        guard let place = description.columns.firstIndex(where: { $0.name == name }) else {
-            return true
-        }
-        return selection.includes(value, at: place)
-    }
-}
-
 /// The selected rows of a dump and their grouping, checked against its columns: places instead of
 /// names.
 struct RowSelection {
     /// Places of the columns to show.
     let places: [Int]
     let columns: [DumpColumn]
+    private let all: [DumpColumn]
     private let conditions: [(place: Int, value: StoredValue)]
     private let sinceMilliseconds: Int64?
     private let untilMilliseconds: Int64?
@@ -177,6 +88,7 @@ struct RowSelection {
             places = chosen.sorted()
         }
         columns = places.map { all[$0] }
+        self.all = all
         var conditions: [(place: Int, value: StoredValue)] = []
         for condition in query.conditions {
             let place = try Self.place(of: condition.column, in: all, query.name)
@@ -187,7 +99,6 @@ struct RowSelection {
         untilMilliseconds = query.untilMilliseconds
     }
 
-    /// Whether a row is selected.
     ///
     /// - Parameters:
     ///   - values: one for each of the dump's columns.
@@ -199,20 +110,29 @@ struct RowSelection {
     }
 
     /// Whether the conditions on one column hold for a value of it.
-    func includes(_ value: StoredValue, at place: Int) -> Bool {
-        conditions.allSatisfy { $0.place != place || $0.value == value }
+    func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
+        conditions.allSatisfy { all[$0.place].name != name || $0.value == value }
     }
 
-    /// The value that a column has to have; nil when no condition or several say so. SQL does not
-    /// compare a text with a NUL, so that gives nil too.
-    func value(at place: Int) -> StoredValue? {
-        let values = conditions.filter { $0.place == place }.map(\.value)
-        guard values.count == 1, let value = values.first else { return nil }
-        if case .text(let text) = value, text.utf8.contains(0) { return nil }
-        return value
+    /// The values that these columns have to have: those of which one condition says so. SQL does
+    /// not compare a text with a NUL, so such texts are left out.
+    func values(of names: Set<String>) -> [String: StoredValue] {
+        var values: [String: StoredValue] = [:]
+        for (place, column) in all.enumerated() where names.contains(column.name) {
+            let wanted = conditions.filter { $0.place == place }.map(\.value)
+            guard wanted.count == 1, let value = wanted.first else { continue }
+            if case .text(let text) = value, text.utf8.contains(0) { continue }
+            values[column.name] = value
+        }
+        return values
     }
 
-    /// Whether a time is selected.
+    /// Whether only some hours are selected.
+    var isLimitedInTime: Bool {
+        sinceMilliseconds != nil || untilMilliseconds != nil
+            || conditions.contains { ["hour", "day", "timestamp"].contains(all[$0.place].name) }
+    }
+
     func includes(timeMilliseconds: Int64?) -> Bool {
         guard let timeMilliseconds else {
             return sinceMilliseconds == nil && untilMilliseconds == nil

@@ -1,21 +1,18 @@
 import AggregateStore
+import Program
 import Streams
 
 /// Why stores cannot be inspected as asked.
-package enum InspectionError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum InspectionError: OperatorError, Equatable, Sendable {
     /// No data directory has a store of these streams.
     case noStore(streams: [String], directories: [String])
-    /// One of the data directories cannot be read.
     case unreadableDirectory(String, detail: String)
     /// Stores of one stream were folded from different logs.
     case differentLogs(stream: String, directories: [String])
     /// Two sets of stores have none of the streams in common.
     case nothingInCommon(streams: [String], directories: [String])
-    /// There is no dump of that name.
     case unknownDump(String, known: [String])
-    /// The dump has no such column.
     case unknownColumn(String, dump: String, known: [String])
-    /// There is no measure of that name.
     case unknownMeasure(String, known: [String])
     /// The later of two instants is the earlier one.
     case badTimes
@@ -31,7 +28,6 @@ package enum InspectionError: Error, Equatable, Sendable, CustomStringConvertibl
     case hourNotFolded(stream: String, hour: String, detail: String)
     /// The configuration that a store has recorded cannot be read back.
     case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
-    /// A store cannot be read.
     case store(StoreError)
 
     /// True when the query is at fault, and not the stores.

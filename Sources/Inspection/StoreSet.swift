@@ -14,21 +14,17 @@ package final class StoreSet {
     private let readers: [(stream: String, readers: [StoreReader])]
 
     /// The streams that have stores, in bytewise order.
-    package static let streams = streamFolds.map { $0.streamName }
+    package static let streams = allStreams.map { $0.streamName }.sorted()
 
-    /// Opens what stores there are; there may be none.
-    package convenience init(directories: [String]) throws(InspectionError) {
-        try self.init(directories: directories, asOf: nil, inForceAtMilliseconds: nil)
-    }
-
-    /// Opens the stores that were in force at an instant, and reads of them what was there by then.
+    /// Opens what stores there are; there may be none. With an instant, those that were in force
+    /// then, to read what was there by then.
     ///
-    /// - Throws: `storeGone` when one of them is no longer there.
+    /// - Throws: `storeGone` when a store that was in force is no longer there.
     package convenience init(
-        directories: [String], asOf: AsOf
+        directories: [String], asOf: AsOf? = nil
     ) throws(InspectionError) {
         try self.init(
-            directories: directories, asOf: asOf, inForceAtMilliseconds: asOf.milliseconds)
+            directories: directories, asOf: asOf, inForceAtMilliseconds: asOf?.milliseconds)
     }
 
     /// - Parameters:
@@ -75,18 +71,14 @@ package final class StoreSet {
         return path
     }
 
-    private static func sets(
-        of directories: [String]
-    ) throws(InspectionError) -> [StoreSets] {
-        var sets: [StoreSets] = []
-        for directory in directories {
-            do throws(StoreError) {
-                sets.append(try StoreSets(directory: directory))
-            } catch {
-                throw .store(error)
+    static func sets(of directories: [String]) throws(InspectionError) -> [StoreSets] {
+        do throws(StoreError) {
+            return try directories.map { directory throws(StoreError) in
+                try StoreSets(directory: directory)
             }
+        } catch {
+            throw .store(error)
         }
-        return sets
     }
 
     /// Path of a stream's store that is in force in a data directory.
@@ -112,16 +104,16 @@ package final class StoreSet {
         _ paths: [String], of stream: String
     ) throws(InspectionError) -> [StoreReader] {
         var readers: [StoreReader] = []
-        for path in paths where FileManager.default.fileExists(atPath: path) {
-            do throws(StoreError) {
+        do throws(StoreError) {
+            for path in paths where FileManager.default.fileExists(atPath: path) {
                 let reader = try StoreReader(path: path)
                 guard reader.stream == stream else {
                     throw .otherStream(path: path, found: reader.stream, wanted: stream)
                 }
                 readers.append(reader)
-            } catch {
-                throw .store(error)
             }
+        } catch {
+            throw .store(error)
         }
         return readers
     }
@@ -160,6 +152,19 @@ package final class StoreSet {
             throw .store(.backend(operation: "read", path: flat[0].1.path, detail: "\(error)"))
         }
         guard let answer else { throw .noStore(streams: streams, directories: directories) }
+        return try answer.get()
+    }
+
+    /// Calls `body` with one consistent state of the stores of these streams: of each partition,
+    /// the copy that is folded furthest. Errors of `body` are rethrown unchanged.
+    ///
+    /// - Throws: `noStore` when none of the streams has a store.
+    package func withSlices<Value>(
+        of streams: [String], _ body: ([StoreSlice]) throws -> Value
+    ) throws -> Value {
+        let answer: Result<Value, any Error> = try view(of: streams) { view in
+            Result { try body(view.slices) }
+        }
         return try answer.get()
     }
 

@@ -173,3 +173,26 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }
+
+/// Times in HTTP's format (RFC 9110, 5.6.7).
+package enum HTTPDate {
+    /// The last second that was written, and its text.
+    private static let last = Mutex<(second: Int, text: String)>((-1, ""))
+
+    /// The present time.
+    package static var now: String {
+        var now = time(nil)
+        return last.withLock { last in
+            guard last.second != now else { return last.text }
+            var parts = tm()
+            gmtime_r(&now, &parts)
+            let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+                let count = strftime(
+                    text.baseAddress, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+                return String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+            }
+            last = (now, text)
+            return text
+        }
+    }
+}

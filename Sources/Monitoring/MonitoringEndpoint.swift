@@ -72,19 +72,8 @@ extension MonitoringEndpoint {
         _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"
     ) -> Response {
         Response(
-            status: status, headers: [.contentType: type, .date: date],
+            status: status, headers: [.contentType: type, .date: HTTPDate.now],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
-    }
-
-    /// The present time in HTTP's format (RFC 9110, 5.6.7).
-    private static var date: String {
-        var now = time(nil)
-        var parts = tm()
-        gmtime_r(&now, &parts)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
-            let count = strftime(text.baseAddress, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
-            return String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
-        }
     }
 }
 

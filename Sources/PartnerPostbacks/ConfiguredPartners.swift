@@ -1,6 +1,6 @@
 import Logging
 import Pipelines
-import Worker
+import Program
 
 /// A partner that can be sent to: its file and its secrets have been read.
 struct PartnerRoute: Sendable {
@@ -33,18 +33,22 @@ struct PartnerRoute: Sendable {
     static func routes(
         to partners: [Partner], directory: String
     ) throws(ConfigurationError) -> [PartnerRoute] {
-        var routes: [PartnerRoute] = []
-        for partner in partners where !partner.delivery.isOff {
-            routes.append(try PartnerRoute(partner, directory: directory))
+        try partners.filter { !$0.delivery.isOff }.map { partner throws(ConfigurationError) in
+            try PartnerRoute(partner, directory: directory)
         }
-        return routes
     }
 
     func request(
-        _ document: PostbackDocument, nowMilliseconds: Int64
+        _ document: DeliveryDocument, nowMilliseconds: Int64
     ) throws(RenderingFault) -> PartnerRequest {
-        try template.request(document).signed(
-            signingSecrets, key: document.idempotencyKey, timestampSeconds: nowMilliseconds / 1000)
+        var request = try template.request(document)
+        if let signingSecrets {
+            let (key, seconds) = (document.idempotencyKey, nowMilliseconds / 1000)
+            let signature = signingSecrets.signature(
+                id: key, timestampSeconds: seconds, body: request.body ?? [])
+            request.sign(signature, key: key, timestampSeconds: seconds)
+        }
+        return request
     }
 }
 

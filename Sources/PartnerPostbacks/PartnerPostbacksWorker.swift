@@ -7,7 +7,8 @@ import KafkaLog
 import Logging
 import Monitoring
 import Pipelines
-import Worker
+import Program
+import Streams
 
 /// `weir-partner-postbacks`: delivers the topic `partner-postbacks` to partners over HTTP.
 ///
@@ -58,7 +59,8 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         sender: (any PartnerSender)?
     ) throws {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
-        let stream = try pipelines.partnerPostbacks().stream
+        try pipelines.requireKnownFiles()
+        let stream = try pipelines.partnerPostbacks()
         let partners = try pipelines.partners()
         let known = KnownPartners(partners)
         let routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
@@ -68,15 +70,14 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         let store = try DeliveryStore(
             path: DeliveryStore.path(in: options.dataDirectory), topic: stream.topic,
             logIdentity: try reader.identity())
-        if let refusal = try store.standing().refusal(of: reader) { throw refusal }
+        if let refusal = try store.foldedLog().refusal(of: reader) { throw refusal }
         for name in known.off.sorted() {
             logger.info(
                 "a partner is off: its file has no url, and what is for it is held",
                 metadata: ["partner": "\(name)"])
         }
-        guard let parser = JSONParser(), let loopParser = JSONParser() else {
-            throw WorkerError.unexpected("no memory for a JSON parser")
-        }
+        let parser = try JSONParser.make()
+        let loopParser = try JSONParser.make()
         let monitor = try options.metricsAddress.map {
             try DeliveryMonitor(
                 at: $0, topic: stream.topic, group: stream.group, partners: routes.map(\.name),
@@ -114,16 +115,16 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         if case .partitions(let wanted) = try options.assignment,
             let unknown = wanted.first(where: { $0 >= partitionCount })
         {
-            throw WorkerError.unknownPartition(unknown, topic: stream.topic)
+            throw LogChange.unknownPartition(unknown, topic: stream.topic)
         }
         return reader
     }
 }
 
 extension DeliveryStore {
-    package func standing() throws(StoreError) -> StoreStanding {
+    package func foldedLog() throws(StoreError) -> FoldedLog {
         let origin = try origin()
-        return StoreStanding(store: path, topic: origin.topic, logIdentity: origin.logIdentity)
+        return FoldedLog(store: path, topic: origin.topic, logIdentity: origin.logIdentity)
     }
 }
 
@@ -136,6 +137,6 @@ extension PartnerPostbacksWorker {
     package static func checkConfiguration(
         _ pipelines: PipelineDirectory, log address: LogAddress?
     ) throws {
-        try pipelines.partnerPostbacks().stream.checkSettings(of: address, pipelines: pipelines)
+        try pipelines.partnerPostbacks().checkSettings(of: address, pipelines: pipelines)
     }
 }

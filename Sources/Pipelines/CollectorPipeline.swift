@@ -8,7 +8,7 @@ package struct CollectorPipeline: Equatable, Sendable {
         package let name: String
         /// SHA-256 of the key; 32 bytes.
         package let digest: [UInt8]
-        package let topics: Set<PipelineStream>
+        package let topics: Set<String>
         /// Requests a second over time; nil for no bound.
         package let requestsPerSecond: Int?
     }
@@ -71,7 +71,9 @@ package struct CollectorPipeline: Equatable, Sendable {
     ]
 
     /// The defaults without a node. Paths in the file are relative to `directory`.
-    init(_ node: ConfigurationNode?, directory: String) throws(ConfigurationError) {
+    init(
+        _ node: ConfigurationNode?, directory: String, producerStreams: [String]
+    ) throws(ConfigurationError) {
         let mapping = try node?.mapping(Self.keyNames)
         func integer(
             _ key: String, _ range: ClosedRange<Int64>, _ absent: Int64
@@ -105,18 +107,18 @@ package struct CollectorPipeline: Equatable, Sendable {
         }
         trustedProxies = proxies
         access.requiresKeys = try mapping?.boolean("require_keys", default: true) ?? true
-        access.keys = try Self.keys(mapping?["keys"])
+        access.keys = try Self.keys(mapping?["keys"], open: producerStreams)
         access.tokenKeys = try Self.tokenKeys(mapping?["token_keys"], directory: directory)
         access.requiresNoticeTokens =
             try mapping?.boolean("require_notice_tokens", default: true) ?? true
     }
 
     private static func keys(
-        _ node: ConfigurationNode?
+        _ node: ConfigurationNode?, open: [String]
     ) throws(ConfigurationError) -> [ProducerKey] {
         var keys: [ProducerKey] = []
         for element in try node?.elements() ?? [] {
-            let key = try ProducerKey(element)
+            let key = try ProducerKey(element, open: open)
             guard !keys.contains(where: { $0.name == key.name }) else {
                 throw element.badValue("name '\(key.name)' is that of an earlier key: keep one")
             }
@@ -177,21 +179,19 @@ extension CollectorPipeline {
 }
 
 extension CollectorPipeline.ProducerKey {
-    /// The topics that producers may send to.
-    private static let open: [PipelineStream] = [.bids, .impressions, .overlayClicks]
-
-    fileprivate init(_ node: ConfigurationNode) throws(ConfigurationError) {
+    /// - Parameter open: the topics that producers may send to.
+    fileprivate init(_ node: ConfigurationNode, open: [String]) throws(ConfigurationError) {
         let mapping = try node.mapping(["name", "sha256", "topics", "requests_per_second"])
         name = try mapping.required("name").name()
         digest = try mapping.required("sha256").digest()
         requestsPerSecond = try mapping["requests_per_second"]?.integer(in: 1...1_000_000).asInt
         let listed = try mapping.required("topics")
-        var topics: Set<PipelineStream> = []
+        var topics: Set<String> = []
         for element in try listed.elements() {
-            let topic = try element.word(PipelineStream.self)
-            guard Self.open.contains(topic) else {
-                let known = Self.open.map(\.rawValue).joined(separator: ", ")
-                throw element.badValue("is no topic that producers send to: write \(known)")
+            let topic = try element.text("a topic")
+            guard open.contains(topic) else {
+                throw element.badValue(
+                    "is no topic that producers send to: write \(open.joined(separator: ", "))")
             }
             topics.insert(topic)
         }
@@ -282,14 +282,16 @@ extension PipelineDirectory {
     package func collector(
         isRequired: Bool = false
     ) throws(ConfigurationError) -> CollectorPipeline {
-        if let unknown = try unknownFiles().first { throw unknown }
+        try requireKnownFiles()
         return try collectorPipeline(isRequired: isRequired)
     }
 
     func collectorPipeline(
         isRequired: Bool = false
     ) throws(ConfigurationError) -> CollectorPipeline {
-        try CollectorPipeline(content(.collector, isRequired: isRequired), directory: path)
+        try CollectorPipeline(
+            content(.collector, isRequired: isRequired), directory: path,
+            producerStreams: producerStreams)
     }
 }
 

@@ -2,11 +2,11 @@ import ConversionModels
 import Yams
 
 /// A value of a YAML file with its place for errors.
-struct ConfigurationNode {
-    let file: String
+package struct ConfigurationNode {
+    package let file: String
     /// The line of the key or list element, from 1.
-    let line: Int
-    let path: String
+    package let line: Int
+    package let path: String
     private let node: Node
 
     init(file: String, root: Node) {
@@ -20,11 +20,11 @@ struct ConfigurationNode {
         self.node = node
     }
 
-    func fault(_ kind: ConfigurationError.Kind, _ words: String) -> ConfigurationError {
+    package func fault(_ kind: ConfigurationError.Kind, _ words: String) -> ConfigurationError {
         ConfigurationError(kind: kind, file: file, line: line, keyPath: path, words: words)
     }
 
-    func badValue(_ words: String) -> ConfigurationError { fault(.badValue, words) }
+    package func badValue(_ words: String) -> ConfigurationError { fault(.badValue, words) }
 
     static func duplicate(
         _ key: String, file: String, line: Int, path: String
@@ -35,7 +35,7 @@ struct ConfigurationNode {
     }
 
     /// The pairs of a mapping with keys of the user's choice, in the order of the file.
-    func entries() throws(ConfigurationError) -> [(key: String, value: ConfigurationNode)] {
+    package func entries() throws(ConfigurationError) -> [(key: String, value: ConfigurationNode)] {
         guard case .mapping(let mapping) = node else { throw wrongType("a mapping of keys") }
         try checkTag(mapping.tag)
         var entries: [(key: String, value: ConfigurationNode)] = []
@@ -58,7 +58,7 @@ struct ConfigurationNode {
     }
 
     /// A mapping with fixed keys. Throws for any other key.
-    func mapping(_ known: [String]) throws(ConfigurationError) -> ConfigurationMapping {
+    package func mapping(_ known: [String]) throws(ConfigurationError) -> ConfigurationMapping {
         var values: [String: ConfigurationNode] = [:]
         for (key, value) in try entries() {
             guard known.contains(key) else {
@@ -70,7 +70,7 @@ struct ConfigurationNode {
         return ConfigurationMapping(node: self, values: values)
     }
 
-    func elements() throws(ConfigurationError) -> [ConfigurationNode] {
+    package func elements() throws(ConfigurationError) -> [ConfigurationNode] {
         guard case .sequence(let sequence) = node else { throw wrongType("a list") }
         try checkTag(sequence.tag)
         return sequence.enumerated().map { index, element in
@@ -80,16 +80,16 @@ struct ConfigurationNode {
         }
     }
 
-    var isMapping: Bool {
+    package var isMapping: Bool {
         if case .mapping = node { true } else { false }
     }
 
-    var isList: Bool {
+    package var isList: Bool {
         if case .sequence = node { true } else { false }
     }
 
     /// The text of a scalar as it is written; nil for a list, a mapping or null.
-    var scalarText: String? {
+    package var scalarText: String? {
         guard case .scalar(let scalar) = node else { return nil }
         let isNothing =
             scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
@@ -97,7 +97,7 @@ struct ConfigurationNode {
     }
 
     /// Whether quotes, a block or a tag mark a scalar as a text.
-    var isText: Bool {
+    package var isText: Bool {
         guard case .scalar(let scalar) = node else { return false }
         return ![.plain, .any].contains(scalar.style) || scalar.tag.rawValue == Self.core + "str"
     }
@@ -106,7 +106,7 @@ struct ConfigurationNode {
         if case .scalar(let scalar) = node { try checkTag(scalar.tag) }
     }
 
-    func wrongType(_ expected: String) -> ConfigurationError {
+    package func wrongType(_ expected: String) -> ConfigurationError {
         let found =
             switch node {
             case .mapping: "a mapping"
@@ -117,7 +117,7 @@ struct ConfigurationNode {
     }
 
     /// The fault of a model that was made from this node, at the line of the value at fault.
-    func fault(_ fault: ModelFault) -> ConfigurationError {
+    package func fault(_ fault: ModelFault) -> ConfigurationError {
         let place = fault.path.reduce(self) { $0.step($1) }
         return place.badValue(fault.problem.description)
     }
@@ -151,13 +151,13 @@ struct ConfigurationNode {
 }
 
 /// A mapping with fixed keys.
-struct ConfigurationMapping {
-    let node: ConfigurationNode
+package struct ConfigurationMapping {
+    package let node: ConfigurationNode
     fileprivate let values: [String: ConfigurationNode]
 
-    subscript(key: String) -> ConfigurationNode? { values[key] }
+    package subscript(key: String) -> ConfigurationNode? { values[key] }
 
-    func required(_ key: String) throws(ConfigurationError) -> ConfigurationNode {
+    package func required(_ key: String) throws(ConfigurationError) -> ConfigurationNode {
         guard let value = values[key] else {
             let path = node.path.isEmpty ? key : "\(node.path).\(key)"
             throw ConfigurationError(
@@ -167,27 +167,27 @@ struct ConfigurationMapping {
         return value
     }
 
-    func integer(
+    package func integer(
         _ key: String, in range: ClosedRange<Int64>, default absent: Int64
     ) throws(ConfigurationError) -> Int64 {
         try values[key]?.integer(in: range) ?? absent
     }
 
-    func boolean(_ key: String, default absent: Bool) throws(ConfigurationError) -> Bool {
+    package func boolean(_ key: String, default absent: Bool) throws(ConfigurationError) -> Bool {
         try values[key]?.boolean() ?? absent
     }
 }
 
 extension ConfigurationNode {
     /// Any scalar as it is written, quoted or not.
-    func text(_ expected: String = "a text") throws(ConfigurationError) -> String {
+    package func text(_ expected: String = "a text") throws(ConfigurationError) -> String {
         try checkTag()
         guard let text = scalarText else { throw wrongType(expected) }
         return text
     }
 
     /// 1 to 255 bytes without control characters.
-    func name() throws(ConfigurationError) -> String {
+    package func name() throws(ConfigurationError) -> String {
         let text = try text("a name")
         let printable = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard printable, (1...255).contains(text.utf8.count) else {
@@ -197,7 +197,7 @@ extension ConfigurationNode {
     }
 
     /// A text with its place, for another module to parse.
-    func positionedText(_ expected: String) throws(ConfigurationError) -> PositionedText {
+    package func positionedText(_ expected: String) throws(ConfigurationError) -> PositionedText {
         let text = try text(expected)
         guard !text.isEmpty else { throw badValue("is empty: write \(expected)") }
         return PositionedText(text: text, file: file, line: line, keyPath: path)
@@ -214,14 +214,14 @@ extension ConfigurationNode {
         return text
     }
 
-    func integer(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
+    package func integer(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
         _ = try unquoted("a whole number")
         return try identifier(in: range)
     }
 
     /// An id that is a whole number, quoted or not. A leading zero is refused: some YAML readers
     /// take such a number as octal.
-    func identifier(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
+    package func identifier(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
         let text = try text("a whole number")
         guard let number = try Self.integer(text, for: self) else {
             throw wrongType("a whole number in plain digits")
@@ -233,7 +233,7 @@ extension ConfigurationNode {
     }
 
     /// The key of a mapping as a whole number. `node` is its value, which has the line.
-    static func integerKey(
+    package static func integerKey(
         _ key: String, in range: ClosedRange<Int64>, of node: ConfigurationNode
     ) throws(ConfigurationError) -> Int64 {
         guard let number = try integer(key, for: node) else {
@@ -245,7 +245,7 @@ extension ConfigurationNode {
         return number
     }
 
-    func boolean() throws(ConfigurationError) -> Bool {
+    package func boolean() throws(ConfigurationError) -> Bool {
         switch try unquoted("true or false") {
         case "true": return true
         case "false": return false
@@ -254,7 +254,7 @@ extension ConfigurationNode {
     }
 
     /// An amount of money in micros.
-    func micros() throws(ConfigurationError) -> Int64 {
+    package func micros() throws(ConfigurationError) -> Int64 {
         let text = try unquoted("an amount")
         do {
             return try DecimalAmount.micros(text)
@@ -264,7 +264,7 @@ extension ConfigurationNode {
         }
     }
 
-    func word<Word: RawRepresentable<String> & CaseIterable>(
+    package func word<Word: RawRepresentable<String> & CaseIterable>(
         _: Word.Type
     ) throws(ConfigurationError) -> Word {
         let text = try text("a word")
@@ -276,12 +276,12 @@ extension ConfigurationNode {
     }
 
     /// The id of an ad network, in lower case: 1 to 255 printable ASCII characters without spaces.
-    func networkID() throws(ConfigurationError) -> String {
+    package func networkID() throws(ConfigurationError) -> String {
         try Self.networkID(text("the id of an ad network"), of: self)
     }
 
     /// The same for a key. `node` is its value, which has the line.
-    static func networkID(
+    package static func networkID(
         _ text: String, of node: ConfigurationNode
     ) throws(ConfigurationError) -> String {
         guard (1...255).contains(text.utf8.count),
@@ -293,7 +293,7 @@ extension ConfigurationNode {
     }
 
     /// An App Store id.
-    func app() throws(ConfigurationError) -> Int64 { try identifier(in: 1...Int64.max) }
+    package func app() throws(ConfigurationError) -> Int64 { try identifier(in: 1...Int64.max) }
 
     private static func integer(
         _ text: String, for node: ConfigurationNode
@@ -320,7 +320,7 @@ extension ClosedRange<Int64> {
 
 extension String {
     /// With only the ASCII letters in lower case, as in the keys of aggregates.
-    var asciiLowercased: String {
+    package var asciiLowercased: String {
         String(
             decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }

@@ -5,8 +5,8 @@ import Foundation
 /// name the file, the line and the key, and say what to do.
 ///
 /// ```swift
-/// let directory = PipelineDirectory("pipelines")
-/// let settings = try directory.bids()  // bids.yaml
+/// let directory = PipelineDirectory("pipelines")  // with an initialiser of the module Streams
+/// let settings = try directory.stream("bids", defaultWindowSeconds: 3600).settings  // bids.yaml
 /// let models = try directory.conversionModels()  // conversion-models/*.yaml
 /// for fault in directory.check() { print(fault) }
 /// ```
@@ -16,46 +16,45 @@ import Foundation
 package struct PipelineDirectory: Sendable {
     /// As it was given; errors name files under it.
     package let path: String
+    /// The streams whose workers have a file here: `<stream>.yaml`.
+    package let streams: [String]
+    /// Those of them that producers send events of their own to.
+    let producerStreams: [String]
+
+    package static let partnerPostbacksName = "partner-postbacks"
 
     /// Nothing is read yet.
-    package init(_ path: String) {
+    package init(_ path: String, streams: [String], producerStreams: [String]) {
         self.path = path
+        self.streams = streams
+        self.producerStreams = producerStreams
     }
 
-    package func bids() throws(ConfigurationError) -> BidsPipeline {
-        try checked(bidsPipeline)
+    /// The programs that read a log and have a file here, by the names of their files.
+    package var programs: [String] { streams + [Self.partnerPostbacksName] }
+
+    /// Reads a stream's file: what every worker has, and the stream's own `keys`.
+    ///
+    /// - Parameter defaultWindowSeconds: for how long ids are remembered by default; nil for ever.
+    package func stream(
+        _ name: String, defaultWindowSeconds: Int?, keys: [String] = []
+    ) throws(ConfigurationError) -> StreamFile {
+        try StreamFile(
+            ConfigurationFile.read(required(name)), stream: name,
+            defaultWindowSeconds: defaultWindowSeconds, keys: keys, directory: path)
     }
 
-    package func impressions() throws(ConfigurationError) -> ImpressionsPipeline {
-        try checked(impressionsPipeline)
+    /// `partner-postbacks.yaml`, of the program that delivers to partners. There is no dedupe memory to bound.
+    package func partnerPostbacks() throws(ConfigurationError) -> StreamSettings {
+        let name = Self.partnerPostbacksName
+        let mapping = try ConfigurationFile.read(required(name))
+            .mapping(StreamSettings.keys.filter { $0 != "dedupe_max_ids" })
+        return try StreamSettings(mapping, stream: name)
     }
 
-    package func overlayClicks() throws(ConfigurationError) -> OverlayClicksPipeline {
-        try checked(overlayClicksPipeline)
-    }
-
-    package func postbacks() throws(ConfigurationError) -> PostbacksPipeline {
-        try checked(postbacksPipeline)
-    }
-
-    package func storeNotifications() throws(ConfigurationError) -> StoreNotificationsPipeline {
-        try checked(storeNotificationsPipeline)
-    }
-
-    package func conversionUpdates() throws(ConfigurationError) -> ConversionUpdatesPipeline {
-        try checked(conversionUpdatesPipeline)
-    }
-
-    package func partnerPostbacks() throws(ConfigurationError) -> PartnerPostbacksPipeline {
-        try checked(partnerPostbacksPipeline)
-    }
-
-    /// Throws when a file has a name that nothing reads, before the stream's own file is read.
-    private func checked<Pipeline>(
-        _ read: () throws(ConfigurationError) -> Pipeline
-    ) throws(ConfigurationError) -> Pipeline {
+    /// Throws when a file has a name that nothing reads: its user believes that it counts.
+    package func requireKnownFiles() throws(ConfigurationError) {
         if let unknown = try unknownFiles().first { throw unknown }
-        return try read()
     }
 
     /// The catalog; an empty one without `catalog.yaml`. With `isRequired`, throws when the file is
@@ -85,7 +84,7 @@ package struct PipelineDirectory: Sendable {
                 kind: .missingFile, file: folder,
                 words: "is no directory: give --models the directory of the candidate models")
         }
-        for name in try PipelineDirectory(folder).names() {
+        for name in try Self.names(inDirectory: folder) {
             models.append(try Self.conversionModel(at: "\(folder)/\(name)"))
         }
         guard !models.isEmpty else {
@@ -108,29 +107,8 @@ package struct PipelineDirectory: Sendable {
     /// The topic of documents for partners: that of `partner-postbacks.yaml`, or the default
     /// without the file.
     package func partnerPostbacksTopic() throws(ConfigurationError) -> String {
-        has(.partnerPostbacks)
-            ? try partnerPostbacks().stream.topic : PipelineStream.partnerPostbacks.rawValue
-    }
-
-    /// The consumer groups of the streams that have a file.
-    package func groups() throws(ConfigurationError) -> [PipelineStream: String] {
-        var groups: [PipelineStream: String] = [:]
-        for stream in PipelineStream.allCases where has(stream) {
-            groups[stream] = try settings(of: stream).group
-        }
-        return groups
-    }
-
-    package func settings(of stream: PipelineStream) throws(ConfigurationError) -> StreamSettings {
-        switch stream {
-        case .bids: try bids().stream
-        case .impressions: try impressions().stream
-        case .overlayClicks: try overlayClicks().stream
-        case .postbacks: try postbacks().stream
-        case .storeNotifications: try storeNotifications().stream
-        case .conversionUpdates: try conversionUpdates().stream
-        case .partnerPostbacks: try partnerPostbacks().stream
-        }
+        has(program: Self.partnerPostbacksName)
+            ? try partnerPostbacks().topic : Self.partnerPostbacksName
     }
 }
 
@@ -215,39 +193,10 @@ extension PipelineDirectory {
         return try PartnerFile.partner(ConfigurationFile.read(file), fileName: stem)
     }
 
-    func bidsPipeline() throws(ConfigurationError) -> BidsPipeline {
-        try BidsPipeline(ConfigurationFile.read(required(.bids)))
-    }
-
-    func impressionsPipeline() throws(ConfigurationError) -> ImpressionsPipeline {
-        try ImpressionsPipeline(ConfigurationFile.read(required(.impressions)))
-    }
-
-    func overlayClicksPipeline() throws(ConfigurationError) -> OverlayClicksPipeline {
-        try OverlayClicksPipeline(ConfigurationFile.read(required(.overlayClicks)))
-    }
-
-    func postbacksPipeline() throws(ConfigurationError) -> PostbacksPipeline {
-        try PostbacksPipeline(ConfigurationFile.read(required(.postbacks)))
-    }
-
-    func storeNotificationsPipeline() throws(ConfigurationError) -> StoreNotificationsPipeline {
-        try StoreNotificationsPipeline(
-            ConfigurationFile.read(required(.storeNotifications)), directory: path)
-    }
-
-    func conversionUpdatesPipeline() throws(ConfigurationError) -> ConversionUpdatesPipeline {
-        try ConversionUpdatesPipeline(ConfigurationFile.read(required(.conversionUpdates)))
-    }
-
-    func partnerPostbacksPipeline() throws(ConfigurationError) -> PartnerPostbacksPipeline {
-        try PartnerPostbacksPipeline(ConfigurationFile.read(required(.partnerPostbacks)))
-    }
-
     /// One fault for each file at the top whose name nothing reads.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
         let known =
-            PipelineStream.allCases.map(\.fileName)
+            programs.map { "\($0).yaml" }
             + [Self.catalogName, Self.collectorName, Self.kafkaName]
         return try names().filter { !known.contains($0) }.map { name in
             Self.unknownFile(
@@ -258,12 +207,20 @@ extension PipelineDirectory {
     /// The names of the YAML files in the directory, or in a folder of it that may be missing; in
     /// bytewise order.
     func names(in folder: String? = nil) throws(ConfigurationError) -> [String] {
-        if folder != nil { _ = try names() }
-        let directory = folder.map { "\(path)/\($0)" } ?? path
+        guard let folder else { return try Self.names(inDirectory: path) }
+        _ = try names()
+        let directory = "\(path)/\(folder)"
+        return FileManager.default.fileExists(atPath: directory)
+            ? try Self.names(inDirectory: directory) : []
+    }
+
+    private static func names(
+        inDirectory directory: String
+    ) throws(ConfigurationError) -> [String] {
         var isDirectory: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory)
-        if folder != nil, !exists { return [] }
-        guard isDirectory.boolValue, exists else {
+        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
+            isDirectory.boolValue
+        else {
             throw ConfigurationError(
                 kind: .missingFile, file: directory,
                 words: "is no directory: give --pipelines the directory of the configuration")
@@ -280,20 +237,20 @@ extension PipelineDirectory {
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Whether the stream has a file.
-    package func has(_ stream: PipelineStream) -> Bool {
-        FileManager.default.fileExists(atPath: "\(path)/\(stream.fileName)")
+    /// Whether a program has a file.
+    package func has(program: String) -> Bool {
+        FileManager.default.fileExists(atPath: "\(path)/\(program).yaml")
     }
 
-    func required(_ stream: PipelineStream) throws(ConfigurationError) -> String {
-        let file = "\(path)/\(stream.fileName)"
-        guard has(stream) else {
+    private func required(_ program: String) throws(ConfigurationError) -> String {
+        // A directory that is not there is said to be that.
+        _ = try names()
+        let file = "\(path)/\(program).yaml"
+        guard has(program: program) else {
             throw ConfigurationError(
                 kind: .missingFile,
                 file: file,
-                words:
-                    "does not exist: copy the one that Weir ships as pipelines/\(stream.fileName)"
-            )
+                words: "does not exist: copy the one that Weir ships as pipelines/\(program).yaml")
         }
         return file
     }
@@ -322,31 +279,34 @@ extension PipelineDirectory {
     /// streams, the catalog, conversion models and partners.
     ///
     /// A stream without a file is no fault here: its worker reports that at its start.
-    package func check() -> [ConfigurationError] {
+    /// - Parameter readStream: reads all that the worker of a stream reads.
+    package func check(
+        readStream: (String) throws(ConfigurationError) -> Void
+    ) -> [ConfigurationError] {
         do {
-            return try unknownFiles() + faults()
+            return try unknownFiles() + faults(readStream)
         } catch {
             return [error]
         }
     }
 
-    private func faults() -> [ConfigurationError] {
+    private func faults(
+        _ readStream: (String) throws(ConfigurationError) -> Void
+    ) -> [ConfigurationError] {
         var faults: [ConfigurationError] = []
         func note<Value>(_ read: () throws(ConfigurationError) -> Value) -> Value? {
             do {
                 return try read()
             } catch {
-                faults.append(error)
+                // Several parts may read one file.
+                if !faults.contains(error) { faults.append(error) }
                 return nil
             }
         }
-        if has(.bids) { _ = note(bidsPipeline) }
-        if has(.impressions) { _ = note(impressionsPipeline) }
-        if has(.overlayClicks) { _ = note(overlayClicksPipeline) }
-        if has(.postbacks) { _ = note(postbacksPipeline) }
-        if has(.storeNotifications) { _ = note(storeNotificationsPipeline) }
-        if has(.conversionUpdates) { _ = note(conversionUpdatesPipeline) }
-        if has(.partnerPostbacks) { _ = note(partnerPostbacksPipeline) }
+        for stream in streams where has(program: stream) {
+            _ = note { () throws(ConfigurationError) in try readStream(stream) }
+        }
+        if has(program: Self.partnerPostbacksName) { _ = note(partnerPostbacks) }
         _ = note { () throws(ConfigurationError) in try catalog() }
         _ = note { () throws(ConfigurationError) in try collectorPipeline() }
         let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }

@@ -1,29 +1,66 @@
 import EventLog
+import JSONReader
+import Pipelines
 
-/// The folds of all streams, in bytewise order of their names.
-package let streamFolds: [any StreamFold.Type] = [
-    BidsFold.self, ConversionUpdatesFold.self, ImpressionsFold.self, OverlayClicksFold.self,
-    PostbacksFold.self, StoreNotificationsFold.self,
+/// All streams, in the order in which a day goes. Everything that concerns each of them goes by this list.
+package let allStreams: [any StreamFold.Type] = [
+    BidsFold.self, ImpressionsFold.self, OverlayClicksFold.self, PostbacksFold.self,
+    StoreNotificationsFold.self, ConversionUpdatesFold.self,
 ]
 
-/// The fold of a stream: a pure function of its state and the next record.
+/// Name of the stream that has documents for partners.
+package let emittingStream = allStreams.first { $0.emits }?.streamName ?? ""
+
+/// The stream of a name; nil for none.
+package func stream(named name: String) -> (any StreamFold.Type)? {
+    allStreams.first { $0.streamName == name }
+}
+
+/// A stream: its description, which is the type, and its fold, which is an instance. The description stands in
+/// `<Stream>Stream.swift` of the stream's folder, and everything generic goes by it.
 ///
+/// The fold is a pure function of its state and the next record.
 /// A batch is prepared and begun, its records are folded in order, its effects are stored, and it is cleared. State
 /// that outlives a batch (the dedupe memory) belongs to the fold and is rebuilt from the store.
 package protocol StreamFold: AnyObject, SendableMetatype {
     /// A batch that was prepared.
     associatedtype Prepared
+    /// All that it depends on besides the log.
+    associatedtype Rules: StreamRules
+    /// The types of the topic.
+    associatedtype Kind: EventType
+
     /// Name of the stream: its topic's name in the contract, and the name of its store.
     static var streamName: String { get }
+    /// What the worker says of itself.
+    static var help: StreamHelp { get }
     /// The stream's own aggregates.
     static var tables: [AggregateTable] { get }
+    /// The keys of the stream's file beside those that all streams have.
+    static var fileKeys: [String] { get }
+    /// For how many seconds of event time ids are remembered where the stream's file says nothing; nil for
+    /// ever.
+    static var defaultWindowSeconds: Int? { get }
+    /// How long the topic of rejected records keeps them.
+    static var rejectedRetentionDays: Int64 { get }
+
+    /// Reads the rules, as the configuration has them now. Throws at the line that is wrong.
+    static func rules(in pipelines: PipelineDirectory) throws(ConfigurationError) -> Rules
+    /// Makes the fold.
+    ///
+    /// - Parameters:
+    ///   - topic: name of the topic.
+    ///   - memory: what the store knows of records that were folded before.
+    ///   - threadCount: on how many threads signatures are verified; nothing else depends on it.
+    static func make(
+        _ rules: Rules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> Self
+
     /// What the batch adds to each of them; there may be two tables of one aggregate, which add up.
     var deltas: [Deltas] { get }
 
     /// The tables of its memory, where it remembers for ever.
     static var memoryTables: [MemoryTable] { get }
-    /// Whether it remembers ids for a window of event time.
-    static var hasWindow: Bool { get }
     /// Whether it has documents for partners.
     static var emits: Bool { get }
 
@@ -68,7 +105,9 @@ package protocol StreamFold: AnyObject, SendableMetatype {
 
 extension StreamFold {
     package static var memoryTables: [MemoryTable] { [] }
-    package static var hasWindow: Bool { false }
+    package static var fileKeys: [String] { [] }
+    package static var defaultWindowSeconds: Int? { nil }
+    package static var rejectedRetentionDays: Int64 { 90 }
     package static var emits: Bool { false }
     package var outbox: [PartnerPostback] { [] }
     package func windowIDs(atMost bound: Int) -> Int { 0 }
@@ -78,4 +117,93 @@ extension StreamFold {
 
     /// A stream that verifies nothing.
     package func verifications(in prepared: Prepared) -> Int { 0 }
+}
+
+/// What a stream's worker says of itself.
+package struct StreamHelp: Sendable {
+    package let abstract: String
+    package let discussion: String
+
+    init(_ abstract: String, _ discussion: String) {
+        self.abstract = abstract
+        self.discussion = discussion
+    }
+}
+
+extension StreamFold {
+    /// Name of the worker's program, and of its consumer group by default.
+    package static var programName: String { "weir-\(streamName)" }
+    /// Whether it remembers ids for a window of event time.
+    package static var hasWindow: Bool { defaultWindowSeconds != nil }
+
+    /// Whether the stream has a file.
+    package static func isConfigured(in pipelines: PipelineDirectory) -> Bool {
+        pipelines.has(program: streamName)
+    }
+
+    /// Reads the stream's file.
+    package static func file(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> StreamFile {
+        try pipelines.stream(
+            streamName, defaultWindowSeconds: defaultWindowSeconds, keys: fileKeys)
+    }
+}
+
+extension PipelineDirectory {
+    /// The directory with a file for each stream.
+    package init(_ path: String) {
+        self.init(
+            path, streams: allStreams.map { $0.streamName },
+            producerStreams: ProducerTopic.allCases.map(\.rawValue))
+    }
+
+    /// Everything that is wrong, at most one fault a file: first files that nothing reads, then streams, the
+    /// catalog, conversion models and partners. A stream without a file is no fault here.
+    package func check() -> [ConfigurationError] {
+        check { (name) throws(ConfigurationError) in
+            guard let stream = Streams.stream(named: name) else { return }
+            try stream.checkRules(in: self)
+        }
+    }
+
+    /// The consumer groups of the programs that have a file, by the names of their files.
+    package func groups() throws(ConfigurationError) -> [String: String] {
+        var groups: [String: String] = [:]
+        for program in programs where has(program: program) {
+            groups[program] = try settings(of: program).group
+        }
+        return groups
+    }
+
+    /// The settings of a program that has a file.
+    package func settings(of program: String) throws(ConfigurationError) -> StreamSettings {
+        guard let stream = Streams.stream(named: program) else { return try partnerPostbacks() }
+        return try stream.file(in: self).settings
+    }
+}
+
+extension StreamFold {
+    fileprivate static func checkRules(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) {
+        _ = try rules(in: pipelines)
+    }
+}
+
+/// The memory that a fold needs is not there.
+package struct NoMemory: Error, CustomStringConvertible {
+    package let description: String
+
+    init(for part: String) {
+        description = "no memory for \(part)"
+    }
+}
+
+extension JSONParser {
+    /// Throws when there is no memory for one.
+    package static func make() throws(NoMemory) -> JSONParser {
+        guard let parser = JSONParser() else { throw NoMemory(for: "a JSON parser") }
+        return parser
+    }
 }

@@ -1,14 +1,13 @@
 import EventLog
 import JSONReader
+import Pipelines
 
 /// A fold whose ids are remembered for a window of event time, in memory: what such streams have in
 /// common. A stream adds what its types mean.
 ///
 /// By default records are decoded one by one as they are folded. A stream that wants to look at a whole
 /// batch first has a `Prepared` of its own, and gives `state` the batch in its `begin`.
-package protocol WindowedFold: StreamFold {
-    /// The types of the topic.
-    associatedtype Kind: EventType
+package protocol WindowedFold: StreamFold where Rules == WindowedRules {
     /// A batch that was prepared.
     associatedtype Prepared = RecordBatch
 
@@ -16,7 +15,7 @@ package protocol WindowedFold: StreamFold {
     var state: WindowedState { get }
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser)
+    init(topic: String, rules: WindowedRules, parser: JSONParser)
 
     /// Decodes a record and, unless its ids were all seen before, adds to the stream's tables.
     ///
@@ -38,13 +37,24 @@ extension WindowedFold where Prepared == RecordBatch {
 }
 
 extension WindowedFold {
+    package static func rules(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> WindowedRules {
+        WindowedRules(stream: streamName, try file(in: pipelines))
+    }
+
+    /// What it remembers is read partition by partition.
+    package static func make(
+        _ rules: WindowedRules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> Self {
+        try Self(topic: topic, rules: rules, parser: .make())
+    }
+
     /// What the batch did.
     package var effects: FoldEffects { state.effects }
 
     /// The dedupe memory, by partition.
     package var windows: [Int32: DedupeWindow] { state.windows }
-
-    package static var hasWindow: Bool { true }
 
     package func restore(
         partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
@@ -90,7 +100,7 @@ extension WindowedFold {
         do throws(Rejection) {
             let value = try envelope.value(
                 of: record, parser: state.parser,
-                maxRecordBytes: state.configuration.maxRecordBytes)
+                maxRecordBytes: state.rules.maxRecordBytes)
             let isNew = try count(value, of: envelope.type ?? .byDefault, at: place)
             if !isNew { outcome = .duplicates }
             state.noteAnswers(at: place)

@@ -4,26 +4,12 @@ import JSONReader
 /// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
 /// seen lately.
 package final class WindowedState {
-    /// What the fold depends on.
-    package struct Configuration: Sendable {
-        /// How long an id is remembered, in milliseconds of event time.
-        package var dedupeWindowMilliseconds: Int64
-        /// A longer value is refused.
-        package var maxRecordBytes: Int
-
-        /// Takes the settings.
-        package init(dedupeWindowMilliseconds: Int64, maxRecordBytes: Int) {
-            self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
-            self.maxRecordBytes = maxRecordBytes
-        }
-    }
-
     /// What the batch did.
     package internal(set) var effects: FoldEffects
     /// The dedupe memory, by partition.
     package private(set) var windows: [Int32: DedupeWindow] = [:]
 
-    let configuration: Configuration
+    let rules: WindowedRules
     let parser: JSONParser
     var batch: RecordBatch?
     /// The memory that the record being folded is held against.
@@ -37,18 +23,18 @@ package final class WindowedState {
     var recalled: RecalledMemory?
 
     /// Makes a state without memory; `parser` is its own from now on.
-    init(topic: String, configuration: Configuration, parser: JSONParser) {
-        self.configuration = configuration
+    init(topic: String, rules: WindowedRules, parser: JSONParser) {
+        self.rules = rules
         self.parser = parser
         effects = FoldEffects(topic: topic)
-        window = DedupeWindow(windowMilliseconds: configuration.dedupeWindowMilliseconds)
+        window = DedupeWindow(windowMilliseconds: rules.dedupeWindowMilliseconds)
     }
 
     func restore(
         partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
     ) {
         let window = DedupeWindow(
-            windowMilliseconds: configuration.dedupeWindowMilliseconds,
+            windowMilliseconds: rules.dedupeWindowMilliseconds,
             watermarkMilliseconds: watermarkMilliseconds)
         for entry in entries { window.restore(entry) }
         windows[partition] = window
@@ -103,7 +89,7 @@ package final class WindowedState {
 
     private func window(of partition: Int32) -> DedupeWindow {
         if let window = windows[partition] { return window }
-        let window = DedupeWindow(windowMilliseconds: configuration.dedupeWindowMilliseconds)
+        let window = DedupeWindow(windowMilliseconds: rules.dedupeWindowMilliseconds)
         windows[partition] = window
         return window
     }

@@ -4,13 +4,13 @@ import JSONReader
 import Pipelines
 import Streams
 
-extension WorkerProgram {
+extension StreamFold {
     /// Why the worker would refuse to go on with a store under the configuration as it is written now; nil
     /// when it would not. Judges every partition that the store knows, and writes nothing.
     package static func refusal(
         of store: StoreReader, pipelines: PipelineDirectory
     ) throws -> WorkerError? {
-        let configuration = try rules(of: pipelines).configuration
+        let configuration = try rules(in: pipelines).configuration
         return try store.snapshot { try configuration.refusal(of: $0, store: store.path) }
     }
 }

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Logging
+import Program
 
 /// Waits for a log that does not take what is to be published: says so to those who watch, and gives up
 /// soon after a stop was asked for. What was not acknowledged then is published by the next start.

@@ -16,13 +16,12 @@ package struct EmittedTopic: Equatable, Sendable {
     /// What a stream's worker rejected of a topic.
     ///
     /// Records come with headers more than they had, and may be as large as their topic allows.
-    package static func deadLetters(ofTopic topic: String, stream: String) -> EmittedTopic {
+    package static func deadLetters(
+        ofTopic topic: String, stream: any StreamFold.Type
+    ) -> EmittedTopic {
         EmittedTopic(
-            "\(topic).dlq", retentionDays: largeStreams.contains(stream) ? 30 : 90,
-            maxMessageBytes: 4 << 20)
+            "\(topic).dlq", retentionDays: stream.rejectedRetentionDays, maxMessageBytes: 4 << 20)
     }
-
-    private static let largeStreams: Set = [BidsFold.streamName, ImpressionsFold.streamName]
 
     private init(_ name: String, retentionDays: Int64, maxMessageBytes: Int) {
         self.name = name

@@ -1,6 +1,7 @@
 import AggregateStore
 import EventLog
 import Foundation
+import JSONReader
 import Pipelines
 import Streams
 
@@ -15,23 +16,26 @@ final class Emitter {
     private let log: any LogBackend
     private let topic: String
     private let deadLetters: EmittedTopic
-    private let partnerTopic: EmittedTopic
+    /// Nil where the stream has nothing for partners.
+    private let partnerTopic: EmittedTopic?
     private let partitionCount: Int32
     /// Where names are.
     var catalog: Catalog
     private let corrections: CorrectionStore?
     private let patience: EmissionPatience
+    private lazy var parser = JSONParser()
     private var writer: (any LogWriter)?
 
     init(
-        store: AggregateStore, log: any LogBackend, topic: String, partitionCount: Int32,
-        catalog: Catalog, partnerTopic: EmittedTopic, corrections: CorrectionStore?,
+        store: AggregateStore, log: any LogBackend, topic: String, deadLetters: EmittedTopic,
+        partitionCount: Int32, catalog: Catalog, partnerTopic: EmittedTopic?,
+        corrections: CorrectionStore?,
         patience: EmissionPatience
     ) {
         self.store = store
         self.log = log
         self.topic = topic
-        deadLetters = .deadLetters(ofTopic: topic, stream: store.stream)
+        self.deadLetters = deadLetters
         self.partitionCount = partitionCount
         self.catalog = catalog
         self.partnerTopic = partnerTopic
@@ -52,6 +56,8 @@ final class Emitter {
             throw .store(error)
         } catch let error as LogError {
             throw .log(error)
+        } catch let error as WorkerError {
+            throw error
         } catch {
             throw .unexpected("\(error)")
         }
@@ -92,7 +98,7 @@ final class Emitter {
     private func openWriter() throws(LogError) -> any LogWriter {
         if let writer { return writer }
         try create(deadLetters)
-        if store.stream == PostbacksFold.streamName { try create(partnerTopic) }
+        if let partnerTopic { try create(partnerTopic) }
         let writer = try log.writer()
         self.writer = writer
         return writer
@@ -103,13 +109,14 @@ final class Emitter {
             topic.name, partitionCount: partitionCount, settings: topic.settings)
     }
 
-    /// Behind a correction the store's own revisions go on with other numbers than the store gives them.
-    private func partnerRecord(_ postback: PartnerPostback) throws(StoreError) -> OutgoingRecord {
+    /// After a correction the store's own revisions go on with other numbers than the store gives them.
+    private func partnerRecord(_ postback: PartnerPostback) throws -> OutgoingRecord {
         let correction = try corrections?.correction(
             of: postback.id, partition: postback.partition)
-        return PartnerRecord(topic: topic, partnerTopic: partnerTopic.name, catalog: catalog)
-            .record(
-                of: postback, revisionOffset: correction?.revisionOffset ?? 0)
+        guard let parser else { throw WorkerError.unexpected("no memory for a JSON parser") }
+        return try PartnerRecord(
+            topic: topic, partnerTopic: partnerTopic?.name ?? "", catalog: catalog, parser: parser
+        ).record(of: postback, revisionOffset: correction?.revisionOffset ?? 0)
     }
 }
 

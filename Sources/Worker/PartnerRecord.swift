@@ -1,80 +1,81 @@
 import AggregateStore
 import EventLog
+import JSONReader
 import Pipelines
 import Streams
 
-/// A partner postback on its way to `partner-postbacks`: with the names that the catalog has today.
+/// Makes the records of `partner-postbacks`: documents with the names that the catalog has today.
 struct PartnerRecord {
     /// The topic that is folded.
-    var topic: String
+    let topic: String
     /// The topic of documents for partners.
-    var partnerTopic: String
-    /// Where the names are.
-    var catalog: Catalog
+    let partnerTopic: String
+    let catalog: Catalog
+    let parser: JSONParser
 
-    /// What the set of stores publishes by itself; better copies of what was corrected go on behind the
-    /// correction's number.
-    func record(of postback: PartnerPostback, revisionOffset: Int64) -> OutgoingRecord {
-        record(
-            of: postback, revision: postback.revision + revisionOffset, supersedes: nil,
-            rest: postback.documentWithoutRevision)
+    /// What the set of stores publishes by itself. After a correction its revisions go on from the
+    /// correction's.
+    func record(
+        of postback: PartnerPostback, revisionOffset: Int64
+    ) throws(WorkerError) -> OutgoingRecord {
+        var postback = postback
+        postback.document.revision += revisionOffset
+        return try record(of: postback)
     }
 
-    /// A correction. Throws when the document that was published is not understood.
     func record(of correction: Correction) throws(WorkerError) -> OutgoingRecord {
-        let postback = correction.postback
-        return record(
-            of: postback, revision: correction.revision, supersedes: correction.supersedes,
-            rest: correction.kind == .withdrawn
-                ? try PostbackDocumentText(postback.document).withdrawn
-                : postback.documentWithoutRevision)
+        var postback = correction.postback
+        if correction.kind == .withdrawn {
+            postback.document = try postback.document.read { document throws(JSONFault) in
+                try document.withdrawn(parser)
+            }
+        }
+        postback.document.revision = correction.revision
+        postback.document.supersedes = correction.supersedes
+        return try record(of: postback)
     }
 
-    private func record(
-        of postback: PartnerPostback, revision: Int64, supersedes: String?, rest: String
-    ) -> OutgoingRecord {
-        let superseded = supersedes.map { ",\"supersedes\":\"\($0)\"" } ?? ""
-        let document =
-            "{\"id\":\"\(postback.id)\",\"revision\":\(revision)\(superseded)\(rest.dropLast())"
-            + ",\"campaign\":\(campaign(of: postback))}"
-        return OutgoingRecord(
-            topic: partnerTopic, key: Array(postback.id.utf8),
-            headers: [
-                .init("ce_specversion", "1.0"), .init("ce_type", "partner.postback"),
-                .init("ce_id", "\(postback.id):\(revision)"),
-                .init("ce_source", "/weir/\(topic)"),
-                .init("ce_time", postback.receivedAt),
-                .init("content-type", "application/json"),
-            ],
-            value: Array(document.utf8))
-    }
-
-    /// The campaign's ids with the names that the catalog has for them today.
-    private func campaign(of postback: PartnerPostback) -> String {
+    private func record(of postback: PartnerPostback) throws(WorkerError) -> OutgoingRecord {
         let match = catalog.campaign(
             network: postback.adNetworkID, app: postback.appID, campaign: postback.campaign,
             as: postback.hasSourceIdentifier ? .sourceIdentifier : .campaignID)
         var known: CatalogCampaign?
         if case .known(let campaign) = match { known = campaign }
-        var text = JSONText()
-        text.object { text in
-            text.name("name")
-            text.string(known?.name)
-            text.name("network")
-            text.string(catalog.networkName(postback.adNetworkID))
-            text.name("app")
-            text.string(catalog.appName(postback.appID))
-            text.name("media_source")
-            text.string(known?.mediaSource)
-            text.name("ad_network_id")
-            text.string(postback.adNetworkID)
-            text.name("campaign")
-            text.string(postback.campaign)
-            text.name("app_id")
-            text.raw(postback.appID)
-            text.name("source_app_id")
-            text.raw(postback.sourceAppID)
+        let document = postback.published(
+            name: known?.name, network: catalog.networkName(postback.adNetworkID),
+            app: catalog.appName(postback.appID), mediaSource: known?.mediaSource)
+        let receivedAt = try postback.document.read { document throws(JSONFault) in
+            try document.receivedAt(parser)
         }
-        return text.text
+        return OutgoingRecord(
+            topic: partnerTopic, key: Array(postback.id.utf8),
+            headers: [
+                .init("ce_specversion", "1.0"), .init("ce_type", "partner.postback"),
+                .init("ce_id", "\(postback.id):\(postback.document.revision)"),
+                .init("ce_source", "/weir/\(topic)"),
+                .init("ce_time", receivedAt),
+                .init("content-type", "application/json"),
+            ],
+            value: Array(document.utf8))
+    }
+}
+
+extension PartnerDocument {
+    /// The values of a document that stores have.
+    package func values() throws(WorkerError) -> Values {
+        guard let parser = JSONParser() else {
+            throw .unexpected("no memory for a JSON parser")
+        }
+        return try read { document throws(JSONFault) in try document.values(parser) }
+    }
+
+    fileprivate func read<Result>(
+        _ body: (PartnerDocument) throws(JSONFault) -> Result
+    ) throws(WorkerError) -> Result {
+        do {
+            return try body(self)
+        } catch {
+            throw .unexpected("a published document is not understood: \(stored)")
+        }
     }
 }

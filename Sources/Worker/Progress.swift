@@ -1,4 +1,5 @@
 import Foundation
+import Program
 
 /// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
 /// Writes nothing when standard error is no terminal, or nobody wants it.

@@ -2,6 +2,7 @@ import AggregateStore
 import EventLog
 import Foundation
 import Logging
+import Program
 import Streams
 
 /// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
@@ -112,6 +113,8 @@ package final class Worker<Fold: StreamFold> {
             throw .store(error)
         } catch let error as LogError {
             throw .log(error)
+        } catch let error as LogChange {
+            throw .changed(error)
         } catch let error as WorkerError {
             throw error
         } catch {
@@ -335,7 +338,7 @@ extension Worker {
             }
             try store.raiseEmission(partition: partition, to: emitted)
         }
-        let refusal = StoreStanding.refusal(
+        let refusal = FoldedLog.refusal(
             of: place, nextOffset: state.nextOffset, in: bounds, store: store.path)
         if let refusal { throw refusal }
         try enforceConfiguration(on: state)
@@ -372,7 +375,7 @@ extension Worker {
                 continue
             }
             guard batch[index].fingerprint == last.fingerprint else {
-                throw WorkerError.otherRecords(
+                throw LogChange.otherRecords(
                     TopicPartition(topic: reader.topic, partition: partition), offset: offset,
                     store: store.path)
             }
@@ -388,7 +391,7 @@ extension Worker {
         guard let now = try? reader.partitionCount(), now != partitionCount else { return }
         // One that was made anew may have another number too.
         try watch?.lookNow()
-        throw WorkerError.partitionCountChanged(
+        throw LogChange.partitionCountChanged(
             topic: reader.topic, folded: partitionCount, now: now, store: store.path)
     }
 
@@ -410,7 +413,7 @@ extension Worker {
             }
             let bounds = try reader.bounds(of: [partition]).first
             if let bounds, bounds.earliestOffset > expected {
-                throw WorkerError.logStartsLater(
+                throw LogChange.logStartsLater(
                     place, nextOffset: expected, earliest: bounds.earliestOffset,
                     store: store.path)
             }

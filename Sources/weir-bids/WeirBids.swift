@@ -1,9 +1,9 @@
+import Streams
 import Worker
 
-/// The program `weir-bids`.
 @main
 enum WeirBids {
     static func main() {
-        BidsWorker.start()
+        StreamWorker<BidsFold>.start()
     }
 }

@@ -1,9 +1,9 @@
+import Streams
 import Worker
 
-/// The program `weir-conversion-updates`.
 @main
 enum WeirConversionUpdates {
     static func main() {
-        ConversionUpdatesWorker.start()
+        StreamWorker<ConversionUpdatesFold>.start()
     }
 }

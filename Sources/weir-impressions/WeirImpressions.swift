@@ -1,9 +1,9 @@
+import Streams
 import Worker
 
-/// The program `weir-impressions`.
 @main
 enum WeirImpressions {
     static func main() {
-        ImpressionsWorker.start()
+        StreamWorker<ImpressionsFold>.start()
     }
 }

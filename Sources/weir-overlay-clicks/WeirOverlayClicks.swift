@@ -1,9 +1,9 @@
+import Streams
 import Worker
 
-/// The program `weir-overlay-clicks`.
 @main
 enum WeirOverlayClicks {
     static func main() {
-        OverlayClicksWorker.start()
+        StreamWorker<OverlayClicksFold>.start()
     }
 }

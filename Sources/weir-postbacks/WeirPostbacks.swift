@@ -1,9 +1,9 @@
+import Streams
 import Worker
 
-/// The program `weir-postbacks`.
 @main
 enum WeirPostbacks {
     static func main() {
-        PostbacksWorker.start()
+        StreamWorker<PostbacksFold>.start()
     }
 }

@@ -1,9 +1,9 @@
+import Streams
 import Worker
 
-/// The program `weir-store-notifications`.
 @main
 enum WeirStoreNotifications {
     static func main() {
-        StoreNotificationsWorker.start()
+        StreamWorker<StoreNotificationsFold>.start()
     }
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
 import Inspection
+import JSONReader
+import Program
 import Streams
 import Worker
 
@@ -33,13 +35,11 @@ final class BufferedOutput {
         if buffer.count >= Self.pieceBytes { try flush() }
     }
 
-    /// Writes bytes, now or later.
     func write(bytes: [UInt8]) throws(CommandError) {
         buffer.append(contentsOf: bytes)
         if buffer.count >= Self.pieceBytes { try flush() }
     }
 
-    /// Writes rows, now or later.
     func write(
         _ table: ReportTable, as format: DumpFormat, isRaw: Bool = false
     ) throws(CommandError) {
@@ -58,7 +58,6 @@ final class BufferedOutput {
 }
 
 extension BufferedOutput {
-    /// Writes all of a command's output at once.
     static func print(_ text: String) throws(CommandError) {
         let output = BufferedOutput()
         try output.write(text)
@@ -97,7 +96,6 @@ enum Notice {
     }
 }
 
-/// The formats of a report.
 enum ReportFormat: String, CaseIterable {
     case table, json
 }
@@ -117,7 +115,6 @@ extension Report {
         return json.text.withoutControlsInJSON
     }
 
-    /// The text in a format, with its line ends.
     func text(_ format: ReportFormat) -> String {
         switch format {
         case .table: table
@@ -127,74 +124,23 @@ extension Report {
 }
 
 extension TextTable {
-    /// The lines with their ends.
     var text: String { lines.map { $0 + "\n" }.joined() }
 }
 
-extension JSONText {
-    /// Writes a member that is a string, or null.
-    mutating func member(_ name: String, _ text: String?) {
-        self.name(name)
-        string(text)
-    }
-
-    /// Writes a member that is a number, or null.
-    mutating func member(_ name: String, _ number: (some BinaryInteger)?) {
-        self.name(name)
-        if let number { raw("\(number)") } else { raw("null") }
-    }
-
-    mutating func member(_ name: String, _ isTrue: Bool) {
-        self.name(name)
-        raw(isTrue)
-    }
-
-    /// Writes a member that is an array of strings.
-    mutating func member(_ name: String, _ texts: [String]) {
-        self.name(name)
-        array { json in for text in texts { json.string(text) } }
-    }
-
-    /// Writes a member that is an object; `body` writes its members.
-    mutating func object(_ name: String, _ body: (inout JSONText) -> Void) {
-        self.name(name)
-        object(body)
-    }
-
-    /// Writes a member that is an array of objects; `body` writes the members of each.
-    mutating func objects<Item>(
-        _ name: String, _ items: some Sequence<Item>, _ body: (Item, inout JSONText) -> Void
-    ) {
-        self.name(name)
-        objects(items, body)
-    }
-
-    /// Writes an array of objects; `body` writes the members of each.
-    mutating func objects<Item>(
-        _ items: some Sequence<Item>, _ body: (Item, inout JSONText) -> Void
-    ) {
-        array { json in
-            for item in items { json.object { body(item, &$0) } }
-        }
-    }
-}
-
-/// The option of commands that print a report.
 struct ReportFormatOptions: ParsableArguments {
     @Option(help: "table or json (WEIR_FORMAT; default: table).")
     var format: String?
 
-    func chosen() throws(CommandError) -> ReportFormat {
+    func chosen() throws(UsageError) -> ReportFormat {
         try Environment().format(format, default: .table)
     }
 }
 
-/// The option of commands that print rows.
 struct DumpFormatOptions: ParsableArguments {
     @Option(help: "table, json, ndjson or csv (WEIR_FORMAT; default: table).")
     var format: String?
 
-    func chosen() throws(CommandError) -> DumpFormat {
+    func chosen() throws(UsageError) -> DumpFormat {
         try Environment().format(format, default: .table)
     }
 }
@@ -209,7 +155,7 @@ struct RawOptions: ParsableArguments {
             """)
     var raw = false
 
-    func isSet() throws(CommandError) -> Bool {
+    func isSet() throws(UsageError) -> Bool {
         try Environment().isSet("WEIR_RAW", option: raw)
     }
 }

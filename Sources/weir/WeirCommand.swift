@@ -6,6 +6,7 @@ import Foundation
 import Inspection
 import Monitoring
 import Pipelines
+import Program
 import Streams
 import Worker
 
@@ -104,19 +105,8 @@ enum CommandError: Error, Equatable {
     init?(_ error: any Error) {
         switch error {
         case let error as CommandError: self = error
-        case let error as InspectionError:
+        case let error as any OperatorError:
             self = error.isUsage ? .usage(error.description) : .failure(error.description)
-        case let error as LogError:
-            if case .badAddress = error {
-                self = .usage(error.description)
-            } else {
-                self = .failure(error.description)
-            }
-        case let error as ExplanationError:
-            self = error.isUsage ? .usage(error.description) : .failure(error.description)
-        case is StoreError, is ConfigurationError, is RecordedConfigurationFault, is WorkerError,
-            is ReplayError, is PromotionError:
-            self = .failure("\(error)")
         default: return nil
         }
     }

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Monitoring
 import Pipelines
+import Streams
 import Testing
 
 @testable import Collector

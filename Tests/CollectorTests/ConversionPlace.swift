@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import GRDB
 import Pipelines
+import Streams
 
 @testable import Collector
 

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Pipelines
 import Simulation
+import Streams
 import Testing
 
 @testable import Collector

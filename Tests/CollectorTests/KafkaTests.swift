@@ -3,10 +3,10 @@ import EventLog
 import Foundation
 import MockKafka
 import Monitoring
+import Program
 import Simulation
 import Synchronization
 import Testing
-import Worker
 
 @testable import Collector
 

@@ -1,5 +1,6 @@
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 @testable import Collector

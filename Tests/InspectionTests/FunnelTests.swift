@@ -287,7 +287,7 @@ struct FunnelTests {
         let query = FunnelQuery(
             query: DumpQuery(name: "funnel", grouping: .total), catalog: Catalog(),
             appsByBundle: ["com.example": 1])
-        let cell = try FunnelCell(query)
+        let cell = try FunnelNumber(query)
         let table = StoreNotificationsKey.table
         func terms(_ ownership: String) -> Int? {
             let known = [

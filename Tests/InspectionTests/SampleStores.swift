@@ -59,7 +59,8 @@ final class SampleStores {
         guard let parser = JSONParser() else { throw CocoaError(.featureUnsupported) }
         let fold = Fold(
             topic: Fold.streamName,
-            configuration: .init(dedupeWindowMilliseconds: Self.hour, maxRecordBytes: 1_048_576),
+            rules: .init(
+                stream: "bids", dedupeWindowMilliseconds: Self.hour, maxRecordBytes: 1_048_576),
             parser: parser)
         try run(fold, store, records, atOnce, configuration, window: Self.hour)
     }

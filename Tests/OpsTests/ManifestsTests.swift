@@ -1,5 +1,6 @@
 import Foundation
 import Pipelines
+import Streams
 import Testing
 import Yams
 
@@ -144,7 +145,7 @@ struct ManifestsTests {
         }
         #expect(ops.exists("ops/kubernetes/pipelines/collector.yaml"))
         #expect(try directory.collector().access.requiresKeys)
-        #expect(try directory.storeNotifications().roots.isEmpty)
-        #expect(try directory.postbacks().trustDevelopment == false)
+        #expect(try StoreNotificationsFold.rules(in: directory).roots.count == 1, "Apple's alone")
+        #expect(try !PostbacksFold.rules(in: directory).trustsDevelopment)
     }
 }

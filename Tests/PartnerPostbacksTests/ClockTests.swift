@@ -2,9 +2,9 @@ import EventLog
 import Foundation
 import JSONReader
 import Logging
+import Program
 import Simulation
 import Testing
-import Worker
 
 @testable import PartnerPostbacks
 

@@ -44,7 +44,8 @@ final class DeliveryPlace {
         let records = try documents.map { text in
             defer { nextOffset += 1 }
             return IncomingRecord(
-                partition: 0, offset: nextOffset, content: .document(try Documents.read(text)))
+                partition: 0, offset: nextOffset, bytes: Array(text.utf8),
+                document: .success(try Documents.read(text)))
         }
         _ = try store.accept(
             records, topic: "partner-postbacks", nextOffsets: [0: nextOffset],

@@ -46,9 +46,9 @@ enum Documents {
         "source_app_id":0}}
         """
 
-    static func read(_ text: String) throws -> PostbackDocument {
+    static func read(_ text: String) throws -> DeliveryDocument {
         guard let parser = JSONParser() else { throw UnreadableDocument("no parser") }
-        return try PostbackDocument(Array(text.utf8), parser: parser)
+        return try DeliveryDocument(Array(text.utf8), parser: parser)
     }
 
     /// 32 hex digits that end in a number.

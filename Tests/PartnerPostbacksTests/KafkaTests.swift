@@ -3,8 +3,8 @@ import Foundation
 import KafkaLog
 import Logging
 import MockKafka
+import Program
 import Testing
-import Worker
 
 @testable import PartnerPostbacks
 

@@ -1,5 +1,6 @@
 import Foundation
 import Pipelines
+import Streams
 
 @testable import PartnerPostbacks
 

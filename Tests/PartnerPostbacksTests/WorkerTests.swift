@@ -1,10 +1,10 @@
 import EventLog
 import Foundation
 import Logging
+import Program
 import Simulation
 import Synchronization
 import Testing
-import Worker
 
 @testable import PartnerPostbacks
 

@@ -36,7 +36,7 @@ struct CollectorFileTests {
         ])
         let pipeline = try place.read { try $0.collector() }
         #expect(pipeline.access.keys.map(\.digest) == [Array(repeating: 10, count: 32)])
-        #expect(pipeline.access.keys.map(\.topics) == [[.bids, .overlayClicks]])
+        #expect(pipeline.access.keys.map(\.topics) == [["bids", "overlay-clicks"]])
         #expect(pipeline.tokenKeys.map(\.secret) == [Array(secret.utf8)])
         #expect(pipeline.trustedProxies == [AddressRange("10.0.0.0/8"), AddressRange("::1")])
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 @Suite("The pipelines directory")
@@ -76,7 +77,7 @@ struct PipelineDirectoryTests {
             "store-notifications.yaml": "", "conversion-updates.yaml": "",
             "partner-postbacks.yaml": "", "partners/a.test.yaml": "x", "partners/notes.txt": "x",
         ])
-        #expect(try pipelines.read { try $0.bids() }.stream.topic == "bids")
+        #expect(throws: Never.self) { try pipelines.read { try $0.requireKnownFiles() } }
         #expect(try pipelines.read { try $0.partners() } == [])
         try pipelines.write("topic: a", to: "bidz.yaml")
         let words =
@@ -84,7 +85,9 @@ struct PipelineDirectoryTests {
             + " overlay-clicks.yaml, postbacks.yaml, store-notifications.yaml,"
             + " conversion-updates.yaml, partner-postbacks.yaml, catalog.yaml, collector.yaml, kafka.yaml"
         #expect(
-            pipelines.fault { directory throws(ConfigurationError) in try directory.bids() }
+            pipelines.fault { directory throws(ConfigurationError) in
+                try directory.requireKnownFiles()
+            }
                 == words
         )
     }

@@ -1,6 +1,7 @@
 import ConversionModels
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 @Suite("The files that Weir ships")
@@ -25,16 +26,22 @@ struct ShippedFilesTests {
         ])
         #expect(
             try directory.partnerPostbacks() == empty.read { try $0.partnerPostbacks() })
-        #expect(try directory.bids() == empty.read { try $0.bids() })
-        #expect(try directory.impressions() == empty.read { try $0.impressions() })
-        #expect(try directory.overlayClicks() == empty.read { try $0.overlayClicks() })
-        #expect(try directory.postbacks() == empty.read { try $0.postbacks() })
-        #expect(try directory.conversionUpdates() == empty.read { try $0.conversionUpdates() })
+        for stream in allStreams {
+            let (shipped, byDefault) = (
+                try stream.file(in: directory), try empty.read { try stream.file(in: $0) }
+            )
+            #expect(shipped.settings == byDefault.settings)
+            #expect(shipped.dedupeWindowSeconds == byDefault.dedupeWindowSeconds)
+        }
+        let postbacks = try (directory.postbacks(), empty.read { try $0.postbacks() })
+        #expect(postbacks.0.trustsDevelopment == postbacks.1.trustsDevelopment)
+        #expect(postbacks.0.productionKeys == postbacks.1.productionKeys)
+        #expect(postbacks.0.developmentKeys == postbacks.1.developmentKeys)
+        #expect(postbacks.0.adAttributionKitKeys == postbacks.1.adAttributionKitKeys)
         #expect(try directory.collector() == empty.read { try $0.collector() })
         // Whose notifications count has no default: there the demo's app and root are.
         let notifications = try directory.storeNotifications()
         let byDefault = try empty.read { try $0.storeNotifications() }
-        #expect(notifications.stream == byDefault.stream)
         #expect(notifications.environments == byDefault.environments)
     }
 

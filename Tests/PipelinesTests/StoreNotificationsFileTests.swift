@@ -1,5 +1,7 @@
+import Attestation
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 @Suite("store-notifications.yaml")
@@ -11,13 +13,21 @@ struct StoreNotificationsFileTests {
         }
     }
 
+    private static func pem() throws -> String {
+        let root = URL(filePath: #filePath).resolvingSymlinksInPath()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let pipelines = root.appending(path: "pipelines").path()
+        let files = FileManager.default.enumerator(atPath: pipelines)?.compactMap { $0 as? String }
+        let name = try #require(files?.first { $0.hasSuffix(".pem") })
+        return try String(contentsOfFile: "\(pipelines)/\(name)", encoding: .utf8)
+    }
+
     @Test("a file without keys trusts Apple alone, in Production and Sandbox, and no app")
     func defaults() throws {
         let pipeline = try TemporaryPipelines(["store-notifications.yaml": ""]).read {
             try $0.storeNotifications()
         }
-        #expect(pipeline.stream.topic == "store-notifications")
-        #expect(pipeline.roots.isEmpty)
+        #expect(pipeline.roots.map(\.fingerprint) == [AppStoreRoot.appleRootCAG3.fingerprint])
         #expect(pipeline.environments == [.production, .sandbox])
         #expect(pipeline.apps.isEmpty)
     }
@@ -36,17 +46,16 @@ struct StoreNotificationsFileTests {
               - {bundle_id: com.example.b, shared_secrets_file: secrets/b}
               - {bundle_id: com.example.c}
             """,
-            "roots/a.pem": "certificate", "secrets/b": "first\r\n\n  second \nthird",
+            "roots/a.pem": try Self.pem(), "secrets/b": "first\r\n\n  second \nthird",
         ]
         let pipeline = try TemporaryPipelines(files).read { try $0.storeNotifications() }
-        #expect(pipeline.stream.topic == "notes")
-        #expect(pipeline.roots.map(\.pem) == ["certificate"])
+        #expect(pipeline.roots.count == 2)
         #expect(pipeline.environments == [.sandbox, .xcode])
         #expect(
             pipeline.apps.map(\.bundleID) == ["com.example.a", "com.example.b", "com.example.c"])
         #expect(pipeline.apps.map(\.appAppleID) == [525_463_029, nil, nil])
         #expect(
-            pipeline.apps.map(\.sharedSecrets) == [
+            pipeline.apps.map { $0.secrets.values.sorted() } == [
                 ["0123", "b c"], ["first", "second", "third"], [],
             ])
     }
@@ -54,7 +63,7 @@ struct StoreNotificationsFileTests {
     @Test("what is wrong is said with file, line and key")
     func faults() throws {
         let cases = [
-            ("dedupe_window_seconds: 5", "1: dedupe_window_seconds: ids of notifications"),
+            ("dedupe_window_seconds: 5", "1: dedupe_window_seconds: ids of store-notifications"),
             ("root: []", "1: root: unknown key"),
             ("\nroots: [a.pem]", "2: roots[0]: the file '"),
             ("environments: []", "1: environments: is empty"),

@@ -1,10 +1,12 @@
+import Crypto
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 @Suite("Files of the streams")
 struct StreamFileTests {
-    private func bids(_ text: String) throws -> BidsPipeline {
+    private func bids(_ text: String) throws -> StreamFile {
         try TemporaryPipelines(["bids.yaml": text]).read { try $0.bids() }
     }
 
@@ -26,25 +28,25 @@ struct StreamFileTests {
     )
     func defaults(text: String) throws {
         let bids = try bids(text)
-        #expect(bids.stream.topic == "bids")
-        #expect(bids.stream.batchRecords == 10_000)
-        #expect(bids.stream.commitIntervalMilliseconds == 200)
-        #expect(bids.stream.maxRecordBytes == 1_048_576)
-        #expect(bids.stream.dedupeMaxIDs == nil)
-        #expect(bids.stream.kafka == [:])
+        #expect(bids.settings.topic == "bids")
+        #expect(bids.settings.batchRecords == 10_000)
+        #expect(bids.settings.commitIntervalMilliseconds == 200)
+        #expect(bids.settings.maxRecordBytes == 1_048_576)
+        #expect(bids.settings.dedupeMaxIDs == nil)
+        #expect(bids.settings.kafka == [:])
         #expect(bids.dedupeWindowSeconds == 3600)
-        let seen = try TemporaryPipelines(["impressions.yaml": text]).read { try $0.impressions() }
-        #expect(seen.stream.topic == "impressions")
-        #expect(seen.dedupeWindowSeconds == 604_800)
-        let clicks = try TemporaryPipelines(["overlay-clicks.yaml": text]).read {
-            try $0.overlayClicks()
+        for stream in allStreams {
+            let file = try TemporaryPipelines(["\(stream.streamName).yaml": text]).read {
+                try stream.file(in: $0)
+            }
+            #expect(file.settings.topic == stream.streamName)
+            #expect(file.settings.group == stream.programName)
         }
-        #expect(clicks.stream.topic == "overlay-clicks")
-        #expect(clicks.dedupeWindowSeconds == 604_800)
+        let seconds = allStreams.map { $0.defaultWindowSeconds }
+        #expect(seconds == [3600, 604_800, 604_800, nil, nil, 604_800])
         let postbacks = try TemporaryPipelines(["postbacks.yaml": text]).read { try $0.postbacks() }
-        #expect(postbacks.stream.topic == "postbacks")
-        #expect(!postbacks.trustDevelopment)
-        #expect(postbacks.trustedKeys.production == [])
+        #expect(!postbacks.trustsDevelopment)
+        #expect(postbacks.productionKeys == [])
     }
 
     @Test("every key is read, and Kafka's settings are handed on as written")
@@ -63,54 +65,54 @@ struct StreamFileTests {
               "sasl.password": 'null'
             """
         )
-        #expect(bids.stream.topic == "bids.eu-1")
-        #expect(bids.stream.batchRecords == 500)
-        #expect(bids.stream.commitIntervalMilliseconds == 50)
-        #expect(bids.stream.dedupeMaxIDs == 9_000_000_000)
-        #expect(bids.stream.maxRecordBytes == 2048)
+        #expect(bids.settings.topic == "bids.eu-1")
+        #expect(bids.settings.batchRecords == 500)
+        #expect(bids.settings.commitIntervalMilliseconds == 50)
+        #expect(bids.settings.dedupeMaxIDs == 9_000_000_000)
+        #expect(bids.settings.maxRecordBytes == 2048)
         #expect(bids.dedupeWindowSeconds == 0)
         #expect(
-            bids.stream.kafka == [
+            bids.settings.kafka == [
                 "fetch.max.bytes": "0010", "enable.partition.eof": "false",
                 "sasl.password": "null",
             ]
         )
-        let place = try #require(bids.stream.kafkaPlaces["sasl.password"])
+        let place = try #require(bids.settings.kafkaPlaces["sasl.password"])
         #expect(place.hasSuffix("bids.yaml:10: kafka.sasl.password"), "\(place)")
     }
 
-    @Test("trusted keys are kept as text, each with the line where a fault is to be reported")
+    @Test("trusted keys are read, and what is no key is a fault at its line")
     func trustedKeys() throws {
-        let pipelines = try TemporaryPipelines([
-            "postbacks.yaml": """
+        let key = P256.Signing.PrivateKey().publicKey.derRepresentation.base64EncodedString()
+        func file(_ production: String, _ kit: String) -> String {
+            """
             trust_development: true
             trusted_keys:
               production:
-                - AAAA
-                - BBBB
-              development: [CCCC]
+                - \(key)
+                - \(production)
+              development: [\(key)]
               adattributionkit:
-                - {kid: some/1, key: DDDD, verdict: development}
+                - {kid: some/1, key: \(key), verdict: development}
                 - kid: some/2
-                  key: EEEE
+                  key: \(kit)
                   verdict: valid
             """
-        ])
-        let postbacks = try pipelines.read { try $0.postbacks() }
-        let keys = postbacks.trustedKeys
-        #expect(postbacks.trustDevelopment)
-        #expect(keys.production.map(\.text) == ["AAAA", "BBBB"])
-        #expect(keys.development.map(\.text) == ["CCCC"])
-        #expect(keys.adAttributionKit.map(\.kid.text) == ["some/1", "some/2"])
-        #expect(keys.adAttributionKit.map(\.verdict) == [.development, .valid])
+        }
+        let postbacks = try TemporaryPipelines(["postbacks.yaml": file(key, key)]).read {
+            try $0.postbacks()
+        }
+        #expect(postbacks.trustsDevelopment)
+        #expect(postbacks.productionKeys == [key, key])
+        #expect(postbacks.developmentKeys == [key])
+        #expect(postbacks.adAttributionKitKeys.map(\.kid) == ["some/1", "some/2"])
+        #expect(postbacks.adAttributionKitKeys.map(\.verdict) == [.development, .valid])
         #expect(
-            pipelines.words(keys.production[1].fault("is no key"))
-                == "postbacks.yaml:5: trusted_keys.production[1]: is no key"
-        )
+            try postbacksFault(file("BBBB", key))?.hasPrefix(
+                "postbacks.yaml:5: trusted_keys.production[1]: is not a P-192 or P-256") == true)
         #expect(
-            pipelines.words(keys.adAttributionKit[1].key.fault("is no key"))
-                == "postbacks.yaml:10: trusted_keys.adattributionkit[1].key: is no key"
-        )
+            try postbacksFault(file(key, "EEEE"))?.hasPrefix(
+                "postbacks.yaml:10: trusted_keys.adattributionkit[1].key: is not a P-256") == true)
     }
 
     @Test(

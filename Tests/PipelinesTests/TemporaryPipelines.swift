@@ -1,5 +1,6 @@
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 /// A pipelines directory of its own, removed with the value.
@@ -54,5 +55,15 @@ final class TemporaryPipelines {
         } catch {
             return words(error)
         }
+    }
+}
+
+extension PipelineDirectory {
+    func bids() throws(ConfigurationError) -> StreamFile { try BidsFold.file(in: self) }
+    func postbacks() throws(ConfigurationError) -> PostbackRules {
+        try PostbacksFold.rules(in: self)
+    }
+    func storeNotifications() throws(ConfigurationError) -> StoreNotificationRules {
+        try StoreNotificationsFold.rules(in: self)
     }
 }

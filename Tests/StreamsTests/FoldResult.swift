@@ -102,8 +102,9 @@ struct FoldResult: Equatable {
     mutating func add(_ outbox: [PartnerPostback]) {
         published += outbox.map {
             Published(
-                partner: $0.partner, id: $0.id, revision: $0.revision, partition: $0.partition,
-                offset: $0.originOffset, document: $0.document)
+                partner: $0.partner, id: $0.id, revision: $0.document.revision,
+                partition: $0.partition,
+                offset: $0.originOffset, document: $0.document.stored)
         }
     }
 

@@ -86,8 +86,9 @@ private func fold<Fold: WindowedFold>(
     func makeFold() throws -> Fold {
         let fold = Fold(
             topic: Fold.streamName,
-            configuration: .init(
-                dedupeWindowMilliseconds: windowMilliseconds, maxRecordBytes: maxRecordBytes),
+            rules: .init(
+                stream: Fold.streamName, dedupeWindowMilliseconds: windowMilliseconds,
+                maxRecordBytes: maxRecordBytes),
             parser: try #require(JSONParser()))
         prepare(fold)
         return fold

@@ -218,8 +218,9 @@ struct ImpressionsTests {
     func overflowTakesBackListings() throws {
         let fold = ImpressionsFold(
             topic: "impressions",
-            configuration: .init(
-                dedupeWindowMilliseconds: 604_800_000, maxRecordBytes: 1_048_576),
+            rules: .init(
+                stream: "impressions", dedupeWindowMilliseconds: 604_800_000,
+                maxRecordBytes: 1_048_576),
             parser: try #require(JSONParser()))
         let records = [
             Outbrain.listings(0), Outbrain.listings(0, 1, 2), Outbrain.listings(0, 1, 2),

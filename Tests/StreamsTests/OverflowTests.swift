@@ -19,7 +19,8 @@ struct OverflowTests {
     static func makeBidsFold() throws -> BidsFold {
         BidsFold(
             topic: "bids",
-            configuration: .init(dedupeWindowMilliseconds: 3_600_000, maxRecordBytes: 1_048_576),
+            rules: .init(
+                stream: "bids", dedupeWindowMilliseconds: 3_600_000, maxRecordBytes: 1_048_576),
             parser: try #require(JSONParser()))
     }
 

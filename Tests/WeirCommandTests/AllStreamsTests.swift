@@ -4,6 +4,8 @@ import Foundation
 import Inspection
 import MockKafka
 import Pipelines
+import Program
+import Streams
 import Testing
 import Worker
 
@@ -25,8 +27,7 @@ struct AllStreamsTests {
             log = try LogOptions.open(LogAddress(cluster.address), .existing)
             try FileManager.default.copyItem(
                 atPath: Repository.path("pipelines"), toPath: pipelines)
-            published = try DemoRecords.all(
-                models: PipelineDirectory(pipelines).conversionModels())
+            published = try DemoRecords.all()
             for (stream, records) in published {
                 let file = "\(pipelines)/\(stream).yaml"
                 let settings = try String(contentsOfFile: file, encoding: .utf8)
@@ -62,12 +63,12 @@ struct AllStreamsTests {
             let options = WorkerOptions(
                 log: try LogAddress(address), data: data,
                 pipelines: pipelines, untilEnd: true)
-            try BidsWorker.work(options, stop: StopSignal())
-            try ImpressionsWorker.work(options, stop: StopSignal())
-            try OverlayClicksWorker.work(options, stop: StopSignal())
-            try PostbacksWorker.work(options, stop: StopSignal())
-            try StoreNotificationsWorker.work(options, stop: StopSignal())
-            try ConversionUpdatesWorker.work(options, stop: StopSignal())
+            try BidsFold.work(options, stop: StopSignal())
+            try ImpressionsFold.work(options, stop: StopSignal())
+            try OverlayClicksFold.work(options, stop: StopSignal())
+            try PostbacksFold.work(options, stop: StopSignal())
+            try StoreNotificationsFold.work(options, stop: StopSignal())
+            try ConversionUpdatesFold.work(options, stop: StopSignal())
             for (stream, records) in published {
                 let states = try StoreReader(path: "\(data)/\(stream).sqlite")
                     .snapshot { try $0.partitionStates() }

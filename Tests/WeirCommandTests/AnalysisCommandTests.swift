@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Inspection
 import Pipelines
+import Streams
 import Testing
 
 @testable import weir

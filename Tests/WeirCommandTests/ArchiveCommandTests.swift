@@ -2,6 +2,8 @@ import EventLog
 import Foundation
 import Inspection
 import MockKafka
+import Program
+import Streams
 import Testing
 import Worker
 
@@ -45,7 +47,7 @@ struct ArchiveCommandTests {
         let options = WorkerOptions(
             log: try LogAddress(log), data: "\(place.path)/\(data)",
             pipelines: "\(place.path)/pipelines", untilEnd: true, archive: archive)
-        try BidsWorker.work(options, stop: StopSignal())
+        try BidsFold.work(options, stop: StopSignal())
         return try StoreSet(directories: ["\(place.path)/\(data)"]).digest()
     }
 

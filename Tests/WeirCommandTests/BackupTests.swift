@@ -5,7 +5,9 @@ import Foundation
 import Inspection
 import PartnerPostbacks
 import Pipelines
+import Program
 import Simulation
+import Streams
 import Testing
 import Worker
 
@@ -36,9 +38,9 @@ struct BackupTests {
     }
 
     private func fold(_ data: String) throws {
-        try BidsWorker.work(options(data), stop: StopSignal())
+        try BidsFold.work(options(data), stop: StopSignal())
         guard try log.topics().contains(where: { $0.name == "postbacks" }) else { return }
-        try PostbacksWorker.work(options(data), stop: StopSignal())
+        try PostbacksFold.work(options(data), stop: StopSignal())
     }
 
     private func backUp(to name: String, data: String? = nil) throws -> BackupManifest {
@@ -54,9 +56,7 @@ struct BackupTests {
     }
 
     private func demo(_ stream: String) throws -> [OutgoingRecord] {
-        let models = try PipelineDirectory(pipelines).conversionModels()
-        let all = try DemoRecords.all(models: models)
-        return all.first { $0.topic == stream }?.records ?? []
+        try DemoRecords.all().first { $0.topic == stream }?.records ?? []
     }
 
     @Test("a restored backup goes on with the log where it ended, and comes to the right totals")
@@ -112,7 +112,7 @@ struct BackupTests {
                 let options = WorkerOptions(
                     log: .sqlite(path: "\(data)/log.sqlite"), data: data, pipelines: pipelines,
                     untilEnd: true)
-                try? BidsWorker.work(options, stop: StopSignal())
+                try? BidsFold.work(options, stop: StopSignal())
             }
         }
         work.start()

@@ -32,7 +32,7 @@ struct ClusterReadingTests {
     private func offsets(_ reading: TopicReading) throws -> [Int32: [Int64]] {
         var reading = reading
         var offsets: [Int32: [Int64]] = [:]
-        try reading.readStretch { offsets[$0.partition, default: []].append($0.offset) }
+        try reading.readRange { offsets[$0.partition, default: []].append($0.offset) }
         return offsets
     }
 

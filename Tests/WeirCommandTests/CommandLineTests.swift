@@ -1,5 +1,6 @@
 import Inspection
 import Pipelines
+import Program
 import Testing
 
 @testable import weir
@@ -24,7 +25,7 @@ struct CommandLineTests {
         #expect(try set.format(nil, default: DumpFormat.table) == .csv)
         #expect(try set.format("json", default: DumpFormat.table) == .json)
         #expect(try unset.format(nil, default: DumpFormat.table) == .table)
-        #expect(throws: CommandError.self) { try set.format(nil, default: RecordFormat.ndjson) }
+        #expect(throws: UsageError.self) { try set.format(nil, default: RecordFormat.ndjson) }
     }
 
     @Test("the options of a dump become its question")
@@ -114,7 +115,7 @@ struct CommandLineTests {
         #expect(try !Environment([:]).isSet("WEIR_NAMES", option: false))
         #expect(try Environment(["WEIR_NAMES": "1"]).isSet("WEIR_NAMES", option: false))
         #expect(try !Environment(["WEIR_NAMES": "no"]).isSet("WEIR_NAMES", option: false))
-        #expect(throws: CommandError.self) {
+        #expect(throws: UsageError.self) {
             try Environment(["WEIR_NAMES": "maybe"]).isSet("WEIR_NAMES", option: false)
         }
     }

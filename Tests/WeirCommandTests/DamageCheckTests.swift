@@ -4,7 +4,9 @@ import EventLog
 import Foundation
 import GRDB
 import PartnerPostbacks
+import Program
 import Simulation
+import Streams
 import Testing
 import Worker
 
@@ -86,7 +88,7 @@ struct DamageCheckTests {
             (0..<3).map { _ in OutgoingRecord(topic: "bids", key: nil, value: [0x7B]) })
         try place.write("batch_records: 100\n", to: "bids.yaml")
         func fold() throws {
-            try BidsWorker.work(
+            try BidsFold.work(
                 WorkerOptions(
                     log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
                     pipelines: place.path, untilEnd: true), stop: StopSignal())

@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import Inspection
 import MockKafka
+import Program
 import Streams
 import Testing
 import Worker
@@ -59,7 +60,7 @@ struct DeadLettersTests {
         }
 
         func fold() throws {
-            try StoreNotificationsWorker.work(
+            try StoreNotificationsFold.work(
                 WorkerOptions(
                     log: LogAddress(log.address), data: data,
                     pipelines: files.path + "/pipelines", untilEnd: true), stop: StopSignal())
@@ -96,7 +97,7 @@ struct DeadLettersTests {
             var lines: [UInt8] = []
             var reading = try TopicReading(
                 log.reader(topic: topic), partition: 1, from: .offset(offset), to: nil)
-            try reading.readStretch { RecordLine.append($0, to: &lines) }
+            try reading.readRange { RecordLine.append($0, to: &lines) }
             return try lines.split(separator: 0x0A).map { line in
                 let object = try JSONSerialization.jsonObject(with: Data(line))
                 return try #require(object as? [String: Any])

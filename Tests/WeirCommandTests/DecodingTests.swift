@@ -1,4 +1,5 @@
 import ConversionModels
+import JSONReader
 import Pipelines
 import Streams
 import Testing

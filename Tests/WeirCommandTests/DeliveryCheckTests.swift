@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import PartnerPostbacks
+import Program
 import Testing
 import Worker
 

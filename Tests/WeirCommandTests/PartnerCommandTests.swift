@@ -3,6 +3,8 @@ import Foundation
 import JSONReader
 import PartnerPostbacks
 import Pipelines
+import Program
+import Streams
 import Testing
 import Worker
 
@@ -41,7 +43,7 @@ struct PartnerCommandTests {
         let partner = try #require(try PipelineDirectory(place.path).partners().first)
         let parser = try #require(JSONParser())
         let preview = try PartnerPreview(
-            of: PostbackDocument(Array(document.utf8), parser: parser), for: partner,
+            of: DeliveryDocument(Array(document.utf8), parser: parser), for: partner,
             timestampSeconds: 1_700_000_000)
         let request = try #require(preview.request)
         #expect(

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Pipelines
+import Streams
 import Testing
 import Worker
 
@@ -84,13 +85,13 @@ struct ProgramCheckTests {
         let place = try place()
         try place.write("group: second\n", to: "pipelines/partner-postbacks.yaml")
         let groups = try PipelineDirectory(place.path + "/pipelines").groups()
-        #expect(groups[.partnerPostbacks] == "second")
-        #expect(groups[.bids] == "weir-bids")
+        #expect(groups["partner-postbacks"] == "second")
+        #expect(groups["bids"] == "weir-bids")
         let log = try place.log("partner-postbacks", partitions: 1)
         try log.reader(topic: "partner-postbacks", group: "second").commit([0: 7])
         let stream = try StreamLag(
             stream: "partner-postbacks", topic: "partner-postbacks",
-            group: groups[.partnerPostbacks], stores: [], log: log, nowMilliseconds: nil)
+            group: groups["partner-postbacks"], stores: [], log: log, nowMilliseconds: nil)
         #expect(stream.partitions.map(\.committedOffset) == [7])
     }
 }

@@ -10,21 +10,22 @@ import Worker
 struct PromotionReportTests {
     private static let id = "2d0136c18b5007e0d205543c5bf2f427"
 
-    private func document(_ maximum: String) -> String {
-        """
-        {"id":"\(Self.id)","revision":1,"partner":"acme","postback":{"version":"4.0"},"conversion":\
-        {"value":63,"model":"v1","events":[],"revenue":{"min":0.5,"max":\(maximum),"currency":"USD"}},\
-        "received_at":"2026-11-21T05:28:00Z","origin":{"topic":"postbacks","partition":2,"offset":7}}
-        """
+    private func document(_ maximum: String) -> PartnerDocument {
+        let text = """
+            {"id":"\(Self.id)","revision":1,"partner":"acme","postback":{"version":"4.0"},"conversion":\
+            {"value":63,"model":"v1","events":[],"revenue":{"min":0.5,"max":\(maximum),"currency":"USD"}},\
+            "received_at":"2026-11-21T05:28:00Z","origin":{"topic":"postbacks","partition":2,"offset":7}}
+            """
+        return PartnerDocument(stored: text, id: Self.id, revision: 1)
     }
 
     private func correction(
         _ kind: Correction.Kind, state: Correction.State = .due, from old: String?, to new: String
     ) -> Correction {
         let postback = PartnerPostback(
-            partner: "acme", id: Self.id, revision: 1, partition: 2, originOffset: 7,
+            document: document(new), partner: "acme", partition: 2, originOffset: 7,
             adNetworkID: "com.example", campaign: "5239", hasSourceIdentifier: true, appID: 5,
-            sourceAppID: 0, document: document(new))
+            sourceAppID: 0)
         return Correction(
             postback: postback, kind: kind, state: state, ownRevision: 1,
             publishedRevision: old == nil ? 0 : 1, publishedDocument: old.map(document),

@@ -55,7 +55,7 @@ struct PublishAndReadTests {
         var records: [[[UInt8]?]] = []
         var reading = try TopicReading(
             log.reader(topic: topic), partition: nil, from: nil, to: nil)
-        try reading.readStretch { record in
+        try reading.readRange { record in
             let place = "\(record.partition) \(record.offset) \(record.timestampMilliseconds)"
             records.append([
                 Array(place.utf8), record.key.map(Array.init), record.headers.encodedBytes(),
@@ -147,7 +147,7 @@ struct PublishAndReadTests {
         let output = BufferedOutput(fileDescriptor: descriptor)
         let printer = try RecordPrinter(output, format: .table, mask: nil)
         var reading = try TopicReading(log.reader(topic: "t"), partition: nil, from: nil, to: nil)
-        try reading.readStretch(printer.print)
+        try reading.readRange(printer.print)
         try output.flush()
         close(descriptor)
         let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Program
 import Testing
 
 @testable import weir
@@ -103,7 +104,7 @@ struct SecretMaskTests {
         options.unmasked = isUnmasked
         let printer = try RecordPrinter(output, format: format, mask: options.mask(topic: topic))
         var reading = try TopicReading(log.reader(topic: topic), partition: nil, from: nil, to: nil)
-        try reading.readStretch(printer.print)
+        try reading.readRange(printer.print)
         try output.flush()
         let text = try String(contentsOfFile: file, encoding: .utf8)
         if format == .ndjson {
@@ -151,7 +152,7 @@ struct SecretMaskTests {
         #expect(try Environment(["WEIR_UNMASKED": "1"]).isSet("WEIR_UNMASKED", option: false))
         #expect(try !Environment(["WEIR_UNMASKED": "false"]).isSet("WEIR_UNMASKED", option: false))
         #expect(try !Environment([:]).isSet("WEIR_UNMASKED", option: false))
-        #expect(throws: CommandError.self) {
+        #expect(throws: UsageError.self) {
             try Environment(["WEIR_UNMASKED": "maybe"]).isSet("WEIR_UNMASKED", option: false)
         }
     }

@@ -56,7 +56,7 @@ final class TemporaryPlace {
         var lines: [UInt8] = []
         var reading = try TopicReading(
             log.reader(topic: topic), partition: partition, from: from, to: to)
-        try reading.readStretch { RecordLine.append($0, to: &lines) }
+        try reading.readRange { RecordLine.append($0, to: &lines) }
         return lines
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Pipelines
+import Streams
 import Testing
 
 @testable import weir
@@ -168,7 +169,7 @@ struct TokenCommandTests {
         try place.write(lines, to: "collector.yaml")
         let key = try #require(try PipelineDirectory(place.path).collector().access.keys.first)
         #expect(key.name == "bidder")
-        #expect(key.topics == [.bids, .impressions])
+        #expect(key.topics == ["bids", "impressions"])
         // The digest of "abc", as FIPS 180-2 has it.
         #expect(lines.contains("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
         for name in [

@@ -4,7 +4,9 @@ import Foundation
 import GRDB
 import Inspection
 import Pipelines
+import Program
 import Simulation
+import Streams
 import Synchronization
 import Testing
 import Worker
@@ -36,8 +38,10 @@ struct UpTests {
         let partner = try LocalPartner()
         try place.addPartner("acme", port: partner.port)
         let up = try place.start()
-        for sample in DemoPostbacks.signedByApple.prefix(2) {
-            #expect(try up.post("/v1/postbacks/skadnetwork", sample.json) == 200)
+        let signedByApple = try DemoRecords.all().first { $0.topic == "postbacks" }?.records ?? []
+        for record in signedByApple.prefix(2) {
+            let body = String(decoding: record.value ?? [], as: UTF8.self)
+            #expect(try up.post("/v1/postbacks/skadnetwork", body) == 200)
         }
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("a")) == 200)
         #expect(try up.post("/v1/store-notifications", Self.notification) == 200)
@@ -406,7 +410,7 @@ struct UpTests {
         var lines: [UInt8] = []
         var reading = try TopicReading(
             log.reader(topic: topic), partition: nil, from: nil, to: nil)
-        try reading.readStretch { RecordLine.append($0, to: &lines) }
+        try reading.readRange { RecordLine.append($0, to: &lines) }
         return try lines.split(separator: UInt8(ascii: "\n")).map { line in
             let record = try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
             return record?["key"] as? String ?? ""
@@ -419,12 +423,12 @@ struct UpTests {
         let options = WorkerOptions(
             log: .sqlite(path: place.log), data: afresh, pipelines: place.pipelines,
             untilEnd: true)
-        try BidsWorker.work(options, stop: StopSignal())
-        try ImpressionsWorker.work(options, stop: StopSignal())
-        try OverlayClicksWorker.work(options, stop: StopSignal())
-        try PostbacksWorker.work(options, stop: StopSignal())
-        try StoreNotificationsWorker.work(options, stop: StopSignal())
-        try ConversionUpdatesWorker.work(options, stop: StopSignal())
+        try BidsFold.work(options, stop: StopSignal())
+        try ImpressionsFold.work(options, stop: StopSignal())
+        try OverlayClicksFold.work(options, stop: StopSignal())
+        try PostbacksFold.work(options, stop: StopSignal())
+        try StoreNotificationsFold.work(options, stop: StopSignal())
+        try ConversionUpdatesFold.work(options, stop: StopSignal())
         let digests = try [place.data, afresh].map { try place.weir("digest", "--data", $0).output }
         #expect(digests[0].hasPrefix("sha256:"))
         #expect(digests[0] == digests[1])

@@ -1,6 +1,7 @@
 import Attestation
 import Crypto
 import Pipelines
+import Streams
 import Testing
 import Worker
 
@@ -11,7 +12,7 @@ struct AdSigningKeysTests {
         try place.write(
             "catalog.yaml",
             "networks:\n  A.example:\n    name: x\n    ad_signing_keys:\n      - \"\(key)\"\n")
-        return try AdSigningKeys.keys(of: PipelineDirectory(place.pipelines).catalog())
+        return try BidsFold.adSigningKeys(of: PipelineDirectory(place.pipelines).catalog())
     }
 
     @Test("keys on P-256 and on P-192 are taken: large networks sign with both")

@@ -1,6 +1,8 @@
 import EventLog
 import Foundation
+import Program
 import Simulation
+import Streams
 import Testing
 import Worker
 
@@ -58,7 +60,7 @@ struct ArchivedLogTests {
         let archive = try EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create)
         try ArchiveCopy(from: place.openLog().reader(topic: "bids"), to: archive).copyToEnd()
         let data = place.path + "/data"
-        try BidsWorker.work(
+        try BidsFold.work(
             WorkerOptions(
                 log: .sqlite(path: place.path + "/archive.sqlite"), data: data,
                 pipelines: place.pipelines,

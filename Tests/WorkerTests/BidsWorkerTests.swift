@@ -1,7 +1,9 @@
 import Crypto
 import EventLog
 import Foundation
+import Program
 import Simulation
+import Streams
 import Synchronization
 import Testing
 import Worker
@@ -208,7 +210,7 @@ struct NearCoincidenceTests {
         let caught = Mutex<String?>(nil)
         let thread = Thread {
             do {
-                try BidsWorker.work(
+                try BidsFold.work(
                     WorkerOptions(
                         log: log, data: path + "/data", pipelines: pipelines, untilEnd: false),
                     stop: stop)

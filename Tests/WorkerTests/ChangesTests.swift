@@ -5,6 +5,7 @@ import Foundation
 import Inspection
 import Pipelines
 import Simulation
+import Streams
 import Testing
 
 @Suite("weir dump --as-of and weir changes")

@@ -3,6 +3,7 @@ import Foundation
 import KafkaLog
 import Logging
 import MockKafka
+import Program
 import Simulation
 import Testing
 import Worker

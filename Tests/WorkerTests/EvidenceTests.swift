@@ -18,8 +18,7 @@ struct EvidenceTests {
         }
         let evidence = WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpCell(DumpQuery(name: dump ?? stream)), EvidenceQuestion(conditions: []),
-            to: evidence.path
+            of: DumpNumber(DumpQuery(name: dump ?? stream)), to: evidence.path
         ) { record in
             guard let value = record.folded.record.value else { return nil }
             let text = String(decoding: value, as: UTF8.self)
@@ -64,8 +63,7 @@ struct EvidenceTests {
         let query = DumpQuery(
             name: "rejected", conditions: [.init(column: "topic", value: "postbacks")])
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpCell(query), EvidenceQuestion(conditions: ["topic=postbacks"]),
-            to: evidence.path
+            of: DumpNumber(query), to: evidence.path
         ) { _ in nil }
         #expect(explanation.counted > 0)
         #expect(try failures(evidence).isEmpty)
@@ -205,8 +203,7 @@ struct EvidenceTests {
         try kept.write(to: URL(fileURLWithPath: evidence.path))
         #expect(throws: ExplanationError.self) {
             try place.explainer(place.stores()).writeEvidence(
-                of: DumpCell(DumpQuery(name: "bids")), EvidenceQuestion(conditions: []),
-                to: evidence.path
+                of: DumpNumber(DumpQuery(name: "bids")), to: evidence.path
             ) { _ in nil }
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: evidence.path)) == kept)

@@ -33,7 +33,7 @@ struct ExplainTests {
                     conditions: Self.conditions(of: row.key, table, &generator))
                 let dump = try stores.dump(query)
                 var listed: [Int: Int128] = [:]
-                let cell = try DumpCell(query)
+                let cell = try DumpNumber(query)
                 let explanation = try place.explainer(stores).explain(cell) { record in
                     guard record.role == .counted else { return }
                     for measure in cell.measures.indices {
@@ -92,7 +92,7 @@ struct ExplainTests {
         func explain(_ currency: String?, _ measure: String) throws -> Explanation {
             let conditions = currency.map { [DumpQuery.Condition(column: "currency", value: $0)] }
             return try explainer.explain(
-                DumpCell(DumpQuery(name: "decoded-events", conditions: conditions ?? [])),
+                DumpNumber(DumpQuery(name: "decoded-events", conditions: conditions ?? [])),
                 measures: { _ in [measure] }
             ) { _ in }
         }
@@ -123,7 +123,7 @@ struct ExplainTests {
             Samples.record("postbacks", "[1", partition: 0), record("c", 4),
         ])
         try place.fold()
-        let cell = try DumpCell(
+        let cell = try DumpNumber(
             DumpQuery(
                 name: "postbacks",
                 conditions: [
@@ -159,7 +159,7 @@ struct ExplainTests {
             record("c", campaign: 2), record("c", campaign: 2), record("a", campaign: 1),
         ])
         try place.fold()
-        let cell = try DumpCell(
+        let cell = try DumpNumber(
             DumpQuery(name: "impressions", conditions: [.init(column: "campaign", value: "1")]))
         var roles: [Int64: ExplainedRecord.Role] = [:]
         _ = try place.explainer(place.stores()).explain(cell, measures: { _ in ["presented"] }) {
@@ -180,7 +180,7 @@ struct ExplainTests {
         let earliest = try place.place.openLog().trim(topic: "bids", partition: 0, before: 9000)
         #expect(earliest > 0)
         let explanation = try place.explainer(place.stores()).explain(
-            DumpCell(DumpQuery(name: "bids")), measures: { _ in ["auctions"] }
+            DumpNumber(DumpQuery(name: "bids")), measures: { _ in ["auctions"] }
         ) { _ in }
         #expect(!explanation.addsUp)
         #expect(explanation.missing.first?.place == .beforeBegin(0..<earliest))
@@ -200,7 +200,8 @@ struct ExplainTests {
             try one.fold()
         }
         #expect(throws: ExplanationError.self) {
-            try other.explainer(place.stores()).explain(DumpCell(DumpQuery(name: "bids"))) { _ in }
+            try other.explainer(place.stores()).explain(DumpNumber(DumpQuery(name: "bids"))) { _ in
+            }
         }
     }
 }
@@ -224,7 +225,7 @@ struct FunnelExplainTests {
             stores: stores, openReader: { try log.reader(topic: $0) }, address: "log",
             rules: .pipelines(PipelineDirectory(place.pipelines)))
         let catalog = try PipelineDirectory(place.pipelines).catalog()
-        let all = try FunnelCell(FunnelQuery(catalog: catalog))
+        let all = try FunnelNumber(FunnelQuery(catalog: catalog))
         let whole = try explainer.explain(all) { _ in }
         #expect(whole.missingStreams == ["store-notifications"])
         #expect(throws: InspectionError.self, "without a store nobody knows") {
@@ -248,7 +249,7 @@ struct FunnelExplainTests {
             let query = DumpQuery(
                 name: Funnel.name, grouping: .total,
                 conditions: columns.map { .init(column: $0, value: words($0)) })
-            let cell = try FunnelCell(FunnelQuery(query: query, catalog: catalog))
+            let cell = try FunnelNumber(FunnelQuery(query: query, catalog: catalog))
             let explanation = try explainer.explain(cell, measures: { _ in counts }) { _ in }
             #expect(explanation.addsUp, "\(explanation.words)")
             for measure in explanation.measures {

@@ -1,5 +1,7 @@
 import AggregateStore
 import Pipelines
+import Program
+import Streams
 import Testing
 import Worker
 
@@ -33,7 +35,7 @@ struct JudgedConfigurationTests {
 
     private var refusal: WorkerError? {
         get throws {
-            try PostbacksWorker.refusal(
+            try PostbacksFold.refusal(
                 of: StoreReader(path: place.path + "/data/postbacks.sqlite"),
                 pipelines: PipelineDirectory(place.pipelines))
         }
@@ -54,7 +56,7 @@ struct JudgedConfigurationTests {
                 "--pipelines", place.pipelines, "--until-end", "--partitions", partitions,
             ])
             let error = #expect(throws: WorkerError.self) {
-                try PostbacksWorker.work(options, stop: StopSignal())
+                try PostbacksFold.work(options, stop: StopSignal())
             }
             #expect("\(try #require(error))".contains("version 'second' takes effect at"))
             #expect("\(try #require(error))".contains("up to which partition 1 is folded"))

@@ -2,7 +2,9 @@ import EventLog
 import Foundation
 import KafkaLog
 import MockKafka
+import Program
 import Simulation
+import Streams
 import Testing
 
 @testable import Worker
@@ -35,7 +37,7 @@ struct KafkaProcessTests {
             after(1.2) { cluster?.setBroker(-1, isUp: true) }
             try place.foldAll("weir-bids", data: "killed")
             let embedded = try place.embeddedContents(of: "bids") {
-                try BidsWorker.work($0, stop: StopSignal())
+                try BidsFold.work($0, stop: StopSignal())
             }
             #expect(try place.contents("bids", data: "killed") == embedded)
             try place.expectDeadLetters(of: "bids", data: "killed")
@@ -67,7 +69,7 @@ struct KafkaProcessTests {
             cluster?.setBroker(-1, isUp: true)
             try place.foldAll("weir-postbacks", data: "killed")
             let embedded = try place.embeddedContents(of: "postbacks") {
-                try PostbacksWorker.work($0, stop: StopSignal())
+                try PostbacksFold.work($0, stop: StopSignal())
             }
             #expect(try place.contents("postbacks", data: "killed") == embedded)
             try place.expectDeadLetters(of: "postbacks", data: "killed")
@@ -101,7 +103,7 @@ struct KafkaProcessTests {
                 #expect(worker.process.terminationStatus == 0)
             }
             let embedded = try place.embeddedContents(of: "bids") {
-                try BidsWorker.work($0, stop: StopSignal())
+                try BidsFold.work($0, stop: StopSignal())
             }
             // What each has folded goes on to the same end.
             for data in ["first", "second"] {
@@ -144,7 +146,7 @@ struct KafkaProcessTests {
             #expect(workers[1].process.terminationReason == .exit)
             #expect(workers[1].process.terminationStatus == 0)
             let embedded = try place.embeddedContents(of: "bids") {
-                try BidsWorker.work($0, stop: StopSignal())
+                try BidsFold.work($0, stop: StopSignal())
             }
             for data in ["first", "second"] {
                 try place.foldAll("weir-bids", data: data, hadMembers: true)

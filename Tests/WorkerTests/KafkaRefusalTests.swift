@@ -2,6 +2,8 @@ import EventLog
 import Foundation
 import KafkaLog
 import MockKafka
+import Program
+import Streams
 import Testing
 import Worker
 
@@ -105,7 +107,7 @@ struct KafkaRefusalTests {
                 "--log", source.address, "--data", place.place.path + "/data", "--pipelines",
                 place.place.pipelines, "--until-end",
             ] + arguments)
-        try BidsWorker.work(options, stop: StopSignal())
+        try BidsFold.work(options, stop: StopSignal())
     }
 
     /// Mock clusters have an id each, where a real one keeps its own: the store is told the other's.

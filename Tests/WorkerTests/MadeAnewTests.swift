@@ -6,6 +6,7 @@ import Inspection
 import MockKafka
 import Pipelines
 import Simulation
+import Streams
 import Testing
 
 @testable import Worker
@@ -150,7 +151,7 @@ struct MadeAnewTests {
             rules: .pipelines(PipelineDirectory(place.pipelines)))
         let words = try refusal {
             _ = try explainer.explain(
-                DumpCell(DumpQuery(name: "outcomes", grouping: .total, conditions: []))
+                DumpNumber(DumpQuery(name: "outcomes", grouping: .total, conditions: []))
             ) { _ in }
         }
         #expect(words.contains("holds another record at offset"))

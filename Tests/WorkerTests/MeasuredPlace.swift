@@ -138,17 +138,17 @@ final class MeasuredPlace {
     }
 
     /// Lends what folds the store's log again.
-    func withFolding(_ body: (StretchFolding, StoreSnapshot) throws -> Void) throws {
+    func withFolding(_ body: (LogRefolding, StoreSnapshot) throws -> Void) throws {
         try StoreReader(path: "\(place.path)/data/\(stream).sqlite").snapshot { snapshot in
             try body(
-                StretchFolding(
+                LogRefolding(
                     stream: stream, snapshot: snapshot,
                     reader: place.openLog().reader(topic: stream), address: place.path,
                     rules: .pipelines(PipelineDirectory(place.pipelines))), snapshot)
         }
     }
 
-    func withFolding(_ body: (StretchFolding) throws -> Void) throws {
+    func withFolding(_ body: (LogRefolding) throws -> Void) throws {
         try withFolding { folding, _ in try body(folding) }
     }
 }

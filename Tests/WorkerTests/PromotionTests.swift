@@ -1,7 +1,9 @@
 import AggregateStore
 import EventLog
 import Foundation
+import Program
 import Simulation
+import Streams
 import Synchronization
 import Testing
 
@@ -403,7 +405,7 @@ private final class LiveWorkers: Sendable {
         self.place = place.path
         let (log, data, pipelines) = (place.logAddress, place.path + "/data", place.pipelines)
         try place.publish("bids", [])
-        let programs: [any WorkerProgram.Type] = [BidsWorker.self, PostbacksWorker.self]
+        let programs: [any StreamFold.Type] = [BidsFold.self, PostbacksFold.self]
         for program in programs {
             let thread = Thread { [self] in
                 do {

@@ -49,9 +49,10 @@ struct RecordedRulesTests {
 
             """)
         let pipelines = PipelineDirectory(place.pipelines)
-        let rules = try PostbacksWorker.rules(of: pipelines)
+        let rules = try PostbacksFold.rules(in: pipelines)
         let configuration = rules.configuration
-        let read = try PostbackRules(recorded: configuration, pipelines: PipelineDirectory("none"))
+        let read = try PostbackRules(
+            recorded: configuration, from: .pipelines(PipelineDirectory("none")))
         #expect(read.configuration == configuration)
         #expect(read.models.map(\.canonicalText) == rules.models.map(\.canonicalText))
         #expect(read.partners == rules.partners)
@@ -69,18 +70,20 @@ struct RecordedRulesTests {
     func keys() throws {
         let key = AdAttributionKitKey(kid: "apple dev/1 x", key: "QUJD", verdict: .development)
         let place = try Workplace()
-        var rules = try PostbacksWorker.rules(of: PipelineDirectory(place.pipelines))
+        var rules = try PostbacksFold.rules(in: PipelineDirectory(place.pipelines))
         rules.adAttributionKitKeys = [key]
         rules.productionKeys = ["b", "a"]
         let read = try PostbackRules(
-            recorded: rules.configuration, pipelines: PipelineDirectory(place.pipelines))
+            recorded: rules.configuration,
+            from: .pipelines(PipelineDirectory(place.pipelines)))
         #expect(read.adAttributionKitKeys == [key])
         #expect(read.productionKeys == ["a", "b"])
         let bids = WindowedRules(
             stream: "bids", dedupeWindowMilliseconds: 3_600_000, maxRecordBytes: 5,
             adSigningKeys: ["n.skadnetwork": ["y", "x"]])
         let readBids = try WindowedRules(
-            recorded: bids.configuration, pipelines: PipelineDirectory(place.pipelines))
+            recorded: bids.configuration,
+            from: .pipelines(PipelineDirectory(place.pipelines)))
         #expect(readBids.configuration == bids.configuration)
         #expect(readBids.adSigningKeys == ["n.skadnetwork": ["x", "y"]])
     }
@@ -101,16 +104,16 @@ struct RecordedRulesTests {
         }
         try write("one, two")
         let pipelines = PipelineDirectory(place.pipelines)
-        let configuration = try StoreNotificationsWorker.rules(of: pipelines).configuration
+        let configuration = try StoreNotificationsFold.rules(in: pipelines).configuration
         #expect(!configuration.text.contains("two"))
         try write("two, three, one")
-        let read = try StoreNotificationRules(recorded: configuration, pipelines: pipelines)
+        let read = try StoreNotificationRules(recorded: configuration, from: .pipelines(pipelines))
         #expect(read.configuration == configuration)
         #expect(
             read.apps.map { $0.secrets.values.sorted() } == [[], ["one", "two"]])
         try write("three")
         #expect(throws: RecordedConfigurationFault.secretMissing(bundleID: "com.example.puzzle")) {
-            try StoreNotificationRules(recorded: configuration, pipelines: pipelines)
+            try StoreNotificationRules(recorded: configuration, from: .pipelines(pipelines))
         }
     }
 
@@ -118,15 +121,16 @@ struct RecordedRulesTests {
     func otherVersions() throws {
         let place = try Workplace()
         let pipelines = PipelineDirectory(place.pipelines)
-        var recorded = try PostbacksWorker.rules(of: pipelines).configuration
+        var recorded = try PostbacksFold.rules(in: pipelines).configuration
         #expect(throws: RecordedConfigurationFault.otherMeaning) {
             let text = recorded.text.replacingOccurrences(of: "\"rules\":1", with: "\"rules\":2")
             _ = try PostbackRules(
-                recorded: .init(text: text, dedupeWindowMilliseconds: nil), pipelines: pipelines)
+                recorded: .init(text: text, dedupeWindowMilliseconds: nil),
+                from: .pipelines(pipelines))
         }
         recorded.text = recorded.text.replacingOccurrences(of: "trust_dev", with: "trusts_dev")
         #expect(throws: RecordedConfigurationFault.unreadable(place: "trust_development")) {
-            try PostbackRules(recorded: recorded, pipelines: pipelines)
+            try PostbackRules(recorded: recorded, from: .pipelines(pipelines))
         }
     }
 }

@@ -2,6 +2,8 @@ import AggregateStore
 import EventLog
 import Foundation
 import Pipelines
+import Program
+import Streams
 import Testing
 import Worker
 
@@ -150,7 +152,7 @@ struct RefusalToWorkTests {
             "--log", place.logAddress.description, "--data", place.path + "/data",
             "--pipelines", place.pipelines, "--partitions", "1,9",
         ])
-        let text = try words { try BidsWorker.work(options, stop: StopSignal()) }
+        let text = try words { try BidsFold.work(options, stop: StopSignal()) }
         #expect(text.contains("--partitions names 9"))
         #expect(throws: (any Error).self) {
             try WorkerOptions.parse(["--partitions", "3-1"])

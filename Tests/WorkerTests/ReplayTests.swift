@@ -2,7 +2,9 @@ import AggregateStore
 import EventLog
 import Foundation
 import MockKafka
+import Program
 import Simulation
+import Streams
 import Synchronization
 import Testing
 
@@ -94,7 +96,7 @@ struct ReplayTests {
         let order = place.order(batchRecords: 5)
         try ReplayManifest(order, topics: ["bids", "postbacks"]).begin(in: order.directory)
         var runs = 0
-        for program in [BidsWorker.self, PostbacksWorker.self] as [any WorkerProgram.Type] {
+        for program in [BidsFold.self, PostbacksFold.self] as [any StreamFold.Type] {
             while true {
                 var looks = Int.random(in: 0...3, using: &generator)
                 let replayed = try program.replay(
@@ -415,6 +417,6 @@ extension KafkaReplayTests {
 extension Workplace {
     /// The topics of the streams that are configured.
     fileprivate var topics: [String] {
-        ["bids", "impressions", "overlay-clicks", "conversion-updates", "postbacks"]
+        ["bids", "impressions", "overlay-clicks", "postbacks", "conversion-updates"]
     }
 }

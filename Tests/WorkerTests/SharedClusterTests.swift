@@ -1,5 +1,7 @@
 import EventLog
 import Foundation
+import Program
+import Streams
 import Testing
 import Worker
 
@@ -22,7 +24,7 @@ struct SharedClusterTests {
                 Samples.record("postbacks", try Samples.postback("t\($0)"), partition: 0)
             })
         try place.foldPostbacks()
-        try PostbacksWorker.work(
+        try PostbacksFold.work(
             WorkerOptions(
                 log: place.logAddress, data: place.path + "/second",
                 pipelines: place.pipelines + "/second", untilEnd: true), stop: StopSignal())

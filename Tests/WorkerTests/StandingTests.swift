@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Pipelines
+import Streams
 import Testing
 import Worker
 

@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import Logging
 import Pipelines
+import Program
 import Streams
 import Testing
 
@@ -126,7 +127,7 @@ extension Workplace {
     ) throws {
         defer { reader.close() }
         let directory = PipelineDirectory(pipelines)
-        let rules = try BidsWorker.rules(of: directory)
+        let rules = try BidsFold.rules(in: directory)
         let partitionCount = try reader.partitionCount()
         let store = try AggregateStore(
             path: path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
@@ -137,7 +138,7 @@ extension Workplace {
             showsProgress: false)
         settings.lookInterval = interval
         try Worker(
-            fold: BidsWorker.makeFold(rules, topic: "bids", store: store, threadCount: 1),
+            fold: BidsFold.make(rules, topic: "bids", memory: store, threadCount: 1),
             store: store, reader: reader, emitter: nil, settings: settings,
             configuration: rules.configuration, stop: StopSignal(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

@@ -2,6 +2,7 @@ import ConversionModels
 import Foundation
 import Inspection
 import Pipelines
+import Streams
 import Testing
 
 @Suite("weir what-if and weir diff")

@@ -1,5 +1,7 @@
 import EventLog
+import Program
 import Simulation
+import Streams
 import Worker
 
 /// The streams whose ids are remembered for a window; the raw value is that of topic and store.
@@ -24,10 +26,10 @@ enum WindowedStream: String, CaseIterable {
 
     func work(_ options: WorkerOptions) throws {
         switch self {
-        case .bids: try BidsWorker.work(options, stop: StopSignal())
-        case .impressions: try ImpressionsWorker.work(options, stop: StopSignal())
-        case .overlayClicks: try OverlayClicksWorker.work(options, stop: StopSignal())
-        case .conversionUpdates: try ConversionUpdatesWorker.work(options, stop: StopSignal())
+        case .bids: try BidsFold.work(options, stop: StopSignal())
+        case .impressions: try ImpressionsFold.work(options, stop: StopSignal())
+        case .overlayClicks: try OverlayClicksFold.work(options, stop: StopSignal())
+        case .conversionUpdates: try ConversionUpdatesFold.work(options, stop: StopSignal())
         }
     }
 

@@ -1,3 +1,4 @@
+import Program
 import Testing
 import Worker
 

@@ -2,6 +2,8 @@ import AggregateStore
 import EventLog
 import Foundation
 import Pipelines
+import Program
+import Streams
 import Worker
 
 extension Workplace {

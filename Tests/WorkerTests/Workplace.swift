@@ -2,6 +2,8 @@ import EventLog
 import Foundation
 import GRDB
 import Pipelines
+import Program
+import Streams
 import Worker
 
 /// A temporary directory with a log, a configuration and stores; removed at the end.
@@ -79,11 +81,11 @@ final class Workplace {
     }
 
     func foldPostbacks(data: String = "data") throws {
-        try PostbacksWorker.work(options(data: data), stop: StopSignal())
+        try PostbacksFold.work(options(data: data), stop: StopSignal())
     }
 
     func foldNotifications(data: String = "data") throws {
-        try StoreNotificationsWorker.work(options(data: data), stop: StopSignal())
+        try StoreNotificationsFold.work(options(data: data), stop: StopSignal())
     }
 
     /// Everything in a store that follows from the log, as text: equal for equal stores.

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import JSONReader
 import X509
 
 /// A root certificate that chains of the App Store may end with.
@@ -38,11 +39,7 @@ package struct AppStoreRoot: Sendable {
 
     /// SHA-256 of the DER, in lower-case hexadecimal digits.
     package var fingerprint: String {
-        let digits = Array("0123456789abcdef")
-        return SHA256.hash(data: der).reduce(into: "") { text, byte in
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 0xF)])
-        }
+        SHA256.hash(data: der).hexDigits
     }
 }
 

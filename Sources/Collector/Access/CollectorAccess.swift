@@ -1,9 +1,9 @@
 import Crypto
 import Logging
 import Pipelines
+import Program
 import Streams
 import Synchronization
-import Worker
 
 /// Who may send what. It is replaced as a whole while the collector works.
 final class CollectorAccess: Sendable {
@@ -55,7 +55,7 @@ final class Producers: Sendable {
         self.requiresKeys = requiresKeys
         producers = keys.map { key in
             Producer(
-                digest: key.digest, topics: Set(key.topics.map(\.rawValue)),
+                digest: key.digest, topics: key.topics,
                 rate: key.requestsPerSecond.map { RequestRate(perSecond: $0) })
         }
     }

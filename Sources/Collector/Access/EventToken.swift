@@ -90,18 +90,10 @@ extension EventToken {
     var payload: String {
         var json = JSONText()
         json.object { json in
-            json.name("x")
-            json.raw(expiresAtSeconds)
-            json.name("t")
-            json.string(type)
-            if !openMembers.isEmpty {
-                json.name("o")
-                json.array { json in for name in openMembers { json.string(name) } }
-            }
-            if !target.isEmpty {
-                json.name("u")
-                json.string(target)
-            }
+            json.member("x", expiresAtSeconds)
+            json.member("t", type)
+            if !openMembers.isEmpty { json.member("o", openMembers) }
+            if !target.isEmpty { json.member("u", target) }
             json.name("e")
             json.raw(event)
         }
@@ -134,17 +126,14 @@ extension EventToken {
         var json = JSONText()
         json.value(event)
         try self.init(
-            use: use, type: type, event: json.text,
-            openMembers: openMembers,
+            use: use, type: type, event: json.text, openMembers: openMembers,
             target: payload.member("u")?.text ?? "", expiresAtSeconds: expiry)
     }
 }
 
 extension EventToken {
     /// Throws when an event lacks a member that tokens of this use must fix.
-    package static func checkFixedMembers(
-        of event: JSONValue, use: TokenUse
-    ) throws(TokenFault) {
+    package static func checkFixedMembers(of event: JSONValue, use: TokenUse) throws(TokenFault) {
         for name in use.fixedMembers where event.member(name)?.string?.isEmpty != false {
             throw .bad(
                 "the event has no \(name): a token of this use is for one event, and fixes it")

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import JSONReader
 import Pipelines
+import Streams
 
 /// Signs and reads tokens: `key id.payload.signature`, with payload and signature in base64url
 /// without padding. The signature is HMAC-SHA-256 over the use, the key's id and the encoded
@@ -23,10 +24,10 @@ package struct TokenKeys: Sendable {
     /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
     package func sign(_ token: EventToken) throws(TokenFault) -> String? {
         guard let (id, key) = keys.first else { return nil }
-        let payload = Self.base64(Array(token.payload.utf8))
+        let payload = Base64.url.encode(token.payload.utf8)
         let signature = HMAC<SHA256>.authenticationCode(
             for: Self.signed(token.use, id, payload), using: key)
-        let text = "\(id).\(payload).\(Self.base64(Array(signature)))"
+        let text = "\(id).\(payload).\(Base64.url.encode(signature))"
         guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         return text
     }
@@ -68,26 +69,19 @@ package struct TokenKeys: Sendable {
 
     /// An id for the event of a token that has none: the same for the same token text.
     static func eventID(of text: String) -> String {
-        base64(Array(SHA256.hash(data: Data(text.utf8)).prefix(16)))
+        Base64.url.encode(SHA256.hash(data: Data(text.utf8)).prefix(16))
     }
 
     private static func signed(_ use: TokenUse, _ id: String, _ payload: String) -> Data {
         Data("weir token 1\n\(use.rawValue)\n\(id)\n\(payload)".utf8)
     }
 
-    private static func base64(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-            .replacing("=", with: "")
-    }
-
     /// Decodes base64url without padding. Of the texts that decode to the same bytes only the
     /// canonical one is read.
     private static func bytes(_ text: String) -> [UInt8]? {
-        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        let standard = text.replacing("-", with: "+").replacing("_", with: "/") + padding
-        guard let bytes = Data(base64Encoded: standard).map({ Array($0) }), base64(bytes) == text
-        else { return nil }
-        return bytes
+        var bytes: [UInt8] = []
+        let range = Array(text.utf8).withUnsafeBytes { Base64.url.decode($0, into: &bytes) }
+        return range != nil && Base64.url.encode(bytes) == text ? bytes : nil
     }
 }
 
@@ -98,24 +92,18 @@ package struct TokenLifetimes: Equatable, Sendable {
 
     /// From the default dedupe windows.
     package init() {
-        windowSeconds = [
-            .impression: Int64(ImpressionsPipeline.defaultDedupeWindowSeconds),
-            .click: Int64(OverlayClicksPipeline.defaultDedupeWindowSeconds),
-            .notice: Int64(BidsPipeline.defaultDedupeWindowSeconds),
-        ]
+        windowSeconds = Self.streams.mapValues { Int64($0.defaultWindowSeconds ?? 0) }
     }
+
+    private static let streams: [TokenUse: any StreamFold.Type] = [
+        .impression: ImpressionsFold.self, .click: OverlayClicksFold.self, .notice: BidsFold.self,
+    ]
 
     /// From the workers' files, or the defaults where a file is missing.
     package init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
         self.init()
-        if pipelines.has(.impressions) {
-            windowSeconds[.impression] = Int64(try pipelines.impressions().dedupeWindowSeconds)
-        }
-        if pipelines.has(.overlayClicks) {
-            windowSeconds[.click] = Int64(try pipelines.overlayClicks().dedupeWindowSeconds)
-        }
-        if pipelines.has(.bids) {
-            windowSeconds[.notice] = Int64(try pipelines.bids().dedupeWindowSeconds)
+        for (use, stream) in Self.streams where stream.isConfigured(in: pipelines) {
+            windowSeconds[use] = Int64(try stream.file(in: pipelines).dedupeWindowSeconds ?? 0)
         }
     }
 

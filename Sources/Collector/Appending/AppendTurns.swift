@@ -18,9 +18,7 @@ final class AppendTurns: @unchecked Sendable {
     ///
     /// - Parameter noting: called with the same before anybody is answered, so that `/readyz` never
     ///   contradicts an answer.
-    func append(
-        _ turn: [PendingAppend], noting: (LogError?) -> Void
-    ) -> LogError? {
+    func append(_ turn: [PendingAppend], noting: (LogError?) -> Void) -> LogError? {
         do throws(LogError) {
             let positions = try append(turn.flatMap(\.content.records))
             noting(nil)

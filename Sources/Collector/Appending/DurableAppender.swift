@@ -51,9 +51,7 @@ final class DurableAppender: Sendable {
     /// Appends records in order and returns their positions, in the same order, once all of them
     /// are durable. When it throws `full`, none was taken; after other refusals they may be in the
     /// log or not.
-    func append(
-        _ records: [OutgoingRecord]
-    ) async throws(AppendRefusal) -> [RecordPosition] {
+    func append(_ records: [OutgoingRecord]) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
         let pending = PendingAppend(
             AppendContent(records), deadline: .now + .seconds(limits.deadlineSeconds))

@@ -139,9 +139,7 @@ extension ConnectionGuard {
         context.fireChannelRead(data)
     }
 
-    private func start(
-        _ seconds: Int64, _ reason: String, _ context: ChannelHandlerContext
-    ) {
+    private func start(_ seconds: Int64, _ reason: String, _ context: ChannelHandlerContext) {
         timer?.cancel()
         timer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
             .scheduleTask(in: .seconds(seconds)) { [self] in
@@ -186,9 +184,7 @@ extension ConnectionGuard {
 // MARK: Answers
 
 extension ConnectionGuard {
-    func write(
-        context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
-    ) {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // The answer comes before the body was read; the body is not waited for.
         let isEarly = phase.isReceivingBody && openRequests == 1
         let isLast = if case .closing(answersToCome: 1) = phase { true } else { isEarly }

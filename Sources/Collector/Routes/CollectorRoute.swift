@@ -24,8 +24,7 @@ struct CollectorRoute: Sendable {
     let answer: @Sendable (CollectorRequest) async -> CollectorResponse
 
     init(
-        _ method: Method, _ path: String, mediaTypes: [String] = [],
-        maxBodyBytes: Int? = nil,
+        _ method: Method, _ path: String, mediaTypes: [String] = [], maxBodyBytes: Int? = nil,
         admission: @escaping @Sendable (CollectorRequest) -> CollectorResponse? = { _ in nil },
         answer: @escaping @Sendable (CollectorRequest) async -> CollectorResponse
     ) {

@@ -1,10 +1,11 @@
 import EventLog
+import JSONReader
 import Streams
 
 /// Events of producers with a key: one, or a batch with one a line (NDJSON).
 struct EventRoutes: Sendable {
     /// The outcome of one line of a batch: its range among all records, or why it was refused.
-    fileprivate enum Line {
+    private enum Line {
         case taken(Range<Int>)
         case refused(Rejection)
     }
@@ -57,10 +58,7 @@ struct EventRoutes: Sendable {
             let records = try readers.records(of: request.body, topic, type: type, request)
             let positions = try await appender.append(records)
             var json = JSONText()
-            json.object { json in
-                json.name("records")
-                json.array { json in for position in positions { json.position(position) } }
-            }
+            json.object { $0.objects("records", positions, Self.writeMembers) }
             return .json(200, json)
         } catch let error as Rejection {
             return .refusal(error)
@@ -111,42 +109,23 @@ extension EventRoutes {
         let takenCount = lines.count { if case .taken = $0 { true } else { false } }
         var json = JSONText()
         json.object { json in
-            json.name("accepted")
-            json.raw(takenCount)
-            json.name("refused")
-            json.raw(lines.count - takenCount)
-            json.name("lines")
-            json.array { json in
-                for line in lines { json.line(line, positions) }
+            json.member("accepted", takenCount)
+            json.member("refused", lines.count - takenCount)
+            json.objects("lines", lines) { line, json in
+                switch line {
+                case .taken(let range): json.objects("records", positions[range], writeMembers)
+                case .refused(let rejection):
+                    json.member("error", rejection.reason.name)
+                    json.member("detail", rejection.detail)
+                }
             }
         }
         let status = takenCount == lines.count ? 200 : takenCount > 0 ? 207 : 400
         return .json(status, json)
     }
-}
 
-extension JSONText {
-    fileprivate mutating func position(_ position: RecordPosition) {
-        object { json in
-            json.name("partition")
-            json.raw(position.partition)
-            json.name("offset")
-            json.raw(position.offset)
-        }
-    }
-
-    fileprivate mutating func line(_ line: EventRoutes.Line, _ positions: [RecordPosition]) {
-        object { json in
-            switch line {
-            case .taken(let range):
-                json.name("records")
-                json.array { json in for place in range { json.position(positions[place]) } }
-            case .refused(let rejection):
-                json.name("error")
-                json.string(rejection.reason.name)
-                json.name("detail")
-                json.string(rejection.detail)
-            }
-        }
+    private static func writeMembers(of position: RecordPosition, to json: inout JSONText) {
+        json.member("partition", position.partition)
+        json.member("offset", position.offset)
     }
 }

@@ -4,8 +4,10 @@ import Streams
 /// Postbacks of SKAdNetwork and AdAttributionKit: from devices, as copies for developers, and from
 /// relays (`?via=relay`). Apple repeats a postback for up to nine days until it is answered 200.
 struct PostbackRoutes: Sendable {
-    private enum Framework {
-        case skAdNetwork, adAttributionKit
+    /// By the type of its records.
+    private enum Framework: String {
+        case skAdNetwork = "skadnetwork.postback"
+        case adAttributionKit = "adattributionkit.postback"
     }
 
     private static let topic = "postbacks"
@@ -52,9 +54,7 @@ struct PostbackRoutes: Sendable {
         } catch {
             return .refusal(error)
         }
-        let type =
-            framework == .skAdNetwork ? "skadnetwork.postback" : "adattributionkit.postback"
-        let event = CloudEvent(type: type, request: request)
+        let event = CloudEvent(type: framework.rawValue, request: request)
         return await appender.answer(
             [
                 OutgoingRecord(

@@ -37,8 +37,7 @@ struct TokenRoutes: Sendable {
     }
 
     private func answer(
-        _ request: CollectorRequest, _ use: TokenUse,
-        _ response: (EventToken) -> CollectorResponse
+        _ request: CollectorRequest, _ use: TokenUse, _ response: (EventToken) -> CollectorResponse
     ) async -> CollectorResponse {
         let text = request.query["t"] ?? ""
         let token: EventToken
@@ -95,7 +94,7 @@ struct TokenRoutes: Sendable {
                 if isNumber { json.raw(value) } else { json.string(value) }
             }
         }
-        return Array(json.text.utf8)
+        return json.bytes
     }
 }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONReader
 import Streams
 
 struct CollectorRequest: Sendable {
@@ -69,18 +70,6 @@ struct QueryParameters: Sendable, Equatable {
     }
 }
 
-extension UInt8 {
-    /// Nil when it is no ASCII hexadecimal digit.
-    fileprivate var hexDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-}
-
 struct CollectorResponse: Sendable {
     /// 200...599
     var status: Int
@@ -92,7 +81,7 @@ struct CollectorResponse: Sendable {
 
     static func json(_ status: Int, _ text: JSONText) -> CollectorResponse {
         CollectorResponse(
-            status: status, contentType: "application/json", body: Array(text.text.utf8))
+            status: status, contentType: "application/json", body: text.bytes)
     }
 
     static func text(_ status: Int, _ text: String) -> CollectorResponse {
@@ -101,15 +90,11 @@ struct CollectorResponse: Sendable {
     }
 
     /// A refusal: `{"error": reason, "detail": words}`.
-    static func refusal(
-        _ status: Int, _ reason: String, _ detail: String
-    ) -> CollectorResponse {
+    static func refusal(_ status: Int, _ reason: String, _ detail: String) -> CollectorResponse {
         var json = JSONText()
         json.object { json in
-            json.name("error")
-            json.string(reason)
-            json.name("detail")
-            json.string(detail)
+            json.member("error", reason)
+            json.member("detail", detail)
         }
         return .json(status, json)
     }
@@ -125,8 +110,7 @@ struct CollectorResponse: Sendable {
 
     /// What a worker would reject: 400, or 413 when it is too large.
     static func refusal(_ rejection: Rejection) -> CollectorResponse {
-        refusal(
-            rejection.reason == .tooLarge ? 413 : 400, rejection.reason.name, rejection.detail)
+        refusal(rejection.reason == .tooLarge ? 413 : 400, rejection.reason.name, rejection.detail)
     }
 
     /// The log has not acknowledged: 503.

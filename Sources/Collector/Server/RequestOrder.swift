@@ -163,9 +163,7 @@ extension RequestOrder {
 // MARK: Answers
 
 extension RequestOrder {
-    func write(
-        context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
-    ) {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 200:
             if let request, head.headers["connection"].isEmpty {

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 import HummingbirdCore
+import Monitoring
 import NIOCore
-import Synchronization
 
 /// Finds the route of a request and answers it, after the checks that all routes share.
 final class RequestResponder: Sendable {
@@ -31,10 +31,9 @@ final class RequestResponder: Sendable {
     ) async throws {
         let begun = ContinuousClock.now
         let (route, response) = try await response(to: request, channel)
-        metrics.count(
-            route: route, status: response.status, took: begun.duration(to: .now))
+        metrics.count(route: route, status: response.status, took: begun.duration(to: .now))
         var fields = HTTPFields()
-        fields[.date] = Self.date
+        fields[.date] = HTTPDate.now
         fields[.contentLength] = "\(response.body.count)"
         if !response.contentType.isEmpty { fields[.contentType] = response.contentType }
         for (name, value) in response.headers {
@@ -140,25 +139,5 @@ extension RequestResponder {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    }
-
-    /// The last second that was written, and its text.
-    private static let lastDate = Mutex<(second: Int, text: String)>((-1, ""))
-
-    /// The present time in HTTP's format (RFC 9110, 5.6.7).
-    private static var date: String {
-        var now = time(nil)
-        return lastDate.withLock { last in
-            guard last.second != now else { return last.text }
-            var parts = tm()
-            gmtime_r(&now, &parts)
-            let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
-                let count = strftime(
-                    text.baseAddress, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
-                return String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
-            }
-            last = (now, text)
-            return text
-        }
     }
 }

@@ -4,14 +4,10 @@ import GRDB
 
 /// A record of the topic that is taken over.
 struct IncomingRecord: Sendable {
-    enum Content: Sendable {
-        case document(PostbackDocument)
-        case unreadable(UnreadableDocument, bytes: [UInt8])
-    }
-
     var partition: Int32
     var offset: Int64
-    var content: Content
+    var bytes: [UInt8]
+    var document: Result<DeliveryDocument, UnreadableDocument>
 }
 
 struct AcceptedRecords: Equatable, Sendable {
@@ -30,12 +26,12 @@ extension DeliveryStore {
         try commit { db in
             var counts = AcceptedRecords()
             for record in records {
-                switch record.content {
-                case .document(let document):
+                switch record.document {
+                case .success(let document):
                     let isNew = try Self.insert(document, at: record, partners, now, db)
                     counts.accepted += isNew ? 1 : 0
                     counts.duplicates += isNew ? 0 : 1
-                case .unreadable(let fault, let bytes):
+                case .failure(let fault):
                     try db.execute(
                         sql: """
                             INSERT OR IGNORE INTO deliveries VALUES
@@ -44,7 +40,7 @@ extension DeliveryStore {
                         arguments: [
                             "\(topic)/\(record.partition)/\(record.offset)", record.partition,
                             record.offset, DeliveryReason.unreadable.text("\(fault)"), now, now,
-                            bytes.databaseBytes,
+                            Data(record.bytes),
                         ])
                     counts.rejected += 1
                 }
@@ -63,7 +59,7 @@ extension DeliveryStore {
 
     /// Returns whether the document is new.
     private static func insert(
-        _ document: PostbackDocument, at record: IncomingRecord, _ partners: KnownPartners,
+        _ document: DeliveryDocument, at record: IncomingRecord, _ partners: KnownPartners,
         _ now: Int64, _ db: Database
     ) throws -> Bool {
         let hasHigher =
@@ -79,7 +75,7 @@ extension DeliveryStore {
             arguments: [
                 document.id, document.revision, document.partner, record.partition, record.offset,
                 state.rawValue, reason ?? "", now, state == .pending ? now : nil, now,
-                document.bytes.databaseBytes,
+                Data(document.bytes),
             ])
         guard db.changesCount > 0 else { return false }
         try db.execute(

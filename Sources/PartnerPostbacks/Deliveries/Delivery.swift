@@ -1,3 +1,7 @@
+import AggregateStore
+import Foundation
+import GRDB
+
 /// The state of a document for a partner.
 package enum DeliveryState: String, CaseIterable, Sendable {
     /// To be sent, now or at the next attempt.
@@ -90,5 +94,215 @@ package struct WaitingDeliveries: Equatable, Sendable {
             count: count + other.count,
             oldestMilliseconds: [oldestMilliseconds, other.oldestMilliseconds].compactMap(\.self)
                 .min())
+    }
+}
+
+extension DeliveryStore {
+    /// Deliveries, most recently changed first.
+    package func deliveries(
+        partner: String? = nil, state: DeliveryState? = nil, limit: Int
+    ) throws(StoreError) -> [Delivery] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM deliveries
+                    WHERE (?1 IS NULL OR partner = ?1) AND (?2 IS NULL OR state = ?2)
+                    ORDER BY changed_ms DESC, number DESC LIMIT ?3
+                    """,
+                arguments: [partner, state?.rawValue, limit]
+            ).map(Delivery.init)
+        }
+    }
+
+    /// The number of deliveries by partner and state.
+    package func counts() throws(StoreError) -> [(
+        partner: String, state: DeliveryState, count: Int
+    )] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT partner, state, count(*) FROM deliveries
+                    GROUP BY partner, state ORDER BY partner, state
+                    """
+            ).map { ($0[0], DeliveryState(rawValue: $0[1]) ?? .dead, $0[2]) }
+        }
+    }
+
+    /// Pending deliveries of all partners.
+    package func waiting() throws(StoreError) -> WaitingDeliveries {
+        let pending = try pending().values
+        return WaitingDeliveries(
+            count: pending.reduce(0) { $0 + $1.count },
+            oldestMilliseconds: pending.map(\.oldestMilliseconds).min())
+    }
+
+    /// Disabled partners, by name.
+    package func disabledPartners() throws(StoreError) -> [DisabledPartner] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT name, status FROM disabled_partners ORDER BY name")
+                .map { DisabledPartner(name: $0[0], status: $0[1]) }
+        }
+    }
+
+    /// All revisions of a document with their attempts and bytes.
+    package func history(
+        of id: String
+    ) throws(StoreError) -> [(delivery: Delivery, attempts: [StoredAttempt], document: [UInt8])] {
+        try read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM deliveries WHERE id = ? ORDER BY revision",
+                arguments: [id]
+            ).map { row in
+                let attempts = try Row.fetchAll(
+                    db, sql: "SELECT * FROM attempts WHERE delivery = ? ORDER BY number",
+                    arguments: [row["number"] as Int64])
+                let document: Data = row["document"]
+                return (Delivery(row), attempts.map(StoredAttempt.init), Array(document))
+            }
+        }
+    }
+
+    /// Names of all partners in the store, sorted.
+    package func knownPartners() throws(StoreError) -> [String] {
+        try read {
+            try String.fetchAll(
+                $0,
+                sql: """
+                    SELECT partner FROM deliveries WHERE partner <> ''
+                    UNION SELECT name FROM disabled_partners
+                    UNION SELECT name FROM resting_partners ORDER BY 1
+                    """)
+        }
+    }
+}
+
+extension Delivery {
+    fileprivate init(_ row: Row) {
+        self.init(
+            id: row["id"], revision: row["revision"], partner: row["partner"],
+            partition: row["partition"], offset: row["offset"],
+            state: DeliveryState(rawValue: row["state"]) ?? .dead, reason: row["reason"],
+            attempts: row["attempts"], createdMilliseconds: row["created_ms"],
+            nextAttemptMilliseconds: row["next_attempt_ms"],
+            changedMilliseconds: row["changed_ms"])
+    }
+}
+
+extension StoredAttempt {
+    fileprivate init(_ row: Row) {
+        self.init(
+            number: row["number"], startedMilliseconds: row["started_ms"],
+            durationMilliseconds: row["duration_ms"], status: row["status"], fault: row["fault"])
+    }
+}
+
+/// Which deliveries an operator retries.
+package enum DeliverySelection: Equatable, Sendable {
+    /// All revisions of a document.
+    case id(String)
+    /// The pending, dead and held deliveries of a partner.
+    case partner(String)
+    /// All dead deliveries.
+    case allDead
+}
+
+/// The result of a retry.
+package struct RetriedDeliveries: Equatable, Sendable {
+    /// Deliveries that are due now.
+    package var retried = 0
+    /// Deliveries that were left: a higher revision exists, the record is not a document, or
+    /// nothing can be sent to the partner.
+    package var left = 0
+    /// Disabled partners that are enabled again.
+    package var enabled: [String] = []
+    /// Partners whose pause ended.
+    package var awakened: [String] = []
+
+    package init(
+        retried: Int = 0, left: Int = 0, enabled: [String] = [], awakened: [String] = []
+    ) {
+        self.retried = retried
+        self.left = left
+        self.enabled = enabled
+        self.awakened = awakened
+    }
+
+    /// The sum of two stores.
+    package func adding(_ other: RetriedDeliveries) -> RetriedDeliveries {
+        RetriedDeliveries(
+            retried: retried + other.retried, left: left + other.left,
+            enabled: enabled + other.enabled.filter { !enabled.contains($0) },
+            awakened: awakened + other.awakened.filter { !awakened.contains($0) })
+    }
+}
+
+extension DeliveryStore {
+    /// Makes deliveries due now, from the start of the schedule. A selection by id or partner
+    /// includes pending ones and ends the pause of the partner; a selection by partner also enables
+    /// the partner. A revision below another one is left, since the higher one counts. A running
+    /// worker notices the change at its next turn.
+    ///
+    /// - Parameter leftPartners: partners that nothing can be sent to; their deliveries are left.
+    package func retry(
+        _ selection: DeliverySelection, leaving leftPartners: [String] = [],
+        nowMilliseconds now: Int64
+    ) throws(StoreError) -> RetriedDeliveries {
+        let (condition, argument): (String, String?) =
+            switch selection {
+            case .id(let id): ("state IN ('pending', 'dead', 'held') AND id = ?1", id)
+            case .partner(let name): ("state IN ('pending', 'dead', 'held') AND partner = ?1", name)
+            case .allDead: ("state = 'dead' AND ?1 IS NULL", nil)
+            }
+        let isLeft = Array(repeating: "?", count: leftPartners.count).joined(separator: ", ")
+        return try commit { db in
+            var retried = RetriedDeliveries()
+            retried.awakened = try Self.awaken(selection, in: db)
+            let meant =
+                try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM deliveries WHERE \(condition)",
+                    arguments: [argument]) ?? 0
+            try db.execute(
+                sql: """
+                    UPDATE deliveries SET state = 'pending', reason = '', attempts = 0,
+                      next_attempt_ms = ?2, changed_ms = iif(state = 'pending', changed_ms, ?2)
+                    WHERE \(condition) AND partner <> '' AND partner NOT IN (\(isLeft)) AND NOT EXISTS
+                      (SELECT 1 FROM deliveries AS other
+                       WHERE other.id = deliveries.id AND other.revision > deliveries.revision)
+                    """,
+                arguments: StatementArguments([argument, now] as [(any DatabaseValueConvertible)?])
+                    + StatementArguments(leftPartners))
+            retried.retried = db.changesCount
+            retried.left = meant - retried.retried
+            if case .partner(let name) = selection {
+                try db.execute(
+                    sql: "DELETE FROM disabled_partners WHERE name = ?", arguments: [name])
+                if db.changesCount > 0 { retried.enabled = [name] }
+            }
+            return retried
+        }
+    }
+
+    /// Ends the pauses of the selected partners, and returns which had one.
+    private static func awaken(_ selection: DeliverySelection, in db: Database) throws -> [String] {
+        let resting =
+            switch selection {
+            case .id(let id):
+                try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT name FROM resting_partners WHERE name IN
+                          (SELECT partner FROM deliveries
+                           WHERE id = ? AND state IN ('pending', 'dead', 'held'))
+                        """,
+                    arguments: [id])
+            case .partner(let name):
+                try String.fetchAll(
+                    db, sql: "SELECT name FROM resting_partners WHERE name = ?", arguments: [name])
+            case .allDead: [String]()
+            }
+        for name in resting { try endRest(of: name, in: db) }
+        return resting
     }
 }

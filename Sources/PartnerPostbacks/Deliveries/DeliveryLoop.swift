@@ -2,8 +2,8 @@ import AggregateStore
 import EventLog
 import JSONReader
 import Logging
+import Program
 import Streams
-import Worker
 
 /// Takes documents over from the log into the store, and sends them from there. Runs on one plain
 /// thread.
@@ -65,22 +65,12 @@ final class DeliveryLoop {
 
     /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
     /// at the start is taken over and everything due was sent once.
-    func run() throws(WorkerError) {
-        do {
-            try reader.subscribe(settings.assignment)
-            try dispatcher.resume()
-            while !stop.isRequested, try step() {}
-            try finish()
-            logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])
-        } catch let error as StoreError {
-            throw .store(error)
-        } catch let error as LogError {
-            throw .log(error)
-        } catch let error as WorkerError {
-            throw error
-        } catch {
-            throw .unexpected("\(error)")
-        }
+    func run() throws {
+        try reader.subscribe(settings.assignment)
+        try dispatcher.resume()
+        while !stop.isRequested, try step() {}
+        try finish()
+        logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])
     }
 
     /// One turn; false when nothing is left to do.
@@ -156,8 +146,7 @@ final class DeliveryLoop {
 
     private func incoming(_ record: RecordView) -> IncomingRecord {
         let bytes = record.value.map { Array($0) } ?? []
-        let content: IncomingRecord.Content
-        do throws(UnreadableDocument) {
+        let document = Result { () throws(UnreadableDocument) in
             guard record.value != nil else { throw UnreadableDocument("the value is null") }
             guard bytes.count <= settings.maxRecordBytes else {
                 throw UnreadableDocument(
@@ -168,12 +157,10 @@ final class DeliveryLoop {
             {
                 throw UnreadableDocument("ce_type is not partner.postback")
             }
-            content = .document(try PostbackDocument(bytes, parser: parser))
-        } catch {
-            content = .unreadable(error, bytes: bytes)
+            return try DeliveryDocument(bytes, parser: parser)
         }
         return IncomingRecord(
-            partition: record.partition, offset: record.offset, content: content)
+            partition: record.partition, offset: record.offset, bytes: bytes, document: document)
     }
 
     private func commitOffsets() throws {
@@ -239,7 +226,7 @@ extension DeliveryLoop {
             let next = begun ?? bounds.earliestOffset
             // Records that another instance has taken over may be gone from the log.
             let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
-            let refusal = StoreStanding.refusal(
+            let refusal = FoldedLog.refusal(
                 of: place, nextOffset: start, in: bounds, store: store.path)
             if let refusal { throw refusal }
             nextOffsets[partition] = start

@@ -190,7 +190,7 @@ final class Dispatcher {
     private func send(
         _ delivery: DueDelivery, _ queue: inout PartnerQueue, _ now: Int64
     ) throws -> FinishedDelivery? {
-        let document = try PostbackDocument(delivery.document, parser: parser)
+        let document = try DeliveryDocument(delivery.document, parser: parser)
         let route = queue.route
         let clock = clock
         let inbox = inbox

@@ -57,11 +57,19 @@ extension DeliveryStore {
         }
     }
 
-    /// Whether a partner is disabled.
     func isDisabled(partner: String) throws(StoreError) -> Bool {
+        try has(partner, in: "disabled_partners")
+    }
+
+    /// Whether a partner still rests: an operator may have ended its pause.
+    func isResting(partner: String) throws(StoreError) -> Bool {
+        try has(partner, in: "resting_partners")
+    }
+
+    private func has(_ partner: String, in table: String) throws(StoreError) -> Bool {
         try read { db in
             try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM disabled_partners WHERE name = ?"),
+                db.cachedStatement(sql: "SELECT 1 FROM \(table) WHERE name = ?"),
                 arguments: [partner]) != nil
         }
     }
@@ -206,10 +214,6 @@ extension DeliveryStore {
     }
 }
 
-extension [UInt8] {
-    var databaseBytes: Data { Data(self) }
-}
-
 extension DeliveryStore {
     /// The pauses of partners, by name.
     package func restingPartners() throws(StoreError) -> [String: PartnerRest] {
@@ -222,15 +226,6 @@ extension DeliveryStore {
                     cause: PartnerRest.Cause(rawValue: row[1]) ?? .away, pauseMilliseconds: row[2],
                     untilMilliseconds: row[3])
             }
-        }
-    }
-
-    /// Whether a partner still rests: an operator may have ended its pause.
-    func isResting(partner: String) throws(StoreError) -> Bool {
-        try read { db in
-            try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM resting_partners WHERE name = ?"),
-                arguments: [partner]) != nil
         }
     }
 

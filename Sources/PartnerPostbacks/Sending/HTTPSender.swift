@@ -5,6 +5,13 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
+protocol PartnerSender: Sendable {
+    /// Sends a request and calls back once, on any thread.
+    func send(
+        _ request: PartnerRequest, to destination: Destination,
+        completion: @escaping @Sendable (AttemptResult) -> Void)
+}
+
 /// Sends requests over HTTP/1.1 on one thread of its own and resolves names on others. A name is
 /// resolved once, its addresses are checked, and the connection goes to a checked address; the name
 /// stays in the request and in the certificate check. Redirects are not followed.
@@ -68,7 +75,7 @@ final class HTTPSender: PartnerSender {
             return completion(.failed(.resolution, detail: "\(host): it has no address"))
         }
         let reading = AnswerReading()
-        let answer: EventLoopFuture<Answer>
+        let answer: EventLoopFuture<AttemptResult>
         let port: Int
         do {
             guard let client = clients.client(for: host, at: address) else {
@@ -89,10 +96,10 @@ final class HTTPSender: PartnerSender {
             clients.release(host, at: address)
             switch ended {
             case .success(let answer):
-                completion(answer.result)
+                completion(answer)
             case .failure(let error):
                 // The status decides, even when the rest of the answer failed.
-                if let answer = reading.answer { return completion(answer.result) }
+                if let answer = reading.answer { return completion(answer) }
                 let others = addresses.dropFirst()
                 if Self.neverConnected(error), !others.isEmpty, NIODeadline.now() < deadline {
                     self.send(request, host: host, to: others, deadline, completion)
@@ -136,10 +143,51 @@ final class HTTPSender: PartnerSender {
     }
 }
 
-extension Answer {
-    fileprivate var result: AttemptResult {
-        .answered(status: status, retryAfterMilliseconds: retryAfterMilliseconds)
+/// Reads the status and discards the body. A short body is read to its end, so that the connection
+/// can be reused.
+final class AnswerReading: HTTPClientResponseDelegate {
+    private struct TooLong: Error {}
+
+    /// A longer body is cut off together with its connection.
+    static let bodyBytes = 65_536
+
+    private let state = Mutex<(answer: AttemptResult?, bytes: Int)>((nil, 0))
+
+    func didReceiveHead(
+        task: HTTPClient.Task<AttemptResult>, _ head: HTTPResponseHead
+    ) -> EventLoopFuture<Void> {
+        let pause = head.headers.first(name: "Retry-After").flatMap { text in
+            RetryAfter.milliseconds(text, date: head.headers.first(name: "Date"))
+        }
+        state.withLock {
+            $0.answer = .answered(
+                status: Int(head.status.code), retryAfterMilliseconds: pause)
+        }
+        return task.eventLoop.makeSucceededVoidFuture()
     }
+
+    func didReceiveBodyPart(
+        task: HTTPClient.Task<AttemptResult>, _ buffer: ByteBuffer
+    ) -> EventLoopFuture<Void> {
+        let bytes = state.withLock { state in
+            state.bytes += buffer.readableBytes
+            return state.bytes
+        }
+        guard bytes <= Self.bodyBytes else {
+            return task.eventLoop.makeFailedFuture(TooLong())
+        }
+        return task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<AttemptResult>) throws -> AttemptResult {
+        guard let answer = state.withLock({ $0.answer }) else {
+            throw HTTPClientError.remoteConnectionClosed
+        }
+        return answer
+    }
+
+    /// The answer, if its head arrived before the connection failed.
+    var answer: AttemptResult? { state.withLock { $0.answer } }
 }
 
 extension HTTPClient.Request {

@@ -1,3 +1,4 @@
+import JSONReader
 import Pipelines
 import Streams
 
@@ -19,7 +20,7 @@ enum BodyTemplate: Sendable {
         }
     }
 
-    func bytes(_ document: PostbackDocument) throws(RenderingFault) -> [UInt8]? {
+    func bytes(_ document: DeliveryDocument) throws(RenderingFault) -> [UInt8]? {
         switch self {
         case .none: return nil
         case .document: return document.bytes
@@ -69,7 +70,7 @@ indirect enum JSONTemplate: Equatable, Sendable {
     }
 
     /// Whether the member or element is written.
-    private func isPresent(in document: PostbackDocument) throws(RenderingFault) -> Bool {
+    private func isPresent(in document: DeliveryDocument) throws(RenderingFault) -> Bool {
         guard case .text(let field) = self, let macro = field.template.missing(in: document) else {
             return true
         }
@@ -80,70 +81,67 @@ indirect enum JSONTemplate: Equatable, Sendable {
         }
     }
 
-    func write(_ document: PostbackDocument, to json: inout JSONText) throws(RenderingFault) {
+    func write(_ document: DeliveryDocument, to json: inout JSONText) throws(RenderingFault) {
         switch self {
         case .literal(let literal): json.raw(literal)
-        case .text(let field): Self.write(field.template, document, to: &json)
+        case .text(let field):
+            guard let macro = field.template.soleMacro else {
+                return json.string(field.template.text(document) { $0 })
+            }
+            if let value = document.value(macro) {
+                value.write(to: &json)
+            } else {
+                json.raw("null")
+            }
         case .array(let elements):
-            try Self.carry { fault in
-                json.array { json in
-                    fault = Self.fault {
-                        () throws(RenderingFault) in
-                        for element in elements where try element.isPresent(in: document) {
-                            try element.write(document, to: &json)
-                        }
-                    }
+            try json.array { json throws(RenderingFault) in
+                for element in elements where try element.isPresent(in: document) {
+                    try element.write(document, to: &json)
                 }
             }
         case .object(let members):
-            try Self.carry { fault in
-                json.object { json in
-                    fault = Self.fault {
-                        () throws(RenderingFault) in
-                        for member in members where try member.value.isPresent(in: document) {
-                            json.name(member.name)
-                            try member.value.write(document, to: &json)
-                        }
-                    }
+            try json.object { json throws(RenderingFault) in
+                for member in members where try member.value.isPresent(in: document) {
+                    json.name(member.name)
+                    try member.value.write(document, to: &json)
                 }
             }
         }
     }
+}
 
-    /// `JSONText` calls bodies that cannot throw: the fault leaves them through a variable.
-    private static func carry(
-        _ body: (inout RenderingFault?) -> Void
-    ) throws(RenderingFault) {
-        var fault: RenderingFault?
-        body(&fault)
-        if let fault { throw fault }
-    }
-
-    private static func fault(_ body: () throws(RenderingFault) -> Void) -> RenderingFault? {
-        do throws(RenderingFault) {
-            try body()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    private static func write(
-        _ template: TextTemplate, _ document: PostbackDocument, to json: inout JSONText
-    ) {
-        guard let macro = template.soleMacro else {
-            return json.string(template.text(document) { $0 })
-        }
-        write(document.value(macro), to: &json)
-    }
-
-    private static func write(_ value: MacroValue?, to json: inout JSONText) {
-        switch value {
-        case nil: json.raw("null")
-        case .text(let text): json.string(text)
-        case .literal(let text), .json(let text): json.raw(text)
-        case .list(let elements):
-            json.array { json in for element in elements { write(element, to: &json) } }
+extension JSONTemplate {
+    /// Parses a shape. Rules for missing values name a member by its path, such as `revenue.min`.
+    init(
+        _ shape: Partner.Delivery.JSONShape, path: String, rules: Partner.Delivery.MissingRules,
+        secrets: [String: Secret], names: inout [String]
+    ) throws(ConfigurationError) {
+        switch shape {
+        case .literal(let literal): self = .literal(literal)
+        case .text(let text):
+            names.append(path)
+            self = .text(
+                FieldTemplate(
+                    name: path, template: try TextTemplate(text, secrets: secrets),
+                    missing: rules.outcome(for: path)))
+        case .array(let elements):
+            var templates: [JSONTemplate] = []
+            for element in elements {
+                templates.append(
+                    try JSONTemplate(
+                        element, path: path, rules: rules, secrets: secrets, names: &names))
+            }
+            self = .array(templates)
+        case .object(let fields):
+            var members: [(name: String, value: JSONTemplate)] = []
+            for field in fields {
+                let name = field.name.text
+                let template = try JSONTemplate(
+                    field.value, path: path.isEmpty ? name : "\(path).\(name)", rules: rules,
+                    secrets: secrets, names: &names)
+                members.append((name, template))
+            }
+            self = .object(members)
         }
     }
 }

@@ -68,7 +68,7 @@ struct PartnerAddress: Equatable, Sendable {
             })
     }
 
-    func url(_ document: PostbackDocument) throws(RenderingFault) -> String {
+    func url(_ document: DeliveryDocument) throws(RenderingFault) -> String {
         if let macro = path.missing(in: document), pathMissing != .empty {
             throw .held(field: "path", macro: macro)
         }

@@ -104,7 +104,7 @@ package struct RequestTemplate: Sendable {
     }
 
     func request(
-        _ document: PostbackDocument
+        _ document: DeliveryDocument
     ) throws(RenderingFault) -> PartnerRequest {
         var written: [PartnerRequest.Header] = []
         for header in headers {
@@ -122,13 +122,12 @@ package struct RequestTemplate: Sendable {
                     .init(header.name, value, isSecret: field.template.hasSecret))
             }
         }
-        if let type = body.contentType, !headers.contains(where: \.isContentType) {
+        let names = headers.map { $0.name.lowercased() }
+        if let type = body.contentType, !names.contains("content-type") {
             written.append(.init("Content-Type", type))
         }
         written.append(.init("Idempotency-Key", document.idempotencyKey))
-        if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
-            written.append(.init("User-Agent", "Weir"))
-        }
+        if !names.contains("user-agent") { written.append(.init("User-Agent", "Weir")) }
         return PartnerRequest(
             method: method.rawValue, url: try address.url(document), headers: written,
             body: try body.bytes(document))
@@ -150,10 +149,6 @@ package struct RequestTemplate: Sendable {
     }
 }
 
-extension HeaderTemplate {
-    var isContentType: Bool { name.lowercased() == "content-type" }
-}
-
 extension FieldTemplate {
     /// A field as `name=value` in the address.
     fileprivate init(name: String, parameter: FieldTemplate) {
@@ -166,42 +161,6 @@ extension FieldTemplate {
                         return .literal(PercentEncoding.value(text))
                     }),
             missing: parameter.missing)
-    }
-}
-
-extension JSONTemplate {
-    /// Parses a shape. Rules for missing values name a member by its path, such as `revenue.min`.
-    init(
-        _ shape: Partner.Delivery.JSONShape, path: String, rules: Partner.Delivery.MissingRules,
-        secrets: [String: Secret], names: inout [String]
-    ) throws(ConfigurationError) {
-        switch shape {
-        case .literal(let literal): self = .literal(literal)
-        case .text(let text):
-            names.append(path)
-            self = .text(
-                FieldTemplate(
-                    name: path, template: try TextTemplate(text, secrets: secrets),
-                    missing: rules.outcome(for: path)))
-        case .array(let elements):
-            var templates: [JSONTemplate] = []
-            for element in elements {
-                templates.append(
-                    try JSONTemplate(
-                        element, path: path, rules: rules, secrets: secrets, names: &names))
-            }
-            self = .array(templates)
-        case .object(let fields):
-            var members: [(name: String, value: JSONTemplate)] = []
-            for field in fields {
-                let name = field.name.text
-                let template = try JSONTemplate(
-                    field.value, path: path.isEmpty ? name : "\(path).\(name)", rules: rules,
-                    secrets: secrets, names: &names)
-                members.append((name, template))
-            }
-            self = .object(members)
-        }
     }
 }
 
@@ -236,8 +195,8 @@ struct HeaderTemplate: Sendable {
         guard field.value.text.isHeaderValue else {
             throw field.value.fault("has control characters, which no header may have")
         }
-        if let source = SecretSource(field.value) {
-            value = .secret(try reading.secret(source))
+        if let secret = try reading.secret(field.value) {
+            value = .secret(secret)
         } else {
             value = .template(
                 FieldTemplate(
@@ -271,5 +230,38 @@ enum RenderingFault: Error, Equatable, CustomStringConvertible {
         case .held(let field, let macro): "\(field): {\(macro.rawValue)} has no value"
         case .unusable(let field, let words): "\(field): \(words)"
         }
+    }
+}
+
+package struct PartnerRequest: Equatable, Sendable {
+    /// The value of a secret header is never printed.
+    package struct Header: Equatable, Sendable {
+        /// The name as written in the file.
+        package let name: String
+        /// Without control characters.
+        package let value: String
+        /// Whether the value is a secret or contains one.
+        let isSecret: Bool
+
+        init(_ name: String, _ value: String, isSecret: Bool = false) {
+            self.name = name
+            self.value = value
+            self.isSecret = isSecret
+        }
+    }
+
+    package let method: String
+    package let url: String
+    /// In order, without headers that frame the request.
+    package internal(set) var headers: [Header]
+    /// Nil for no body.
+    package let body: [UInt8]?
+
+    /// Adds the headers of a signature, which covers the time.
+    mutating func sign(_ signature: String, key: String, timestampSeconds: Int64) {
+        headers += [
+            Header("webhook-id", key), Header("webhook-timestamp", "\(timestampSeconds)"),
+            Header("webhook-signature", signature, isSecret: true),
+        ]
     }
 }

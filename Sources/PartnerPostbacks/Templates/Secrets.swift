@@ -26,57 +26,35 @@ enum SecretReading: Sendable {
     /// Secrets are read; paths are relative to the directory.
     case read(directory: String)
 
-    func secret(_ source: SecretSource) throws(ConfigurationError) -> Secret {
-        switch self {
-        case .masked: Secret(value: nil)
-        case .read(let directory): Secret(value: try source.read(directory: directory))
-        }
-    }
-
     /// The secrets that templates may use, by name.
     func secrets(
         _ fields: [Partner.Delivery.Field<PositionedText>]
     ) throws(ConfigurationError) -> [String: Secret] {
         var secrets: [String: Secret] = [:]
-        for field in fields {
-            guard let source = SecretSource(field.value) else { continue }
-            secrets[field.name.text] = try secret(source)
-        }
+        for field in fields { secrets[field.name.text] = try secret(field.value) }
         return secrets
     }
-}
 
-/// Where a secret is: `env:NAME` or `file:PATH`.
-struct SecretSource: Sendable {
-    private let source: PositionedText
-
-    /// Nil when the text names no secret.
-    init?(_ source: PositionedText) {
-        guard source.text.hasPrefix("env:") || source.text.hasPrefix("file:") else { return nil }
-        self.source = source
-    }
-
-    /// The value of the variable, or the first line of the file. A path is relative to the
-    /// pipelines directory.
-    func read(directory: String) throws(ConfigurationError) -> String {
-        let text = source.text
-        if text.hasPrefix("env:") {
-            let name = String(text.dropFirst("env:".count))
+    /// The secret that a text names: the value of the variable of `env:NAME`, or the first line of the
+    /// file of `file:PATH`. Nil for any other text.
+    func secret(_ source: PositionedText) throws(ConfigurationError) -> Secret? {
+        let isVariable = source.text.hasPrefix("env:")
+        guard isVariable || source.text.hasPrefix("file:") else { return nil }
+        let name = String(source.text.dropFirst((isVariable ? "env:" : "file:").count))
+        guard case .read(let directory) = self else { return Secret(value: nil) }
+        let secret: String
+        if isVariable {
             guard let found = ProcessInfo.processInfo.environment[name], !found.isEmpty else {
                 throw source.fault("names the variable \(name), which is not set: set it")
             }
-            return try checked(found)
+            secret = found
+        } else {
+            secret = try Self.lines(of: name, directory: directory, source).first ?? ""
         }
-        let lines = try Self.lines(
-            of: String(text.dropFirst("file:".count)), directory: directory, source)
-        return try checked(lines.first ?? "")
-    }
-
-    private func checked(_ secret: String) throws(ConfigurationError) -> String {
         guard !secret.isEmpty, secret.isHeaderValue else {
             throw source.fault("leads to no secret that a request can carry: mend what it names")
         }
-        return secret
+        return Secret(value: secret)
     }
 
     /// The lines of a file that are not empty.
@@ -99,7 +77,7 @@ struct SigningSecrets: Sendable {
 
     /// Reads a file with one secret per line: base64 of 24 to 64 bytes, with or without `whsec_`.
     init(_ source: PositionedText, directory: String) throws(ConfigurationError) {
-        let lines = try SecretSource.lines(of: source.text, directory: directory, source)
+        let lines = try SecretReading.lines(of: source.text, directory: directory, source)
         guard !lines.isEmpty else {
             throw source.fault("names a file without a secret: add a line")
         }

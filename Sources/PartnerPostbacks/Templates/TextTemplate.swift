@@ -1,4 +1,5 @@
 import Pipelines
+import Streams
 
 /// A text with macros: `{name}` is a value of the document, `{secret.NAME}` a secret of the
 /// partner; `{{` and `}}` are braces.
@@ -87,13 +88,13 @@ struct TextTemplate: Equatable, Sendable {
     }
 
     /// The first macro without a value in a document.
-    func missing(in document: PostbackDocument) -> Macro? {
+    func missing(in document: DeliveryDocument) -> Macro? {
         macros.first { document.value($0) == nil }
     }
 
     /// The text with each value encoded for where it stands. Missing values are empty.
     func text(
-        _ document: PostbackDocument, encoded encode: (String) -> String,
+        _ document: DeliveryDocument, encoded encode: (String) -> String,
         literals: (String) -> String = { $0 }
     ) -> String {
         pieces.reduce(into: "") { text, piece in
@@ -115,7 +116,7 @@ struct FieldTemplate: Equatable, Sendable {
     /// The value, with macros encoded by `encode` and literal text by `literals`; nil when the
     /// field is left out.
     func value(
-        _ document: PostbackDocument, encoded encode: (String) -> String,
+        _ document: DeliveryDocument, encoded encode: (String) -> String,
         literals: (String) -> String = { $0 }
     ) throws(RenderingFault) -> String? {
         if let macro = template.missing(in: document) {

@@ -10,13 +10,6 @@ package final class BidsFold: WindowedFold {
         let signatures: [[BidSignature]]
     }
 
-    /// Name of the stream.
-    package static let streamName = "bids"
-    /// The stream's aggregates.
-    package static let tables = [
-        BidsKey.table, BidFaultsKey.table, BidSignaturesKey.table, LossReasonsKey.table,
-    ]
-
     /// What the batch did, and the ids that are remembered.
     package let state: WindowedState
     private var decoder = BidsDecoder()
@@ -31,8 +24,8 @@ package final class BidsFold: WindowedFold {
     package var deltas: [Deltas] { [bids, bidFaults, bidSignatures, lossReasons] }
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
-        state = WindowedState(topic: topic, configuration: configuration, parser: parser)
+    package init(topic: String, rules: WindowedRules, parser: JSONParser) {
+        state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
 
     /// Has the ads of the networks in `keys` (their ids in lower case) verified from the next batch on,
@@ -40,7 +33,7 @@ package final class BidsFold: WindowedFold {
     package func verifyAds(of keys: [String: [VerificationKey]], parsers: [JSONParser]) {
         verifier = BidSignatureVerifier(
             keys: Dictionary(uniqueKeysWithValues: keys.map { (Array($0.key.utf8), $0.value) }),
-            parsers: parsers, maxRecordBytes: state.configuration.maxRecordBytes)
+            parsers: parsers, maxRecordBytes: state.rules.maxRecordBytes)
     }
 
     /// Has the batch's ad signatures verified.

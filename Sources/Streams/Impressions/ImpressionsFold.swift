@@ -2,11 +2,6 @@ import JSONReader
 
 /// Folds the topic `impressions`.
 package final class ImpressionsFold: WindowedFold {
-    /// Name of the stream.
-    package static let streamName = "impressions"
-    /// The stream's aggregate.
-    package static let tables = [ImpressionsKey.table]
-
     /// What the batch did, and the ids that are remembered.
     package let state: WindowedState
     private var idBuilder = RecordIDBuilder()
@@ -19,8 +14,8 @@ package final class ImpressionsFold: WindowedFold {
     package var deltas: [Deltas] { [impressions] }
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
-        state = WindowedState(topic: topic, configuration: configuration, parser: parser)
+    package init(topic: String, rules: WindowedRules, parser: JSONParser) {
+        state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
 
     /// Counts a record unless its id was seen before: of listings, those that were not.

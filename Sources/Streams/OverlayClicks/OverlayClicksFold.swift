@@ -2,11 +2,6 @@ import JSONReader
 
 /// Folds the topic `overlay-clicks`.
 package final class OverlayClicksFold: WindowedFold {
-    /// Name of the stream.
-    package static let streamName = "overlay-clicks"
-    /// The stream's aggregate.
-    package static let tables = [OverlayClicksKey.table]
-
     /// What the batch did, and the ids that are remembered.
     package let state: WindowedState
     private var decoder = OverlayClicksDecoder()
@@ -16,8 +11,8 @@ package final class OverlayClicksFold: WindowedFold {
     package var deltas: [Deltas] { [overlayClicks] }
 
     /// Makes a fold without memory; `parser` is its own from now on.
-    package init(topic: String, configuration: WindowedState.Configuration, parser: JSONParser) {
-        state = WindowedState(topic: topic, configuration: configuration, parser: parser)
+    package init(topic: String, rules: WindowedRules, parser: JSONParser) {
+        state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
 
     /// Counts a record unless its id was seen before.

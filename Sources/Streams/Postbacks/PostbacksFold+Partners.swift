@@ -21,12 +21,12 @@ extension PostbacksFold {
         else { return }
         var jwsBytes: [UInt8] = []
         let claims = claims(of: envelope, bytes: &jwsBytes)
-        let document = PartnerDocument(
+        let content = PartnerContent(
             event: event, verdict: result.verdict, form: result.form, decoding: decoding,
-            receivedMilliseconds: place.timestampMilliseconds,
-            origin: (topic, place.partition, place.offset))
+            place: place, topic: topic
+        ).text(envelope: envelope, claims: claims)
         for partner in partners {
-            let id = PartnerPostback.id(
+            let id = PartnerDocument.id(
                 partner: partner.name, framework: "\(event.framework.framework)",
                 network: network,
                 transaction: Self.lowercased(prepared.text(event.transaction)),
@@ -35,14 +35,12 @@ extension PostbacksFold {
             copy.published[partner.name] = revision
             outbox.append(
                 PartnerPostback(
-                    partner: partner.name, id: id, revision: revision,
-                    partition: place.partition, originOffset: place.offset,
+                    document: PartnerDocument(
+                        id: id, revision: revision, partner: partner.name, content: content),
+                    partner: partner.name, partition: place.partition, originOffset: place.offset,
                     adNetworkID: network, campaign: campaignText(event, prepared),
                     hasSourceIdentifier: event.hasSourceIdentifier, appID: event.appID,
-                    sourceAppID: event.sourceAppID ?? 0,
-                    document: document.text(
-                        id: id, revision: revision, partner: partner.name, envelope: envelope,
-                        claims: claims)))
+                    sourceAppID: event.sourceAppID ?? 0))
         }
     }
 

@@ -30,16 +30,6 @@ package final class PostbacksFold: StreamFold {
         }
     }
 
-    /// Name of the stream.
-    package static let streamName = "postbacks"
-    /// The stream's aggregates.
-    package static let tables = [
-        PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
-    ]
-
-    package static let memoryTables = [KnownPostback.table, PostbackCopy.table]
-    package static let emits = true
-
     let configuration: Configuration
     let topic: String
     let parser: JSONParser

@@ -3,20 +3,6 @@ import EventLog
 
 /// Folds the topic `store-notifications`.
 package final class StoreNotificationsFold: StreamFold {
-    /// Name of the stream.
-    package static let streamName = "store-notifications"
-    /// The stream's aggregates.
-    package static let tables = [StoreNotificationsKey.table]
-
-    package static let memoryTables = [ids, RefundHistory.table]
-    private static let ids = MemoryTable(
-        "notification_ids", "Every notification and receipt ever accepted.", hasIDs: true,
-        digest: "hex(id)",
-        [
-            .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
-            .init("offset", .integer, "where it was accepted"),
-        ])
-
     private let decoders: NotificationDecoders
     private let threadCount: Int
     private let queue = DispatchQueue(label: "weir.notifications", attributes: .concurrent)

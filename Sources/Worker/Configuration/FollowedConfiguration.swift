@@ -1,6 +1,7 @@
 import AggregateStore
 import Logging
 import Pipelines
+import Program
 
 /// Follows the configuration while a worker works: takes over the catalog's names, and says when what the fold
 /// depends on has changed, which counts from the next start on and from then in an epoch of its own.

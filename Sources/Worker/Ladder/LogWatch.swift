@@ -1,6 +1,7 @@
 import AggregateStore
 import EventLog
 import Foundation
+import Program
 
 /// Sees to it that a log still holds what a store has folded, while both are at work: a topic may be made
 /// anew at any time, and a log lose its end and be written on, and Kafka tells readers of neither.
@@ -139,7 +140,7 @@ final class LogWatch {
         let reader = try openReader()
         defer { reader.close() }
         guard try reader.identity() == store.origin().logIdentity else {
-            throw WorkerError.otherTopic(topic: topic, store: store.path)
+            throw LogChange.otherTopic(topic: topic, store: store.path)
         }
         // How many there are is asked elsewhere.
         let count = try reader.partitionCount()
@@ -151,7 +152,7 @@ final class LogWatch {
                 continue
             }
             guard state.nextOffset <= bounds.endOffset else {
-                throw WorkerError.logEndsEarlier(
+                throw LogChange.logEndsEarlier(
                     TopicPartition(topic: topic, partition: state.partition),
                     nextOffset: state.nextOffset, end: bounds.endOffset, store: store.path)
             }
@@ -159,7 +160,7 @@ final class LogWatch {
         }
         let look = try LadderLook(rungs, with: reader)
         if let other = look.others.min(by: { $0.partition < $1.partition }) {
-            throw WorkerError.otherRecords(
+            throw LogChange.otherRecords(
                 TopicPartition(topic: topic, partition: other.partition), offset: other.offset,
                 store: store.path)
         }

@@ -63,7 +63,8 @@ struct CorrectionSearch {
         var own: [String: Own] = [:]
         try snapshot.forEachOutboxRow(of: partition, below: boundary) { sequence, postback in
             own[postback.id] = Own(
-                sequence: sequence, revision: postback.revision, origin: postback.originOffset,
+                sequence: sequence, revision: postback.document.revision,
+                origin: postback.originOffset,
                 content: PostbackContent(of: postback))
         }
         return own
@@ -100,9 +101,9 @@ struct CorrectionSearch {
                 revision: correction.revision, document: .known(correction.postback))
         case .due, .obsolete, .none:
             var document = Document.known(correction.postback)
-            if let text = correction.publishedDocument {
+            if let publishedDocument = correction.publishedDocument {
                 var postback = correction.postback
-                postback.document = text
+                postback.document = publishedDocument
                 document = .known(postback)
             } else if correction.kind == .unchanged, let own {
                 document = .row(sequence: own.sequence)

@@ -1,7 +1,9 @@
 import AggregateStore
 import EventLog
 import Foundation
+import JSONReader
 import Pipelines
+import Program
 import Streams
 
 /// Publishes the corrections of the set of stores that is in force, each once unless it is interrupted: then
@@ -33,8 +35,11 @@ package struct CorrectionSending {
         var due: [(row: Int64, record: OutgoingRecord)] = []
         var sent = 0
         let (topic, partitionCount) = try origin()
+        guard let parser = JSONParser() else {
+            throw WorkerError.unexpected("no memory for a JSON parser")
+        }
         let names = PartnerRecord(
-            topic: topic, partnerTopic: partnerTopic.name, catalog: catalog)
+            topic: topic, partnerTopic: partnerTopic.name, catalog: catalog, parser: parser)
         let later = try LaterCopies(directory: directory)
         let log = try source.openLog()
         var writer: (any LogWriter)?
@@ -67,7 +72,7 @@ package struct CorrectionSending {
     }
 
     private func origin() throws -> (topic: String, partitionCount: Int32) {
-        let reader = try StoreReader(path: "\(directory)/\(PostbacksFold.streamName).sqlite")
+        let reader = try StoreReader(path: "\(directory)/\(emittingStream).sqlite")
         return try reader.snapshot { ($0.topic, try $0.partitionCount()) }
     }
 }
@@ -78,7 +83,7 @@ private final class LaterCopies {
     private var ids: [Int32: Set<String>] = [:]
 
     init(directory: String) throws(StoreError) {
-        reader = try StoreReader(path: "\(directory)/\(PostbacksFold.streamName).sqlite")
+        reader = try StoreReader(path: "\(directory)/\(emittingStream).sqlite")
     }
 
     func has(_ correction: Correction) throws -> Bool {

@@ -1,5 +1,6 @@
 import AggregateStore
 import Foundation
+import Program
 import Streams
 
 /// Puts a set of stores in force in the place of another, while workers and readers go on.
@@ -45,7 +46,7 @@ package final class Promotion {
         guard wasInForce(set, in: sets) || FileManager.default.fileExists(atPath: path) else {
             throw .notASet(directory, detail: "it has no \(ReplayManifest.fileName)")
         }
-        let found = StreamPrograms.all.map { $0.streamName }.filter { stream in
+        let found = allStreams.map { $0.streamName }.filter { stream in
             FileManager.default.fileExists(atPath: "\(directory)/\(stream).sqlite")
         }
         guard !found.isEmpty else { throw .notASet(directory, detail: "it holds no store") }
@@ -79,7 +80,7 @@ package final class Promotion {
     }
 
     /// The directory that holds the corrections of the set; nil when it has no postbacks.
-    package var correctionsDirectory: String? { targets[PostbacksFold.streamName] }
+    package var correctionsDirectory: String? { targets[emittingStream] }
 
     /// Checks what can be checked while everybody goes on, and says what would take whose place.
     package func check() throws -> [PromotedStream] {
@@ -88,7 +89,7 @@ package final class Promotion {
 
     /// The corrections, as far as both sets are folded now.
     package func forEachCorrection(_ body: (Correction) throws -> Void) throws {
-        guard let postbacks = promotions.first(where: { $0.key == PostbacksFold.streamName }) else {
+        guard let postbacks = promotions.first(where: { $0.key == emittingStream }) else {
             return
         }
         try search(postbacks.value.boundaries(), body)
@@ -131,10 +132,10 @@ package final class Promotion {
         for (index, entry) in promotions.enumerated() {
             let taken = try entry.value.takeOver()
             promoted[index].refusal = taken.refusal
-            if entry.key == PostbacksFold.streamName { boundaries = taken.boundaries }
+            if entry.key == emittingStream { boundaries = taken.boundaries }
         }
         try onStep(.takenOver)
-        if let directory = correctionsDirectory, streams.contains(PostbacksFold.streamName) {
+        if let directory = correctionsDirectory, streams.contains(emittingStream) {
             try CorrectionStore.replace(in: directory) { write in try search(boundaries, write) }
         }
         try onStep(.corrected)
@@ -159,7 +160,7 @@ package final class Promotion {
 
     private var promotions: [(key: String, value: any StreamPromoting)] {
         streams.compactMap { stream in
-            guard let program = StreamPrograms.program(ofStream: stream), let to = targets[stream]
+            guard let program = Streams.stream(named: stream), let to = targets[stream]
             else { return nil }
             return (
                 stream,
@@ -210,7 +211,7 @@ package final class Promotion {
     private func search(
         _ boundaries: [Int32: Int64], _ body: (Correction) throws -> Void
     ) throws {
-        let stream = PostbacksFold.streamName
+        let stream = emittingStream
         guard let to = targets[stream], !boundaries.isEmpty else { return }
         let corrections = try CorrectionStore(directory: sets.directory(of: stream))
         let new = try StoreReader(path: "\(to)/\(stream).sqlite")

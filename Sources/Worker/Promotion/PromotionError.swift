@@ -1,5 +1,7 @@
+import Program
+
 /// Why a set of stores is not put in force: what, where, and what to do.
-package enum PromotionError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum PromotionError: OperatorError, Equatable, Sendable {
     /// The directory is no set of stores.
     case notASet(String, detail: String)
     /// Nothing was promoted yet, so that there is nothing to go back to.

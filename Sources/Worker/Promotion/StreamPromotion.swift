@@ -1,10 +1,11 @@
 import AggregateStore
 import EventLog
 import Foundation
+import Program
 import Streams
 
 /// One stream's part of a promotion.
-struct StreamPromotion<Program: WorkerProgram> {
+struct StreamPromotion<Fold: StreamFold> {
     let order: PromotionOrder
     /// The directory of the store in force.
     let from: String
@@ -13,7 +14,7 @@ struct StreamPromotion<Program: WorkerProgram> {
     /// Whether that has been in force before: it goes on under its own configuration.
     let wasInForce: Bool
 
-    private var stream: String { Program.Fold.streamName }
+    private var stream: String { Fold.streamName }
     private var oldPath: String { "\(from)/\(stream).sqlite" }
     private var newPath: String { "\(to)/\(stream).sqlite" }
 
@@ -43,7 +44,7 @@ struct StreamPromotion<Program: WorkerProgram> {
 
     /// Refuses what would lose something, and says how far the new store is behind.
     func check() throws -> PromotedStream {
-        guard Program.isConfigured(in: order.source.pipelines) else {
+        guard Fold.isConfigured(in: order.source.pipelines) else {
             throw PromotionError.noWorker(stream: stream, pipelines: order.source.pipelines.path)
         }
         var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
@@ -82,7 +83,7 @@ struct StreamPromotion<Program: WorkerProgram> {
         }
         let isBehind = ends.contains { $0.value > new.states[$0.key]?.nextOffset ?? 0 }
         if isBehind {
-            let replay = try StreamReplay<Program>(replayOrder, stop: stop)
+            let replay = try StreamReplay<Fold>(replayOrder, stop: stop)
             let reader = try replay.openReader()
             defer { reader.close() }
             let end = try replay.run(to: ends, under: configurations(replay, reader))
@@ -116,7 +117,7 @@ struct StreamPromotion<Program: WorkerProgram> {
     /// A set that was replayed as it was recorded follows the old store; any other one its own last
     /// configuration.
     private func configurations(
-        _ replay: StreamReplay<Program>, _ reader: any LogReader
+        _ replay: StreamReplay<Fold>, _ reader: any LogReader
     ) throws -> ReplayConfigurations {
         if try manifest?.mode == .recorded { return try replay.configurations(reader) }
         let own = try StoreReader(path: newPath).snapshot { snapshot in
@@ -126,7 +127,7 @@ struct StreamPromotion<Program: WorkerProgram> {
         }
         guard let own else {
             return .own(
-                otherwise: try Program.rules(of: order.source.pipelines).configuration)
+                otherwise: try Fold.rules(in: order.source.pipelines).configuration)
         }
         return .own(otherwise: own)
     }
@@ -137,7 +138,7 @@ struct StreamPromotion<Program: WorkerProgram> {
         let old = hasOld ? try standing(oldPath) : nil
         let new = try standing(newPath)
         let store = try AggregateStore(
-            path: newPath, fold: Program.Fold.self, topic: new.topic,
+            path: newPath, fold: Fold.self, topic: new.topic,
             logIdentity: new.logIdentity, partitionCount: 0)
         var boundaries: [Int32: Int64] = [:]
         for (number, published) in old?.published ?? [:] where new.states[number] != nil {
@@ -159,7 +160,7 @@ struct StreamPromotion<Program: WorkerProgram> {
     }
 
     private func refusal(of store: AggregateStore) throws -> String? {
-        guard let present = try? Program.rules(of: order.source.pipelines).configuration else {
+        guard let present = try? Fold.rules(in: order.source.pipelines).configuration else {
             return nil
         }
         return try store.snapshot { snapshot in
@@ -173,7 +174,7 @@ struct StreamPromotion<Program: WorkerProgram> {
     }
 }
 
-extension WorkerProgram {
+extension StreamFold {
     static func promotion(
         _ order: PromotionOrder, from: String, to: String, wasInForce: Bool
     ) -> any StreamPromoting {

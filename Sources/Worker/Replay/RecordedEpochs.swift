@@ -1,5 +1,6 @@
 import AggregateStore
 import Foundation
+import Streams
 
 /// How far the live stores of a stream are, and under which configurations they folded what.
 struct RecordedEpochs {

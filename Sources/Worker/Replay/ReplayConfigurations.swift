@@ -1,4 +1,5 @@
 import AggregateStore
+import Streams
 
 /// Which configuration is in force where.
 enum ReplayConfigurations {

@@ -1,5 +1,7 @@
+import Program
+
 /// Why nothing can be replayed or promoted: what, where, and what to do.
-package enum ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ReplayError: OperatorError, Equatable, Sendable {
     /// A live store was folded from another log, or from another topic.
     case otherLog(store: String, topic: String)
     /// The directory holds something that no replay has put there.

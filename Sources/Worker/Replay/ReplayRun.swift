@@ -2,6 +2,8 @@ import AggregateStore
 import EventLog
 import Foundation
 import Pipelines
+import Program
+import Streams
 import Synchronization
 
 /// Replays several streams into one directory.
@@ -9,7 +11,7 @@ package final class ReplayRun {
     private static let pauseMicroseconds: UInt32 = 50_000
 
     private let order: ReplayOrder
-    private let programs: [any WorkerProgram.Type]
+    private let programs: [any StreamFold.Type]
     private let manifest: ReplayManifest
     /// The streams that no live store has recorded a configuration for.
     package let streamsWithoutStore: [String]
@@ -19,7 +21,7 @@ package final class ReplayRun {
     package init(_ order: ReplayOrder, topics: [String]) throws {
         self.order = order
         let pipelines = order.source.pipelines
-        let known = try StreamPrograms.all.filter { $0.isConfigured(in: pipelines) }.map {
+        let known = try allStreams.filter { $0.isConfigured(in: pipelines) }.map {
             (program: $0, topic: try $0.topic(in: pipelines))
         }
         let stored = try known.filter { known in

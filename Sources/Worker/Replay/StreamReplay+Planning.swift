@@ -31,7 +31,7 @@ extension StreamReplay {
                 archive: held, gone: wanted < goneEnd ? wanted..<goneEnd : nil)
         }
         return ReplayPlan(
-            stream: Program.Fold.streamName, topic: settings.topic,
+            stream: Fold.streamName, topic: settings.topic,
             mode: recorded == nil ? .present : order.mode,
             lacksStore: recorded == nil && order.mode == .recorded, partitions: partitions,
             recordsPerSecond: try rate(of: partitions, reader))

@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import Logging
 import Pipelines
+import Program
 import Streams
 
 /// Folds a stream again, into a store of its own: the worker's own loop, between bounds, publishing nothing
@@ -10,7 +11,7 @@ import Streams
 ///
 /// Where several configurations were in force the loop runs once for each, up to the offset at which the
 /// next begins.
-struct StreamReplay<Program: WorkerProgram> {
+struct StreamReplay<Fold: StreamFold> {
     let order: ReplayOrder
     let settings: StreamSettings
     let stop: StopSignal
@@ -19,11 +20,11 @@ struct StreamReplay<Program: WorkerProgram> {
     init(_ order: ReplayOrder, stop: StopSignal) throws {
         self.order = order
         self.stop = stop
-        settings = try Program.streamSettings(of: order.source.pipelines)
+        settings = try Fold.file(in: order.source.pipelines).settings
     }
 
     /// The store that is folded into.
-    var storePath: String { "\(order.directory)/\(Program.Fold.streamName).sqlite" }
+    var storePath: String { "\(order.directory)/\(Fold.streamName).sqlite" }
 
     /// Folds up to the end that the log has now, or to the one that was asked for.
     func run(interruption: @escaping () -> Bool = { false }) throws -> WorkerEnd {
@@ -83,7 +84,7 @@ struct StreamReplay<Program: WorkerProgram> {
     /// Which configuration is in force where.
     func configurations(_ reader: any LogReader) throws -> ReplayConfigurations {
         let recorded = order.mode == .recorded ? try recordedEpochs(reader) : nil
-        let present = { try Program.rules(of: order.source.pipelines).configuration }
+        let present = { try Fold.rules(in: order.source.pipelines).configuration }
         guard let recorded else { return .one(try present()) }
         let unknown = try (0..<reader.partitionCount()).contains { number in
             recorded.partitions[number]?.epochs.isEmpty ?? true
@@ -97,7 +98,7 @@ struct StreamReplay<Program: WorkerProgram> {
     /// What the live stores have recorded; nil when there is none.
     func recordedEpochs(_ reader: any LogReader) throws -> RecordedEpochs? {
         try RecordedEpochs(
-            stream: Program.Fold.streamName, directories: order.dataDirectories,
+            stream: Fold.streamName, directories: order.dataDirectories,
             topic: settings.topic, logIdentity: reader.identity())
     }
 }
@@ -120,7 +121,7 @@ extension StreamReplay {
         identity: String, partitionCount: Int32, interruption: @escaping () -> Bool
     ) throws -> WorkerEnd {
         let store = try openStore(identity: identity, partitionCount: partitionCount)
-        var rules: [String: Program.Rules] = [:]
+        var rules: [String: Fold.Rules] = [:]
         var before: [Open]?
         while !stop.isRequested {
             let open = try open(stretches, configurations, in: store)
@@ -143,16 +144,17 @@ extension StreamReplay {
 
     func openStore(identity: String, partitionCount: Int32) throws -> AggregateStore {
         let store = try AggregateStore(
-            path: storePath, fold: Program.Fold.self, topic: settings.topic,
+            path: storePath, fold: Fold.self, topic: settings.topic,
             logIdentity: identity, partitionCount: partitionCount)
         let origin = try store.origin()
         guard origin.topic == settings.topic, origin.logIdentity == identity else {
             throw ReplayError.otherLog(store: store.path, topic: settings.topic)
         }
         guard origin.partitionCount == partitionCount else {
-            throw WorkerError.partitionCountChanged(
-                topic: settings.topic, folded: origin.partitionCount, now: partitionCount,
-                store: store.path)
+            throw WorkerError.changed(
+                .partitionCountChanged(
+                    topic: settings.topic, folded: origin.partitionCount, now: partitionCount,
+                    store: store.path))
         }
         return store
     }
@@ -183,7 +185,7 @@ extension StreamReplay {
     }
 
     private func work(
-        _ group: [Open], all: [Open], rules: Program.Rules, in store: AggregateStore,
+        _ group: [Open], all: [Open], rules: Fold.Rules, in store: AggregateStore,
         interruption: @escaping () -> Bool
     ) throws -> WorkerEnd {
         let reader = BoundedLogReader(
@@ -200,11 +202,11 @@ extension StreamReplay {
     }
 
     func worker(
-        _ reader: any LogReader, rules: Program.Rules, store: AggregateStore, partitions: [Int32],
+        _ reader: any LogReader, rules: Fold.Rules, store: AggregateStore, partitions: [Int32],
         untilEnd: Bool = true, recordsLater: Int64 = 0, interruption: @escaping () -> Bool
-    ) throws -> Worker<Program.Fold> {
-        let fold = try Program.makeFold(
-            rules, topic: settings.topic, store: store, threadCount: order.threadCount)
+    ) throws -> Worker<Fold> {
+        let fold = try Fold.make(
+            rules, topic: settings.topic, memory: store, threadCount: order.threadCount)
         let workerSettings = WorkerSettings(
             name: settings.topic, group: settings.group, assignment: .partitions(partitions),
             partitionCount: try reader.partitionCount(), untilEnd: untilEnd,
@@ -219,12 +221,12 @@ extension StreamReplay {
     }
 
     /// The rules of a configuration: the present ones where they are the same.
-    func rules(for configuration: FoldConfiguration) throws -> Program.Rules {
-        if order.mode == .present, let present = try? Program.rules(of: order.source.pipelines),
+    func rules(for configuration: FoldConfiguration) throws -> Fold.Rules {
+        if order.mode == .present, let present = try? Fold.rules(in: order.source.pipelines),
             present.configuration.hash == configuration.hash
         {
             return present
         }
-        return try Program.Rules(recorded: configuration, pipelines: order.source.pipelines)
+        return try Fold.Rules(recorded: configuration, from: .pipelines(order.source.pipelines))
     }
 }

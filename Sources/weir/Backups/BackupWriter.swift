@@ -26,9 +26,7 @@ struct BackupWriter {
     ///   - logPath: the embedded log; nil when the log is another one.
     ///   - target: the directory to make; there may be none.
     ///   - show: shows how far it is.
-    init(
-        data: String, logPath: String?, target: String, show: @escaping (String) -> Void
-    ) throws {
+    init(data: String, logPath: String?, target: String, show: @escaping (String) -> Void) throws {
         self.data = data
         self.logPath = logPath
         let path = URL(fileURLWithPath: target).standardizedFileURL.path
@@ -52,8 +50,7 @@ struct BackupWriter {
     /// all of it is on the disk.
     mutating func write() throws -> BackupManifest {
         do {
-            try FileManager.default.createDirectory(
-                atPath: work, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
             try copyStores()
             try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
             try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
@@ -70,8 +67,7 @@ struct BackupWriter {
                 show("computing the digest ...")
                 manifest.digest = try StoreSet(directories: [work]).digest()
             }
-            try DurableFile.replace(
-                "\(work)/\(BackupManifest.fileName)", with: manifest.encoded())
+            try DurableFile.replace("\(work)/\(BackupManifest.fileName)", with: manifest.encoded())
             for directory in Set(
                 manifest.files.map { ("\(work)/\($0.name)" as NSString).deletingLastPathComponent }
             )
@@ -114,7 +110,8 @@ struct BackupWriter {
             }
         }
         guard !sets.promotions.isEmpty else { return }
-        try note(BackedUpSets(sets.promotions, relocated).encoded(), as: StoreSets.fileName)
+        try note(
+            BackupManifest.encode(BackedUpSets(sets.promotions, relocated)), as: StoreSets.fileName)
     }
 
     private mutating func note(_ bytes: Data, as name: String) throws {
@@ -173,11 +170,5 @@ private struct BackedUpSets: Encodable {
             }
             return promotion
         }
-    }
-
-    func encoded() throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self) + Data("\n".utf8)
     }
 }

@@ -3,7 +3,6 @@ import PartnerPostbacks
 import Pipelines
 import Worker
 
-/// The findings of `weir check`.
 struct CheckReport {
     enum Finding: Equatable {
         case right(String)
@@ -16,7 +15,6 @@ struct CheckReport {
 
     var wrongCount: Int { findings.count { if case .wrong = $0 { true } else { false } } }
 
-    /// The lines, with their ends.
     var text: String {
         findings.map { finding in
             switch finding {
@@ -48,7 +46,7 @@ extension CheckReport {
         checkPrograms(directory, log: nil)
         do throws(ConfigurationError) {
             let catalog = try directory.catalog()
-            let streams = PipelineStream.allCases.filter(directory.has).map(\.rawValue)
+            let streams = directory.programs.filter { directory.has(program: $0) }
             guard !streams.isEmpty else {
                 return note(
                     wrong: "\(directory.path): no worker has its file here, such as bids.yaml")

@@ -4,23 +4,8 @@ import EventLog
 import Foundation
 import PartnerPostbacks
 import Pipelines
+import Streams
 import Worker
-
-/// The programs that fold a stream, by the code that they start with.
-enum WorkerPrograms {
-    /// One a stream.
-    static let all: [(stream: PipelineStream, program: any WorkerProgram.Type)] = [
-        (.bids, BidsWorker.self), (.impressions, ImpressionsWorker.self),
-        (.overlayClicks, OverlayClicksWorker.self), (.postbacks, PostbacksWorker.self),
-        (.storeNotifications, StoreNotificationsWorker.self),
-        (.conversionUpdates, ConversionUpdatesWorker.self),
-    ]
-
-    /// The program of a stream, by the name of its store.
-    static func program(of stream: String) -> (any WorkerProgram.Type)? {
-        all.first { $0.stream.rawValue == stream }?.program
-    }
-}
 
 extension CheckReport {
     /// Runs what the programs look at when they start, as far as it has to do with the configuration alone. A
@@ -28,10 +13,10 @@ extension CheckReport {
     ///
     /// - Parameter address: of the log; its settings are read where it is a cluster.
     mutating func checkPrograms(_ directory: PipelineDirectory, log address: LogAddress?) {
-        for (stream, program) in WorkerPrograms.all where directory.has(stream) {
-            attempt { _ in try program.checkConfiguration(directory, log: address) }
+        for stream in allStreams where stream.isConfigured(in: directory) {
+            attempt { _ in try stream.checkConfiguration(directory, log: address) }
         }
-        if directory.has(.partnerPostbacks) {
+        if directory.has(program: PipelineDirectory.partnerPostbacksName) {
             attempt { _ in try PartnerPostbacksWorker.checkConfiguration(directory, log: address) }
         }
     }

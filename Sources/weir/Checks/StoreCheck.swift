@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import Inspection
 import Pipelines
+import Program
 import Streams
 import Worker
 
@@ -39,13 +40,13 @@ struct StoreCheck {
             }
             let (standing, states) = try store.snapshot {
                 (
-                    StoreStanding(
+                    FoldedLog(
                         store: path, topic: $0.topic, logIdentity: $0.logIdentity,
                         partitionCount: try $0.partitionCount()), try $0.partitionStates()
                 )
             }
             let topic = standing.topic
-            var refusals: [WorkerError] = []
+            var refusals: [any OperatorError] = []
             if let log {
                 let reader = try log.reader(topic: configured ?? topic)
                 defer { reader.close() }
@@ -57,8 +58,8 @@ struct StoreCheck {
                     refusals = try otherRecords(states, of: topic, in: log, store)
                 }
             }
-            if let pipelines, let program = WorkerPrograms.program(of: stream) {
-                refusals += [try program.refusal(of: store, pipelines: pipelines)].compactMap(
+            if let pipelines, let fold = Streams.stream(named: stream) {
+                refusals += [try fold.refusal(of: store, pipelines: pipelines)].compactMap(
                     \.self)
             }
             for refusal in refusals { report.note(wrong: "\(refusal)") }
@@ -95,7 +96,7 @@ struct StoreCheck {
     /// Compares folded records with those of the log, as the worker does.
     private func otherRecords(
         _ states: [PartitionState], of topic: String, in log: any LogBackend, _ store: StoreReader
-    ) throws -> [WorkerError] {
+    ) throws -> [any OperatorError] {
         let reader = try log.lookingReader(topic: topic)
         defer { reader.close() }
         let bounds = try reader.bounds(of: states.map(\.partition))
@@ -107,12 +108,12 @@ struct StoreCheck {
         }
         let look = try LadderLook(rungs, with: reader)
         return look.others.map { other in
-            .otherRecords(
+            LogChange.otherRecords(
                 TopicPartition(topic: topic, partition: other.partition), offset: other.offset,
                 store: path)
         }
             + look.unread.sorted().map { partition in
-                .unexpected(
+                WorkerError.unexpected(
                     "\(topic)/\(partition) of \(log.address) does not answer: see weir lag and the cluster"
                 )
             }

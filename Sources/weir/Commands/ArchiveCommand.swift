@@ -2,9 +2,9 @@ import ArgumentParser
 import EventLog
 import Foundation
 import Inspection
+import Program
 import Worker
 
-/// `weir archive`
 struct ArchiveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "archive",
@@ -80,10 +80,8 @@ struct ArchiveCommand: ParsableCommand {
     }
 
     private func run(_ copy: ArchiveCopy, follows: Bool) throws {
-        let progress = { (count: Int64) in
-            if StandardError.isTerminal { StandardError.show("archived \(count) records") }
-        }
-        defer { StandardError.show("") }
+        let progress = { (count: Int64) in Notice.show(progress: "archived \(count) records") }
+        defer { Notice.show(progress: "") }
         let isStopped = { StopSignal.ofProcess.isRequested }
         if follows {
             try copy.follow(isStopped: isStopped, onProgress: progress)
@@ -100,9 +98,7 @@ struct ArchiveCommand: ParsableCommand {
     }
 
     /// The archive's file, which may not be that of the log.
-    private static func archive(
-        _ text: String, source: LogAddress
-    ) throws(CommandError) -> String {
+    private static func archive(_ text: String, source: LogAddress) throws(CommandError) -> String {
         guard case .sqlite(let path)? = try? LogAddress(text) else {
             throw .usage("--to '\(text)' is no archive: write sqlite:PATH")
         }
@@ -115,7 +111,6 @@ struct ArchiveCommand: ParsableCommand {
         return path
     }
 
-    /// Where a new archive begins.
     func start(_ environment: Environment) throws -> ArchiveStart {
         let offset: Int64?
         if let text = environment["WEIR_FROM_OFFSET"], fromOffset == nil, fromTime == nil {

@@ -1,10 +1,11 @@
 import ArgumentParser
 import EventLog
 import Inspection
+import JSONReader
+import Program
 import Streams
 import Worker
 
-/// `weir backup`
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
@@ -23,7 +24,6 @@ struct BackupCommand: ParsableCommand {
         defaultSubcommand: BackupWriteCommand.self)
 }
 
-/// `weir backup write`, or `weir backup` alone
 struct BackupWriteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "write",
@@ -56,12 +56,10 @@ struct BackupWriteCommand: ParsableCommand {
             defer { Notice.show(progress: "") }
             manifest = try writer.write()
         }
-        try BufferedOutput.print(
-            BackupReport(directory: directory, manifest: manifest), as: format)
+        try BufferedOutput.print(BackupReport(directory: directory, manifest: manifest), as: format)
     }
 }
 
-/// `weir backup verify`
 struct BackupVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -97,7 +95,6 @@ struct BackupVerifyCommand: ParsableCommand {
     }
 }
 
-/// What a backup consists of.
 struct BackupReport: Report {
     let directory: String
     let manifest: BackupManifest

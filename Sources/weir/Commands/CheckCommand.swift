@@ -2,8 +2,8 @@ import ArgumentParser
 import EventLog
 import Inspection
 import Pipelines
+import Program
 
-/// `weir check`
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -48,16 +48,14 @@ struct CheckCommand: ParsableCommand {
         }
         let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)
         for store in stores where !damaged.contains(store.path) {
-            let stream = PipelineStream(rawValue: store.stream)
             // What is wrong with the file was said.
-            let configured = stream.flatMap { try? directory.settings(of: $0).topic }
+            let configured = try? directory.settings(of: store.stream).topic
             let groups = try? pipelines.groups()
             store.run(
-                log, topic: configured, group: stream.flatMap { groups?[$0] },
-                pipelines: configured == nil ? nil : directory,
-                into: &report)
+                log, topic: configured, group: groups?[store.stream],
+                pipelines: configured == nil ? nil : directory, into: &report)
         }
-        let delivered = try? directory.settings(of: .partnerPostbacks).topic
+        let delivered = try? directory.partnerPostbacks().topic
         for store in deliveries where !damaged.contains(store.path) {
             store.run(log, topic: delivered, into: &report)
         }

@@ -3,10 +3,10 @@ import ArgumentParser
 import EventLog
 import Foundation
 import Inspection
+import Program
 import Streams
 import Worker
 
-/// `weir dead-letters`
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
@@ -28,7 +28,6 @@ struct DeadLettersCommand: ParsableCommand {
         ])
 }
 
-/// `weir dead-letters list`
 struct DeadLettersListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -60,7 +59,6 @@ struct DeadLettersListCommand: ParsableCommand {
     }
 }
 
-/// `weir dead-letters show`
 struct DeadLettersShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -85,12 +83,7 @@ struct DeadLettersShowCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: RecordFormat.table)
         let place = try RecordAddress(argument: place)
-        let stores = try StoreSet(directories: data.directories)
-        guard let kept = try stores.deadLetters(at: [place]).first else {
-            throw CommandError.failure(
-                "no refused record \(place) in \(data.directories.joined(separator: ", ")): "
-                    + "see weir dead-letters list")
-        }
+        let kept = try data.deadLetters(at: [place])[0]
         let mask = try masking.mask(topic: place.topic)
         let output = BufferedOutput()
         try kept.withRecord { record in
@@ -109,7 +102,6 @@ struct DeadLettersShowCommand: ParsableCommand {
     }
 }
 
-/// `weir dead-letters requeue`
 struct DeadLettersRequeueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "requeue",
@@ -171,11 +163,9 @@ struct DeadLettersRequeueCommand: ParsableCommand {
                 "\(stranger) says that it is a copy of \(letter.firstPlace), and has another key, value or "
                     + "header: it does not count as one")
         }
-        if StandardError.isTerminal {
-            requeue.onProgress = { StandardError.show("looked through \($0) records of the log") }
-        }
+        requeue.onProgress = { Notice.show(progress: "looked through \($0) records of the log") }
         var outcomes = try {
-            defer { StandardError.show("") }
+            defer { Notice.show(progress: "") }
             return try requeue.plan(letters)
         }()
         for words in strangers { Notice.write(words) }
@@ -207,25 +197,16 @@ struct DeadLettersRequeueCommand: ParsableCommand {
     }
 
     private func letters(_ named: [RecordAddress]) throws -> [DeadLetter] {
-        let stores = try selection.stores()
         guard !named.isEmpty else {
-            return try stores.deadLetters(selection.query(), limit: limit) { DeadLetter($0) }
+            return try selection.stores().deadLetters(selection.query(), limit: limit) {
+                DeadLetter($0)
+            }
         }
-        let places = Set(named).sorted()
-        let found = try stores.deadLetters(at: places).map(DeadLetter.init)
-        if let missing = places.first(where: { place in !found.contains { $0.place == place } }) {
-            throw CommandError.failure(
-                "no refused record \(missing) in "
-                    + "\(selection.data.directories.joined(separator: ", ")): see weir dead-letters list"
-            )
-        }
-        return found
+        return try selection.data.deadLetters(at: Set(named).sorted()).map(DeadLetter.init)
     }
 
     /// Why a letter that was named cannot be requeued; nil when all can.
-    private func impossible(
-        _ named: [RecordAddress], _ outcomes: [Requeue.Outcome]
-    ) -> String? {
+    private func impossible(_ named: [RecordAddress], _ outcomes: [Requeue.Outcome]) -> String? {
         guard !named.isEmpty else { return nil }
         let places = Set(named).sorted()
         for (place, outcome) in zip(places, outcomes) {
@@ -247,7 +228,6 @@ struct DeadLettersRequeueCommand: ParsableCommand {
     }
 }
 
-/// Which dead letters are selected.
 struct DeadLetterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -287,6 +267,19 @@ struct DeadLetterOptions: ParsableArguments {
     }
 
     func stores() throws -> StoreSet { try StoreSet(directories: data.directories) }
+}
+
+extension DataOptions {
+    /// The rejected records at some places. Throws when there is none at one of them.
+    fileprivate func deadLetters(at places: [RecordAddress]) throws -> [KeptRecord] {
+        let found = try StoreSet(directories: directories).deadLetters(at: places)
+        if let missing = places.first(where: { place in !found.contains { $0.place == place } }) {
+            throw CommandError.failure(
+                "no refused record \(missing) in \(directories.joined(separator: ", ")): "
+                    + "see weir dead-letters list")
+        }
+        return found
+    }
 }
 
 enum DeadLettersReport {
@@ -334,7 +327,6 @@ enum DeadLettersReport {
     private static func text(_ text: String?) -> ReportValue { text.map { .text($0) } ?? .null }
 }
 
-/// The outcomes of a requeue.
 enum RequeueReport {
     static func table(_ letters: [DeadLetter], _ outcomes: [Requeue.Outcome]) -> ReportTable {
         ReportTable(
@@ -355,7 +347,6 @@ enum RequeueReport {
             })
     }
 
-    /// How many there were of each outcome, in words.
     static func summary(_ outcomes: [Requeue.Outcome], isDry: Bool) -> String {
         let requeued = outcomes.count { if case .requeued = $0 { true } else { false } }
         let due = outcomes.count { $0 == .due }

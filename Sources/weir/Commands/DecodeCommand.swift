@@ -1,9 +1,9 @@
 import ArgumentParser
 import ConversionModels
 import Inspection
+import JSONReader
 import Streams
 
-/// `weir decode`
 struct DecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",
@@ -43,7 +43,6 @@ struct DecodeReport: Report {
     }
 }
 
-/// A conversion value on the command line.
 enum ConversionValue: Equatable {
     /// 0 to 63.
     case fine(Int)
@@ -109,8 +108,7 @@ struct ValueMeaning {
         let rows = events.map { event in
             [
                 event.event, Self.range("\(event.countMin)", "\(event.countMax)"),
-                Self.range(
-                    Self.units(event.revenueMinMicros), Self.units(event.revenueMaxMicros))
+                Self.range(Self.units(event.revenueMinMicros), Self.units(event.revenueMaxMicros))
                     + " \(version.currency)",
             ]
         }

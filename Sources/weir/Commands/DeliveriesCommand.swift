@@ -1,11 +1,12 @@
+import AggregateStore
 import ArgumentParser
 import Foundation
 import Inspection
+import JSONReader
 import PartnerPostbacks
 import Pipelines
 import Streams
 
-/// `weir deliveries`
 struct DeliveriesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliveries",
@@ -15,7 +16,6 @@ struct DeliveriesCommand: ParsableCommand {
         ])
 }
 
-/// `weir deliveries list`
 struct DeliveriesListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -56,15 +56,13 @@ struct DeliveriesListCommand: ParsableCommand {
             deliveries += try store.deliveries(partner: partner, state: state, limit: limit)
         }
         deliveries.sort { $0.changedMilliseconds > $1.changedMilliseconds }
-        try BufferedOutput.print(
-            DeliveriesReport(deliveries: deliveries.prefix(limit)), as: format)
+        try BufferedOutput.print(DeliveriesReport(deliveries: deliveries.prefix(limit)), as: format)
         if deliveries.count >= limit {
             Notice.write("there may be more than these \(limit): give --limit")
         }
     }
 }
 
-/// `weir deliveries show`
 struct DeliveriesShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -122,13 +120,19 @@ extension DataOptions {
     }
 
     func existingDeliveryStores() throws -> [DeliveryStore] {
-        try directories.map(DeliveryStore.path(in:))
-            .filter { FileManager.default.fileExists(atPath: $0) }
-            .map { try DeliveryStore(existing: $0) }
+        try directories.compactMap { try DeliveryStore.existing(in: $0) }
     }
 }
 
-/// `weir deliveries retry`
+extension DeliveryStore {
+    /// The store of a data directory; nil where there is none.
+    static func existing(in directory: String) throws(StoreError) -> DeliveryStore? {
+        let path = path(in: directory)
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try DeliveryStore(existing: path)
+    }
+}
+
 struct DeliveriesRetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
@@ -217,7 +221,6 @@ struct DeliveriesRetryCommand: ParsableCommand {
         "there is no file \(pipelines.directory.path)/partners/\(partner).yaml with a url"
     }
 
-    /// Throws when nothing can be sent to a partner.
     private func checkFile(of partner: String, _ unknown: [String]) throws {
         guard unknown.contains(partner) else { return }
         throw CommandError.failure(
@@ -244,9 +247,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
         return lines
     }
 
-    private func checkID(
-        _ id: String, in stores: [DeliveryStore], _ unknown: [String]
-    ) throws {
+    private func checkID(_ id: String, in stores: [DeliveryStore], _ unknown: [String]) throws {
         let found = try stores.flatMap { try $0.history(of: id) }.map(\.delivery)
         guard !found.isEmpty else {
             let last = try stores.flatMap { try $0.deliveries(limit: Self.namedCount) }
@@ -318,7 +319,6 @@ struct DeliveriesReport: Report {
     }
 }
 
-/// One delivery with its attempts and its document.
 struct DeliveryReport: Report {
     var delivery: Delivery
     var attempts: [StoredAttempt]

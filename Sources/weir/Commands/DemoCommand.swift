@@ -2,6 +2,8 @@ import ArgumentParser
 import EventLog
 import Foundation
 import Logging
+import Program
+import Streams
 import Worker
 
 /// `weir demo`
@@ -34,17 +36,12 @@ struct DemoCommand: ParsableCommand {
         for topic in try topics.directory(pipelines.directory).topics() {
             try log.createTopic(topic.name, partitionCount: topic.partitionCount)
         }
-        let published = try DemoRecords.all(models: pipelines.conversionModels())
+        let published = try DemoRecords.all()
         let writer = try log.writer()
         for (_, records) in published { try writer.append(records) }
         let options = WorkerOptions(
             log: address, data: directory, pipelines: pipelines.directory.path, untilEnd: true)
-        try BidsWorker.work(options, stop: .ofProcess)
-        try ImpressionsWorker.work(options, stop: .ofProcess)
-        try OverlayClicksWorker.work(options, stop: .ofProcess)
-        try PostbacksWorker.work(options, stop: .ofProcess)
-        try StoreNotificationsWorker.work(options, stop: .ofProcess)
-        try ConversionUpdatesWorker.work(options, stop: .ofProcess)
+        for stream in allStreams { try stream.work(options, stop: .ofProcess) }
 
         let output = BufferedOutput()
         let counts = published.map { "\($0.records.count) of \($0.topic)" }

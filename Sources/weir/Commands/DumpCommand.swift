@@ -1,11 +1,10 @@
 import ArgumentParser
-import ConversionModels
 import Foundation
 import Inspection
 import Pipelines
+import Program
 import Streams
 
-/// `weir dump`
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
@@ -79,10 +78,8 @@ struct DumpCommand: ParsableCommand {
         notices.forEach(Notice.write)
     }
 
-    /// Writes the selected rows, and returns the notices.
     func write(
-        as format: DumpFormat, isRaw: Bool = false,
-        to sink: ([UInt8]) throws(CommandError) -> Void
+        as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(CommandError) -> Void
     ) throws -> [String] {
         let names = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
@@ -110,9 +107,7 @@ struct DumpCommand: ParsableCommand {
         guard !estimate else {
             throw CommandError.usage("--estimate is of the funnel: \(name) has no estimates")
         }
-        let models =
-            name == ConversionUpdatesFold.streamName ? try source.pipelines.conversionModels() : []
-        let dump = try stores().dump(query(models: models))
+        let dump = try stores().dump(source.pipelines.dumpQuery(query()))
         let isNamed = try Environment().isSet("WEIR_NAMES", option: names)
         let readable = isNamed || format == .table ? dump.withLossReasonNames() : dump
         guard isNamed else { return readable }
@@ -131,7 +126,6 @@ struct DumpCommand: ParsableCommand {
         return try StoreSet(directories: source.data.directories, asOf: instant)
     }
 
-    /// The question that the options ask of the funnel.
     func funnelQuery() throws -> FunnelQuery {
         guard let rule = FunnelQuery.DateRule(rawValue: date ?? "arrival") else {
             throw CommandError.usage("no --date '\(date ?? "")': there are arrival and install")
@@ -141,9 +135,8 @@ struct DumpCommand: ParsableCommand {
         return question
     }
 
-    func query(models: [ConversionModel] = []) throws -> DumpQuery {
+    func query() throws -> DumpQuery {
         var query = try selection.query(name)
-        query.conversionModels = models
         query.notesMaturity = maturity && name != Funnel.name
         return query
     }
@@ -163,5 +156,97 @@ extension Funnel {
                     + "store-notifications.yaml has this bundle_id with its app_apple_id")
         }
         return notices
+    }
+}
+
+struct DigestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "digest",
+        abstract: "Prints one line that is the same for equal logs and configurations.",
+        discussion: """
+            It covers the rows of every dump, how far each partition is folded, which ids are \
+            remembered, what is for partners, and which configurations were in force. Two sets of \
+            stores with one digest hold the same, whatever happened on the way.
+            """)
+
+    @OptionGroup var data: DataOptions
+
+    func run() throws {
+        let digest = try StoreSet(directories: data.directories).digest()
+        try BufferedOutput.print(digest + "\n")
+    }
+}
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Prints decoded postbacks with the column names of a measurement service.",
+        discussion: """
+            One row a postback of SKAdNetwork that a partner got, in its best copy, with the names that \
+            the catalog has today. An existing warehouse table of that service takes the rows; \
+            docs/export-profiles.md says what each column is and which are not there.
+            """)
+
+    enum Subject: String, ExpressibleByArgument, CaseIterable {
+        /// What `weir-postbacks` decoded for partners.
+        case postbacks
+    }
+
+    @Argument(help: "What to export: postbacks.")
+    var subject: Subject
+    @Option(
+        help:
+            "Whose column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", "))."
+    )
+    var profile: String
+    @Option(help: "Only what this partner got (default: what any partner got).")
+    var partner: String?
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @Option(help: "csv or ndjson (WEIR_FORMAT; default: csv).")
+    var format: String?
+    @OptionGroup var csv: RawOptions
+
+    func run() throws {
+        let format = try Environment().format(format, default: ExportFormat.csv)
+        let output = BufferedOutput()
+        let written = try StoreSet(directories: data.directories).export(
+            query(), catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
+            to: output.write(bytes:))
+        try output.flush()
+        let words = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
+        for notice in words { Notice.write(notice) }
+    }
+
+    func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {
+        var notices: [String] = []
+        if omissions.adAttributionKit > 0 {
+            notices.append(
+                "\(omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
+                    + "the profile has no columns for them")
+        }
+        if omissions.otherTimes > 0 {
+            notices.append(
+                "\(omissions.otherTimes) postbacks are left out: they did not arrive in the time "
+                    + "that --since and --until ask for")
+        }
+        if isEmpty, notices.isEmpty {
+            notices.append(
+                "no postback was decoded for a partner: exports hold what partners of "
+                    + "\(pipelines.directory.path)/partners got")
+        }
+        return notices
+    }
+
+    func query() throws -> ExportQuery {
+        guard let profile = ExportProfile(rawValue: profile) else {
+            let known = ExportProfile.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandError.usage("no profile '\(profile)': there are \(known)")
+        }
+        let times = try times.milliseconds()
+        return ExportQuery(
+            profile: profile, partner: partner, sinceMilliseconds: times.since,
+            untilMilliseconds: times.until)
     }
 }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 import Inspection
+import JSONReader
 import Streams
 
-/// `weir lag`
 struct LagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lag",

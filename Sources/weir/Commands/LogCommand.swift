@@ -2,16 +2,14 @@ import ArgumentParser
 import EventLog
 import Foundation
 import Inspection
+import Program
 
-/// `weir log`
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log",
-        abstract: "Looks after the embedded log.",
+        commandName: "log", abstract: "Looks after the embedded log.",
         subcommands: [LogTrimCommand.self])
 }
 
-/// `weir log trim`
 struct LogTrimCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trim",

@@ -7,15 +7,12 @@ import PartnerPostbacks
 import Pipelines
 import Streams
 
-/// `weir partners`
 struct PartnersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "partners",
-        abstract: "Who is sent postbacks, and what would be sent to them.",
+        commandName: "partners", abstract: "Who is sent postbacks, and what would be sent to them.",
         subcommands: [PartnersListCommand.self, PartnersPreviewCommand.self])
 }
 
-/// `weir partners list`
 struct PartnersListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -33,7 +30,6 @@ struct PartnersListCommand: ParsableCommand {
     }
 }
 
-/// `weir partners preview`
 struct PartnersPreviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
@@ -69,10 +65,8 @@ struct PartnersPreviewCommand: ParsableCommand {
                 "no partner '\(name)' in \(pipelines.directory.path): there are \(partners.map(\.name).joined(separator: ", "))"
             )
         }
-        let source = PreviewSource(partner: name, data: data, log: log)
         let preview = try PartnerPreview(
-            of: source.document(postback, pipelines: pipelines.directory), for: partner,
-            timestampSeconds: Int64(Date().timeIntervalSince1970))
+            of: document(), for: partner, timestampSeconds: Int64(Date().timeIntervalSince1970))
         guard let request = preview.request else {
             throw CommandError.failure("nothing would be sent: \(preview.fault ?? "")")
         }
@@ -83,7 +77,6 @@ struct PartnersPreviewCommand: ParsableCommand {
     }
 }
 
-/// The configured partners, with their deliveries.
 struct PartnersReport: Report {
     private struct Line {
         var partner: Partner
@@ -171,30 +164,23 @@ struct PartnersReport: Report {
     }
 }
 
-/// Finds the document for a preview.
-struct PreviewSource {
-    let partner: String
-    let data: DataOptions
-    let log: LogOptions
-
+extension PartnersPreviewCommand {
     /// The document that `--postback` names; without it, the newest for the partner.
-    func document(
-        _ option: String?, pipelines: PipelineDirectory
-    ) throws -> PostbackDocument {
+    private func document() throws -> DeliveryDocument {
         guard let parser = JSONParser() else {
             throw CommandError.failure("no memory for a JSON parser")
         }
         let bytes: [UInt8] =
-            switch option {
-            case nil: try newest(parser, pipelines: pipelines)
+            switch postback {
+            case nil: try newest(parser)
             case let id? where id.wholeMatch(of: /[0-9a-f]{32}/) != nil: try stored(id)
-            case let file?: try unwrapped(contents(of: file), parser)
+            case let file?: try unwrapped(InputFile.contents(of: file, or: ", or an id"), parser)
             }
         do throws(UnreadableDocument) {
-            return try PostbackDocument(bytes, parser: parser)
+            return try DeliveryDocument(bytes, parser: parser)
         } catch {
             throw CommandError.failure(
-                "\(option ?? "the newest record") is no document of partner-postbacks: \(error)")
+                "\(postback ?? "the newest record") is no document of partner-postbacks: \(error)")
         }
     }
 
@@ -206,18 +192,6 @@ struct PreviewSource {
             "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): give a file")
     }
 
-    private func contents(of path: String) throws -> [UInt8] {
-        do {
-            guard path != "-" else {
-                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
-            }
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
-            throw CommandError.failure(
-                "cannot read \(path): give a file that is there and readable, or an id")
-        }
-    }
-
     /// The value of a record's line; other JSON is the document itself.
     private func unwrapped(_ bytes: [UInt8], _ parser: JSONParser) throws -> [UInt8] {
         bytes.withUnsafeBytes { bytes in
@@ -226,29 +200,28 @@ struct PreviewSource {
             }
             var json = JSONText()
             json.value(value)
-            return Array(json.text.utf8)
+            return json.bytes
         }
     }
 
-    private func newest(_ parser: JSONParser, pipelines: PipelineDirectory) throws -> [UInt8] {
-        let topic = try pipelines.partnerPostbacksTopic()
+    private func newest(_ parser: JSONParser) throws -> [UInt8] {
+        let topic = try pipelines.directory.partnerPostbacksTopic()
         let log = try log.open(.existing, dataDirectories: data.directories)
         let reader = try log.reader(topic: topic)
         defer { reader.close() }
         var newest: (timestamp: Int64, bytes: [UInt8])?
         var reading = try TopicReading(reader, partition: nil, from: nil, to: nil)
-        try reading.readStretch { record in
+        try reading.readRange { record in
             guard record.timestampMilliseconds >= newest?.timestamp ?? .min,
                 let bytes = record.value,
-                let name = try? parser.parse(bytes).member("partner")?.string,
-                name.elementsEqual(partner.utf8)
+                let partner = try? parser.parse(bytes).member("partner")?.string,
+                partner.elementsEqual(name.utf8)
             else { return }
             newest = (record.timestampMilliseconds, Array(bytes))
         }
         guard let newest else {
             throw CommandError.failure(
-                "no document for '\(partner)' in \(topic) of \(log.address): give --postback a file"
-            )
+                "no document for '\(name)' in \(topic) of \(log.address): give --postback a file")
         }
         return newest.bytes
     }

@@ -2,6 +2,8 @@ import AggregateStore
 import ArgumentParser
 import Foundation
 import Inspection
+import JSONReader
+import Program
 import Streams
 import Worker
 
@@ -153,11 +155,11 @@ struct PromotionReport: Report {
 
     mutating func add(_ correction: Correction) throws {
         guard correction.kind != .unchanged else { return }
-        let new = try PostbackDocumentText(correction.postback.document)
-        let old = try correction.publishedDocument.map { try PostbackDocumentText($0) }
+        let new = try correction.postback.document.values()
+        let old = try correction.publishedDocument?.values()
         var differences: [(path: String, from: String?, to: String?)] = []
         if correction.kind == .changed, let old {
-            differences = PostbackDocumentText.differences(from: old, to: new)
+            differences = PartnerDocument.Values.differences(from: old, to: new)
         }
         let isWithdrawn = correction.kind == .withdrawn
         note(old, \.before)
@@ -166,11 +168,11 @@ struct PromotionReport: Report {
     }
 
     private mutating func note(
-        _ document: PostbackDocumentText?, _ side: WritableKeyPath<RevenueChange, RevenueBounds>
+        _ document: PartnerDocument.Values?, _ side: WritableKeyPath<RevenueChange, RevenueBounds>
     ) {
-        guard let document, let currency = document["conversion.revenue.currency"],
-            let least = RevenueBounds.micros(document["conversion.revenue.min"]),
-            let most = RevenueBounds.micros(document["conversion.revenue.max"])
+        guard let document, let currency = document["conversion.revenue.currency"]?.json,
+            let least = RevenueBounds.micros(document["conversion.revenue.min"]?.json),
+            let most = RevenueBounds.micros(document["conversion.revenue.max"]?.json)
         else { return }
         revenue[currency, default: RevenueChange()][keyPath: side].add(least, most)
     }

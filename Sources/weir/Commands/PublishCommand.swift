@@ -1,9 +1,9 @@
 import ArgumentParser
 import EventLog
 import Foundation
+import Program
 import Worker
 
-/// `weir publish`
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
@@ -29,12 +29,10 @@ struct PublishCommand: ParsableCommand {
         let log = try openLog()
         var publisher = Publisher(
             topic: try existingTopic(in: log), writer: try log.writer(), address: log.address)
-        if StandardError.isTerminal {
-            publisher.onProgress = { StandardError.show("published \($0) records") }
-        }
+        publisher.onProgress = { Notice.show(progress: "published \($0) records") }
         do {
             // What is written over goes before anything that stays is written.
-            defer { StandardError.show("") }
+            defer { Notice.show(progress: "") }
             try publisher.publish(lines)
         }
         StandardError.write(
@@ -70,7 +68,6 @@ struct Publisher {
     private var batch: [OutgoingRecord] = []
     private var batchBytes = 0
 
-    /// How many records are durable.
     private(set) var published = 0
     /// Called after each transaction with the number of durable records.
     var onProgress: (Int) -> Void = { _ in }

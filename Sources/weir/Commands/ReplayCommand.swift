@@ -2,6 +2,8 @@ import ArgumentParser
 import EventLog
 import Foundation
 import Inspection
+import JSONReader
+import Program
 import Streams
 import Worker
 

@@ -5,10 +5,10 @@ import Crypto
 import Foundation
 import JSONReader
 import Pipelines
+import Program
 import Streams
 import Worker
 
-/// `weir token`
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
@@ -19,7 +19,6 @@ struct TokenCommand: ParsableCommand {
         ])
 }
 
-/// `weir token make`
 struct TokenMakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "make",
@@ -168,13 +167,12 @@ private enum TokenEvent {
             guard let added, isClick || event.member(added) == nil else { return }
             json.member("\(added)", 0)
         }
-        return Array(json.text.utf8)
+        return json.bytes
     }
 }
 
 extension TokenUse: ExpressibleByArgument {}
 
-/// `weir token read`
 struct TokenReadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "read", abstract: "Says what a token carries, if one of token_keys signed it.")
@@ -222,7 +220,6 @@ struct TokenReadCommand: ParsableCommand {
     }
 }
 
-/// `weir token new-key`
 struct TokenNewKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new-key",
@@ -243,14 +240,10 @@ struct TokenNewKeyCommand: ParsableCommand {
 /// 256 random bits in base64url.
 enum SecretText {
     static func random() -> String {
-        SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
-            Data(bytes).base64EncodedString().replacing("+", with: "-")
-                .replacing("/", with: "_").replacing("=", with: "")
-        }
+        SymmetricKey(size: .bits256).withUnsafeBytes { Base64.url.encode($0) }
     }
 }
 
-/// `weir token new-producer`
 struct TokenNewProducerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new-producer",
@@ -276,7 +269,6 @@ struct TokenNewProducerCommand: ParsableCommand {
         StandardError.write(line: "Authorization: Bearer \(key)")
     }
 
-    /// The lines for a key, and where they belong.
     func lines(key: String) throws -> String {
         // Anything else would have to be quoted in YAML, and would be hard to read in logs.
         let isPlain = name.wholeMatch(of: /[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}/) != nil

@@ -1,9 +1,9 @@
 import ArgumentParser
 import EventLog
 import Inspection
+import JSONReader
 import Streams
 
-/// `weir topics`
 struct TopicsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topics",
@@ -11,7 +11,6 @@ struct TopicsCommand: ParsableCommand {
         subcommands: [TopicsApplyCommand.self, TopicsListCommand.self])
 }
 
-/// `weir topics apply`
 struct TopicsApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
@@ -50,7 +49,6 @@ struct TopicsApplyCommand: ParsableCommand {
     }
 }
 
-/// `weir topics list`
 struct TopicsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -77,7 +75,6 @@ struct TopicsListCommand: ParsableCommand {
     }
 }
 
-/// Creates topics and compares those that exist.
 struct TopicsApplication {
     /// A line for each topic, one for each difference, and one for all that are unknown.
     private(set) var lines: [String] = []
@@ -88,7 +85,6 @@ struct TopicsApplication {
     /// Why they could not: after one failure no other topic is asked for.
     private var unknownReason: String?
 
-    /// Creates the topics that are not there, and compares the others.
     init(_ described: [DescribedTopic], to log: any LogBackend) throws(LogError) {
         var created: Set<String> = []
         for topic in described where try log.create(topic) { created.insert(topic.name) }
@@ -138,7 +134,6 @@ extension LogBackend {
     }
 }
 
-/// The topics of a log, compared with the topics directory.
 struct TopicsReport: Report {
     struct Entry {
         var name: String
@@ -174,7 +169,6 @@ struct TopicsReport: Report {
         self.entries = entries
     }
 
-    /// Notices to print after the report.
     var notices: [String] {
         var notices = entries.compactMap { entry in
             entry.fault.map { "the records of \(entry.name) are not known: \($0)" }

@@ -5,6 +5,8 @@ import Foundation
 import Logging
 import PartnerPostbacks
 import Pipelines
+import Program
+import Streams
 import Worker
 
 /// `weir up`
@@ -58,25 +60,22 @@ struct UpCommand: ParsableCommand {
     @OptionGroup var topics: TopicsOptions
 
     /// The workers, in the order in which a day goes; delivery comes last.
-    private static let workers:
-        [(name: String, work: @Sendable (WorkerOptions, StopSignal) throws -> Void)] = [
-            (BidsWorker.programName, { try BidsWorker.work($0, stop: $1) }),
-            (ImpressionsWorker.programName, { try ImpressionsWorker.work($0, stop: $1) }),
-            (OverlayClicksWorker.programName, { try OverlayClicksWorker.work($0, stop: $1) }),
-            (PostbacksWorker.programName, { try PostbacksWorker.work($0, stop: $1) }),
-            (
-                StoreNotificationsWorker.programName,
-                { try StoreNotificationsWorker.work($0, stop: $1) }
-            ),
-            (
-                ConversionUpdatesWorker.programName,
-                { try ConversionUpdatesWorker.work($0, stop: $1) }
-            ),
-            (
-                PartnerPostbacksWorker.programName,
-                { try PartnerPostbacksWorker.work($0, stop: $1) }
-            ),
+    private static let workers: [Worker] =
+        allStreams.map { worker(of: $0) }
+        + [
+            Worker(
+                name: PartnerPostbacksWorker.programName,
+                work: { try PartnerPostbacksWorker.work($0, stop: $1) })
         ]
+
+    private struct Worker {
+        var name: String
+        var work: @Sendable (WorkerOptions, StopSignal) throws -> Void
+    }
+
+    private static func worker<Fold: StreamFold>(of stream: Fold.Type) -> Worker {
+        Worker(name: Fold.programName, work: { try Fold.work($0, stop: $1) })
+    }
 
     func run() throws {
         StopSignal.listen()
@@ -173,8 +172,8 @@ struct UpCommand: ParsableCommand {
 
     /// The files that are not there, of those that all parts together want.
     static func missingFiles(in directory: PipelineDirectory) -> [String] {
-        PipelineStream.allCases.filter { !directory.has($0) }.map {
-            "\(directory.path)/\($0.fileName)"
+        directory.programs.filter { !directory.has(program: $0) }.map {
+            "\(directory.path)/\($0).yaml"
         }
     }
 

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Attestation
-import Foundation
 import Pipelines
+import Program
+import Streams
 import Worker
 
-/// `weir verify`
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -46,7 +46,7 @@ struct VerifyCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: ReportFormat.table)
         let verifier = try verifier()
-        let bytes = try Self.contents(of: file)
+        let bytes = try InputFile.contents(of: file)
         let output = BufferedOutput()
         var count = 0
         try bytes.withUnsafeBytes { bytes in
@@ -76,8 +76,8 @@ struct VerifyCommand: ParsableCommand {
                 trustedKeys: Self.applesKeys(), adKeys: adKeys, isRelayed: via == .relay)
         }
         return try DocumentVerifier(
-            trustedKeys: TrustedKeys(configured: directory.postbacks().trustedKeys),
-            adKeys: adKeys, catalogKeys: AdSigningKeys.keys(of: directory.catalog()),
+            trustedKeys: PostbacksFold.trustedKeys(in: directory),
+            adKeys: adKeys, catalogKeys: BidsFold.adSigningKeys(of: directory.catalog()),
             notifications: NotificationTrust(configured: directory), isRelayed: via == .relay)
     }
 
@@ -86,18 +86,6 @@ struct VerifyCommand: ParsableCommand {
             return try TrustedKeys()
         } catch {
             throw CommandError.failure(error.description)
-        }
-    }
-
-    private static func contents(of path: String?) throws(CommandError) -> [UInt8] {
-        do {
-            guard let path, path != "-" else {
-                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
-            }
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
-            throw .failure(
-                "cannot read \(path ?? "standard input"): give a file that is there and readable")
         }
     }
 }

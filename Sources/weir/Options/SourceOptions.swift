@@ -7,6 +7,7 @@ import Inspection
 import KafkaLog
 import Logging
 import Pipelines
+import Program
 import Streams
 
 /// Where the stores are.
@@ -18,7 +19,6 @@ struct DataOptions: ParsableArguments {
             valueName: "dir"))
     var data: [String] = []
 
-    /// The data directories, at least one.
     var directories: [String] { Environment().dataDirectories(data) }
 }
 
@@ -30,9 +30,7 @@ struct LogOptions: ParsableArguments {
             discussion: "How to reach Kafka stands in kafka.yaml of WEIR_PIPELINES."))
     var log: String?
 
-    func open(
-        _ mode: EmbeddedLog.Mode, dataDirectories: [String]
-    ) throws -> any LogBackend {
+    func open(_ mode: EmbeddedLog.Mode, dataDirectories: [String]) throws -> any LogBackend {
         let text = Environment().log(log, dataDirectories: dataDirectories)
         return try Self.open(LogAddress(text), mode)
     }
@@ -63,7 +61,7 @@ struct TopicsOptions: ParsableArguments {
     func directory(_ pipelines: PipelineDirectory) -> TopicDirectory {
         var directory = directory
         if let name = try? pipelines.partnerPostbacksTopic() {
-            directory.renamed[PipelineStream.partnerPostbacks.rawValue] = name
+            directory.renamed[PipelineDirectory.partnerPostbacksName] = name
         }
         return directory
     }
@@ -92,7 +90,6 @@ struct PipelinesOptions: ParsableArguments {
         isConfigured ? try directory.catalog() : Catalog()
     }
 
-    /// App Store ids of the configured apps by bundle id.
     func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
         isConfigured ? try directory.appsByBundle() : [:]
     }
@@ -103,7 +100,7 @@ struct PipelinesOptions: ParsableArguments {
     }
 
     /// The consumer groups of the workers; none where there is no configuration.
-    func groups() throws(ConfigurationError) -> [PipelineStream: String] {
+    func groups() throws(ConfigurationError) -> [String: String] {
         isConfigured ? try directory.groups() : [:]
     }
 
@@ -126,12 +123,33 @@ struct PipelinesOptions: ParsableArguments {
 
     /// Whether postbacks of the verdict `development` are trusted.
     func trustsDevelopment() throws(ConfigurationError) -> Bool {
-        directory.has(.postbacks) ? try directory.postbacks().trustDevelopment : false
+        try PostbacksFold.trustsDevelopment(in: directory)
     }
 }
 
 extension PipelineDirectory {
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
+}
+
+/// A file that a command reads whole.
+enum InputFile {
+    /// The bytes of a file; `-` and nil stand for standard input.
+    ///
+    /// - Parameter alternative: what may be given in place of a file, for the error.
+    static func contents(
+        of path: String?, or alternative: String = ""
+    ) throws(CommandError) -> [UInt8] {
+        do {
+            guard let path, path != "-" else {
+                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
+            }
+            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw .failure(
+                "cannot read \(path ?? "standard input"): give a file that is there and readable"
+                    + alternative)
+        }
+    }
 }
 
 /// Where records, stores and configuration are.

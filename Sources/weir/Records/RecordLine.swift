@@ -1,7 +1,7 @@
-import Attestation
 import EventLog
 import Foundation
 import Inspection
+import JSONReader
 
 /// A record as a line of NDJSON: what `weir publish` reads and `weir read` writes.
 ///
@@ -12,7 +12,9 @@ import Inspection
 enum RecordLine {
     /// What is wrong with a line.
     struct Fault: Error, Equatable {
-        var words: String
+        let words: String
+
+        init(_ words: String) { self.words = words }
     }
 
     /// - Parameters:
@@ -23,7 +25,7 @@ enum RecordLine {
         _ line: UnsafeRawBufferPointer, topic: String, partitionCount: Int32
     ) throws(Fault) -> OutgoingRecord {
         guard String(validating: line, as: UTF8.self) != nil else {
-            throw Fault(words: "is not UTF-8: give other bytes as base64")
+            throw Fault("is not UTF-8: give other bytes as base64")
         }
         let members = try Members(line)
         let value = try members.value()
@@ -36,119 +38,100 @@ enum RecordLine {
 
 /// Where the members of a line lie.
 private struct Members {
+    typealias Fault = RecordLine.Fault
+
     enum Name: String, CaseIterable {
         case key
         case keyBase64 = "key_base64"
         case timestamp = "timestamp_ms"
         case headers, value, text, base64, partition, offset
-
-        /// The name as it stands in the line.
-        var word: StaticString {
-            switch self {
-            case .key: "key"
-            case .keyBase64: "key_base64"
-            case .timestamp: "timestamp_ms"
-            case .headers: "headers"
-            case .value: "value"
-            case .text: "text"
-            case .base64: "base64"
-            case .partition: "partition"
-            case .offset: "offset"
-            }
-        }
     }
 
     private let scanner: JSONScanner
     private var places: [Name: Range<Int>] = [:]
 
-    init(_ line: UnsafeRawBufferPointer) throws(RecordLine.Fault) {
+    init(_ line: UnsafeRawBufferPointer) throws(Fault) {
         var scanner = JSONScanner(line)
         var places: [Name: Range<Int>] = [:]
-        let failure: RecordLine.Fault?
+        let failure: Fault?
         do throws(JSONScanner.Fault) {
             scanner.skipSpace()
             let strings = scanner
-            failure = try scanner.skipObject { (name, value) throws(RecordLine.Fault) in
-                guard let known = Name.allCases.first(where: { strings.isString(name, $0.word) })
+            failure = try scanner.skipObject { (name, value) throws(Fault) in
+                guard
+                    let known = Name.allCases.first(where: { strings.isString(name, $0.rawValue) })
                 else {
                     let shown = String(decoding: strings.bytes[name], as: UTF8.self)
-                    throw RecordLine.Fault(
-                        words: "has an unknown member \(shown): there are "
+                    throw Fault(
+                        "has an unknown member \(shown): there are "
                             + Name.allCases.map(\.rawValue).joined(separator: ", "))
                 }
                 if places[known] == nil { places[known] = value }
             }
-            scanner.skipSpace()
-            guard scanner.isAtEnd else {
-                throw JSONScanner.Fault(
-                    position: scanner.position, words: "text behind the object")
-            }
+            try scanner.skipToEnd()
         } catch {
-            throw RecordLine.Fault(
-                words: "is not a JSON object: \(error.words) at byte \(error.position)")
+            throw Fault("is not a JSON object: \(error.words) at byte \(error.position)")
         }
         if let failure { throw failure }
         self.scanner = scanner
         self.places = places.filter { !scanner.isNull($0.value) }
     }
 
-    func value() throws(RecordLine.Fault) -> [UInt8]? {
+    func value() throws(Fault) -> [UInt8]? {
         let given = [Name.value, .text, .base64].filter { places[$0] != nil }
         guard given.count < 2 else {
-            throw RecordLine.Fault(words: "has \(given[0]) and \(given[1]): give one of both")
+            throw Fault("has \(given[0]) and \(given[1]): give one of both")
         }
         if let place = places[.value] { return Array(scanner.bytes[place]) }
         if let text = try string(.text) { return text }
         return try decoded(.base64)
     }
 
-    func key() throws(RecordLine.Fault) -> [UInt8]? {
+    func key() throws(Fault) -> [UInt8]? {
         guard places[.key] == nil || places[.keyBase64] == nil else {
-            throw RecordLine.Fault(words: "has key and key_base64: give one of both")
+            throw Fault("has key and key_base64: give one of both")
         }
         if let key = try string(.key) { return key }
         return try decoded(.keyBase64)
     }
 
-    func partition(count: Int32) throws(RecordLine.Fault) -> Int32? {
+    func partition(count: Int32) throws(Fault) -> Int32? {
         _ = try integer(.offset)
         guard let number = try integer(.partition) else { return nil }
         guard (0..<Int64(count)).contains(number) else {
-            throw RecordLine.Fault(
-                words: "has partition \(number): the topic has \(count), numbered from 0")
+            throw Fault("has partition \(number): the topic has \(count), numbered from 0")
         }
         return Int32(number)
     }
 
-    func integer(_ name: Name) throws(RecordLine.Fault) -> Int64? {
+    func integer(_ name: Name) throws(Fault) -> Int64? {
         guard let place = places[name] else { return nil }
         guard let integer = Int64(String(decoding: scanner.bytes[place], as: UTF8.self)) else {
-            throw RecordLine.Fault(words: "has a \(name.rawValue) that is no whole number")
+            throw Fault("has a \(name.rawValue) that is no whole number")
         }
         return integer
     }
 
     /// Up to the year 9999: a larger number has another unit, and one such record would make every
     /// id of its partition look old. -1 stands for a record without a time.
-    func timestamp() throws(RecordLine.Fault) -> Int64? {
+    func timestamp() throws(Fault) -> Int64? {
         guard let milliseconds = try integer(.timestamp) else { return nil }
         guard (-1...253_402_300_799_999).contains(milliseconds) else {
-            throw RecordLine.Fault(
-                words: "has a timestamp_ms that is no time up to 9999: give milliseconds since 1970"
-            )
+            throw Fault(
+                "has a timestamp_ms that is no time up to 9999: give milliseconds since 1970")
         }
         return milliseconds
     }
 
-    func headers() throws(RecordLine.Fault) -> [OutgoingRecord.Header] {
+    func headers() throws(Fault) -> [OutgoingRecord.Header] {
         guard let place = places[.headers] else { return [] }
-        let fault = RecordLine.Fault(words: "has headers that are no object of strings")
+        let fault = Fault("has headers that are no object of strings")
         var headers: [OutgoingRecord.Header] = []
         var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
         let strings = inner
-        let failure: RecordLine.Fault?
+        let failure: Fault?
         do throws(JSONScanner.Fault) {
-            failure = try inner.skipObject { (name, value) throws(RecordLine.Fault) in
+            failure = try inner.skipObject { (name, value) throws(Fault) in
                 guard let name = strings.string(name) else { throw fault }
                 let bytes = strings.string(value) ?? Self.bytes(strings, value)
                 guard bytes != nil || strings.isNull(value) else { throw fault }
@@ -178,19 +161,18 @@ private struct Members {
         return count == 1 ? bytes : nil
     }
 
-    private func string(_ name: Name) throws(RecordLine.Fault) -> [UInt8]? {
+    private func string(_ name: Name) throws(Fault) -> [UInt8]? {
         guard let place = places[name] else { return nil }
         guard let text = scanner.string(place) else {
-            throw RecordLine.Fault(
-                words: "has a \(name.rawValue) that is no string, or has a lone surrogate")
+            throw Fault("has a \(name.rawValue) that is no string, or has a lone surrogate")
         }
         return text
     }
 
-    private func decoded(_ name: Name) throws(RecordLine.Fault) -> [UInt8]? {
+    private func decoded(_ name: Name) throws(Fault) -> [UInt8]? {
         guard let text = try string(name) else { return nil }
         guard let bytes = RecordLine.decoded(text) else {
-            throw RecordLine.Fault(words: "has a \(name.rawValue) that is not base64 with padding")
+            throw Fault("has a \(name.rawValue) that is not base64 with padding")
         }
         return bytes
     }
@@ -214,9 +196,7 @@ extension RecordLine {
 extension RecordLine {
     /// Appends a record as a line, with its end. Publishing the line gives the same record, unless
     /// a masked value replaces its own: then a header says so.
-    static func append(
-        _ record: RecordView, maskedValue: [UInt8]? = nil, to line: inout [UInt8]
-    ) {
+    static func append(_ record: RecordView, maskedValue: [UInt8]? = nil, to line: inout [UInt8]) {
         JSONBytes.append(
             "{\"partition\":\(record.partition),\"offset\":\(record.offset)", to: &line)
         JSONBytes.append(",\"timestamp_ms\":\(record.timestampMilliseconds)", to: &line)

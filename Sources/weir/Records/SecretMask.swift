@@ -1,5 +1,7 @@
 import ArgumentParser
 import EventLog
+import JSONReader
+import Program
 
 /// Hides the secrets of store notifications in what is printed: shared secrets and receipts, with
 /// which anybody could ask Apple about a customer.
@@ -12,13 +14,13 @@ struct SecretMask {
     static let header = "weir_masked"
 
     /// Members whose values are hidden, of any type and at any depth.
-    private static let secretNames: [StaticString] = [
+    private static let secretNames = [
         "password", "latest_receipt", "receipt-data", "latest_expired_receipt",
     ]
     /// Words, in lower case, that hide a text that is not JSON as a whole.
     private static let secretWords = ["password", "receipt", "\\u"].map { Array($0.utf8) }
     /// Members that a notification of version 1 has; hardly anything else has both.
-    private static let notificationNames: [StaticString] = ["password", "notification_type"]
+    private static let notificationNames = ["password", "notification_type"]
     /// Topics of which every record is masked.
     private static let topics = ["store-notifications", "store-notifications.dlq"]
     private static let typePrefix = "appstore."
@@ -60,11 +62,8 @@ struct SecretMask {
         return missing.isEmpty
     }
 
-    private static func contains(
-        _ bytes: UnsafeRawBufferPointer, _ word: StaticString
-    ) -> Bool {
-        let word = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-        return bytes.firstRange(of: word) != nil
+    private static func contains(_ bytes: UnsafeRawBufferPointer, _ word: String) -> Bool {
+        bytes.firstRange(of: word.utf8) != nil
     }
 
     private static func isWholeJSON(_ value: UnsafeRawBufferPointer) -> Bool {
@@ -145,7 +144,7 @@ struct MaskOptions: ParsableArguments {
     var unmasked = false
 
     /// The mask for records of a topic; nil when secrets are to be printed.
-    func mask(topic: String) throws(CommandError) -> SecretMask? {
+    func mask(topic: String) throws(UsageError) -> SecretMask? {
         guard try !Environment().isSet("WEIR_UNMASKED", option: unmasked) else { return nil }
         return SecretMask(topic: topic)
     }

@@ -1,7 +1,6 @@
 import EventLog
 import Streams
 
-/// A limit of `--from` or `--to`.
 enum ReadLimit: Equatable {
     /// This offset, in every partition.
     case offset(Int64)
@@ -19,9 +18,7 @@ enum ReadLimit: Equatable {
     }
 
     /// The offset in a partition, clamped to what the partition holds.
-    func offset(
-        in bounds: PartitionBounds, of reader: any LogReader
-    ) throws(LogError) -> Int64 {
+    func offset(in bounds: PartitionBounds, of reader: any LogReader) throws(LogError) -> Int64 {
         let wanted =
             switch self {
             case .offset(let offset): offset
@@ -37,7 +34,7 @@ struct TopicReading {
     private let reader: any LogReader
     private let batch = RecordBatch()
     /// The partitions to read, each with its next and its end offset.
-    private var stretches: [(partition: Int32, next: Int64, end: Int64)] = []
+    private var ranges: [(partition: Int32, next: Int64, end: Int64)] = []
 
     private static let batchRecords = 1000
     private static let batchBytes = 4 << 20
@@ -47,7 +44,7 @@ struct TopicReading {
 
     /// Selects everything that is in the topic now, within the limits.
     ///
-    /// - Parameter patience: how long the log may give nothing before the end of a stretch is met.
+    /// - Parameter patience: how long the log may give nothing before the end of a range is met.
     init(
         _ reader: any LogReader, partition: Int32?, from: ReadLimit?, to: ReadLimit?,
         patience: Duration = .seconds(30)
@@ -61,7 +58,7 @@ struct TopicReading {
                 partitionCount: Int32(bounds.count))
         }
         for bounds in bounds where partition == nil || bounds.partition == partition {
-            stretches.append(
+            ranges.append(
                 (
                     bounds.partition,
                     try from?.offset(in: bounds, of: reader) ?? bounds.earliestOffset,
@@ -72,13 +69,13 @@ struct TopicReading {
 
     /// Calls `body` with each record of the range. Its end is that at the start. Waits for fetches
     /// that are not answered yet, and skips offsets without a record.
-    mutating func readStretch(_ body: (RecordView) throws -> Void) throws {
-        for index in stretches.indices {
-            let (partition, _, end) = stretches[index]
-            guard stretches[index].next < end else { continue }
+    mutating func readRange(_ body: (RecordView) throws -> Void) throws {
+        for index in ranges.indices {
+            let (partition, _, end) = ranges[index]
+            guard ranges[index].next < end else { continue }
             try assign([index])
             var lastMove = ContinuousClock.now
-            while stretches[index].next < end {
+            while ranges[index].next < end {
                 if try readBatch(waitMilliseconds: Self.waitMilliseconds / 10) {
                     for place in 0..<batch.count {
                         let record = batch[place]
@@ -88,11 +85,11 @@ struct TopicReading {
                 }
                 // What was appended meanwhile is left to those who follow.
                 let position = min(reader.position(partition: partition) ?? 0, end)
-                if position > stretches[index].next {
-                    stretches[index].next = position
+                if position > ranges[index].next {
+                    ranges[index].next = position
                     lastMove = .now
                 } else if lastMove.duration(to: .now) > patience {
-                    throw silence(partition, end: end, from: stretches[index].next)
+                    throw silence(partition, end: end, from: ranges[index].next)
                 }
             }
         }
@@ -106,10 +103,8 @@ struct TopicReading {
     }
 
     /// Calls `body` with each record after the range, for ever, and `pause` after each batch.
-    mutating func follow(
-        _ body: (RecordView) throws -> Void, pause: () throws -> Void
-    ) throws {
-        try assign(Array(stretches.indices))
+    mutating func follow(_ body: (RecordView) throws -> Void, pause: () throws -> Void) throws {
+        try assign(Array(ranges.indices))
         while true {
             guard try readBatch(waitMilliseconds: Self.waitMilliseconds) else { continue }
             for place in 0..<batch.count { try body(batch[place]) }
@@ -118,10 +113,10 @@ struct TopicReading {
     }
 
     private func assign(_ indices: [Int]) throws(LogError) {
-        try reader.subscribe(.partitions(indices.map { stretches[$0].partition }))
+        try reader.subscribe(.partitions(indices.map { ranges[$0].partition }))
         _ = try readBatch(waitMilliseconds: 0)
         for index in indices {
-            try reader.seek(partition: stretches[index].partition, to: stretches[index].next)
+            try reader.seek(partition: ranges[index].partition, to: ranges[index].next)
         }
     }
 

@@ -3,6 +3,7 @@ import Collector
 import EventLog
 import Foundation
 import Inspection
+import Program
 import Synchronization
 import Worker
 

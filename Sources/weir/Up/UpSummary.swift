@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import Monitoring
 import PartnerPostbacks
+import Program
 import Synchronization
 import Worker
 

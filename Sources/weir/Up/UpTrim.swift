@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Pipelines
+import Program
 import Worker
 
 /// Trims the log of `weir up` at intervals, as `weir log trim` does, on its own thread. What keeps

@@ -17,7 +17,7 @@ struct AdSignatureReading {
     /// The network's id in lower case; nil when it is missing.
     static func network(of document: JSONValue) -> String? {
         let form = AdSignatureForm(of: document)
-        return form.flatMap { document.member($0.network)?.string }
+        return form.flatMap { document.member($0.names.network)?.string }
             .map { String(decoding: $0, as: UTF8.self).lowercased() }
     }
 
@@ -53,7 +53,6 @@ struct AdSignatureReading {
                 ? "no public key of this network is known: give --key, or ad_signing_keys in "
                     + "catalog.yaml"
                 : nil,
-            form: nil,
             signed: signed,
             unsigned: unsigned(signed, place))
     }
@@ -74,20 +73,20 @@ struct AdSignatureReading {
         }
         let signature = try text("signature", in: place)
         var ad = AdSignature(
-            layout: layout, adNetworkID: try text(form.network, in: document),
-            itunesItemID: try integer(form.item, in: document),
-            nonce: try text(form.nonce, in: place),
+            layout: layout, adNetworkID: try text(form.names.network, in: document),
+            itunesItemID: try integer(form.names.item, in: document),
+            nonce: try text(form.names.nonce, in: place),
             timestampMilliseconds: try integer("timestamp", in: place))
-        ad.campaignID = try optionalInteger(form.campaign, in: document)
-        ad.sourceAppID = try optionalInteger(form.sourceApp, in: document)
+        ad.campaignID = try optionalInteger(form.names.campaign, in: document)
+        ad.sourceAppID = try optionalInteger(form.names.sourceApp, in: document)
         ad.sourceDomain = document.member("source_domain")?.string
         // An SKAdImpression is a view-through ad: it does not say so.
         let fidelity = try optionalInteger("fidelity", in: place)
         ad.fidelityType = form == .impression ? fidelity ?? 0 : fidelity
-        let identifier = document.member(form.sourceIdentifier)
+        let identifier = document.member(form.names.sourceIdentifier)
         if let number = identifier?.number {
             guard case .exact(let integer) = number.asInteger else {
-                throw Rejection(.wrongType, "\(form.sourceIdentifier) is not a whole number")
+                throw Rejection(.wrongType, "\(form.names.sourceIdentifier) is not a whole number")
             }
             return Array("\(integer)".utf8).withUnsafeBytes { digits in
                 ad.sourceIdentifier = digits
@@ -110,9 +109,7 @@ struct AdSignatureReading {
         return text
     }
 
-    private func integer(
-        _ name: StaticString, in object: JSONValue
-    ) throws(Rejection) -> Int64 {
+    private func integer(_ name: StaticString, in object: JSONValue) throws(Rejection) -> Int64 {
         guard let integer = try optionalInteger(name, in: object) else {
             throw Rejection(.missingField, "\(name) is missing")
         }
@@ -156,62 +153,39 @@ enum AdSignatureForm {
         }
     }
 
-    var network: StaticString {
+    /// The document's names of what is signed.
+    var names:
+        (
+            network: StaticString, campaign: StaticString, sourceIdentifier: StaticString,
+            item: StaticString, nonce: StaticString, sourceApp: StaticString
+        )
+    {
         switch self {
-        case .impression: "adNetworkIdentifier"
-        case .web: "ad_network_id"
-        case .openRTB: "network"
-        }
-    }
-
-    var campaign: StaticString {
-        switch self {
-        case .impression: "adCampaignIdentifier"
-        case .web: "campaign_id"
-        case .openRTB: "campaign"
-        }
-    }
-
-    var sourceIdentifier: StaticString {
-        switch self {
-        case .impression: "sourceIdentifier"
-        case .web: "source_identifier"
-        case .openRTB: "sourceidentifier"
-        }
-    }
-
-    var item: StaticString {
-        switch self {
-        case .impression: "advertisedAppStoreItemIdentifier"
-        case .web: "itunes_item_id"
-        case .openRTB: "itunesitem"
-        }
-    }
-
-    var nonce: StaticString {
-        switch self {
-        case .impression: "adImpressionIdentifier"
-        case .web, .openRTB: "nonce"
-        }
-    }
-
-    var sourceApp: StaticString {
-        switch self {
-        case .impression: "sourceAppStoreItemIdentifier"
-        case .web: "source_app_id"
-        case .openRTB: "sourceapp"
+        case .impression:
+            (
+                "adNetworkIdentifier", "adCampaignIdentifier", "sourceIdentifier",
+                "advertisedAppStoreItemIdentifier", "adImpressionIdentifier",
+                "sourceAppStoreItemIdentifier"
+            )
+        case .web:
+            (
+                "ad_network_id", "campaign_id", "source_identifier", "itunes_item_id", "nonce",
+                "source_app_id"
+            )
+        case .openRTB:
+            ("network", "campaign", "sourceidentifier", "itunesitem", "nonce", "sourceapp")
         }
     }
 
     /// The document's name of a signed field, by the signature's name for it.
     func name(ofSigned field: String) -> String {
         switch field {
-        case "ad-network-id": network.description
-        case "campaign-id": campaign.description
-        case "source-identifier": sourceIdentifier.description
-        case "itunes-item-id": item.description
-        case "nonce": nonce.description
-        case "source-app-id": sourceApp.description
+        case "ad-network-id": names.network.description
+        case "campaign-id": names.campaign.description
+        case "source-identifier": names.sourceIdentifier.description
+        case "itunes-item-id": names.item.description
+        case "nonce": names.nonce.description
+        case "source-app-id": names.sourceApp.description
         case "source-domain": "source_domain"
         case "fidelity-type": self == .web ? "fidelity_type" : "fidelity"
         default: field

@@ -50,9 +50,7 @@ final class DocumentVerifier {
         }
     }
 
-    private func verify(
-        _ text: UnsafeRawBufferPointer, isRelayed: Bool
-    ) -> SignedDocument {
+    private func verify(_ text: UnsafeRawBufferPointer, isRelayed: Bool) -> SignedDocument {
         if DocumentSequence.isJWS(text) { return notifications.document(text) }
         let value: JSONValue
         do throws(JSONFault) {
@@ -86,8 +84,9 @@ final class DocumentVerifier {
         case .notificationV2: return notifications.version2(value)
         case .adSignature:
             guard let form = AdSignatureForm(of: ad) else {
-                let rejection = Rejection(.missingField, "the network's id is missing")
-                return SignedDocument(title: kind.title, findings: [.rejected(rejection)])
+                return SignedDocument(
+                    title: kind.title,
+                    rejected: Rejection(.missingField, "the network's id is missing"))
             }
             let network = AdSignatureReading.network(of: ad) ?? ""
             let keys = adKeys.isEmpty ? key.map { [$0] } ?? catalogKeys[network] ?? [] : adKeys
@@ -107,7 +106,7 @@ final class DocumentVerifier {
                 title: title, findings: inspection.map { [.judged(judgement($0, isRelayed))] } ?? []
             )
         } catch {
-            return SignedDocument(title: title, findings: [.rejected(error)])
+            return SignedDocument(title: title, rejected: error)
         }
     }
 
@@ -115,7 +114,7 @@ final class DocumentVerifier {
         _ inspection: PostbackInspection, _ isRelayed: Bool
     ) -> SignedDocument.Judgement {
         SignedDocument.Judgement(
-            verdict: inspection.verdict, note: nil, form: isRelayed ? inspection.form : nil,
+            verdict: inspection.verdict, form: isRelayed ? inspection.form : nil,
             signed: inspection.signedFields, unsigned: inspection.unsignedFields)
     }
 

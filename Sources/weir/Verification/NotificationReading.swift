@@ -23,12 +23,12 @@ struct NotificationReading {
     func version2(_ body: JSONValue) -> SignedDocument {
         let title = SignedDocumentKind.notificationV2.title
         guard let payload = body.member("signedPayload") else {
-            let rejection = Rejection(.missingField, "signedPayload is missing")
-            return SignedDocument(title: title, findings: [.rejected(rejection)])
+            return SignedDocument(
+                title: title, rejected: Rejection(.missingField, "signedPayload is missing"))
         }
         guard let text = payload.string else {
-            let rejection = Rejection(.wrongType, "signedPayload is not a string")
-            return SignedDocument(title: title, findings: [.rejected(rejection)])
+            return SignedDocument(
+                title: title, rejected: Rejection(.wrongType, "signedPayload is not a string"))
         }
         var seen: Set<String> = ["signedPayload"]
         return document(
@@ -46,8 +46,7 @@ struct NotificationReading {
         guard let payload, case .notification = kind ?? Self.kind(of: payload.value) else {
             judgement.part = kind.map { _ in "notification" }
             let title = kind.map { _ in SignedDocumentKind.notificationV2.title }
-            return SignedDocument(
-                title: title ?? "App Store JWS", findings: [.judged(judgement)])
+            return SignedDocument(title: title ?? "App Store JWS", findings: [.judged(judgement)])
         }
         judgement.note = note(on: payload, judgement.verdict)
         let inner = InnerJWS.allCases.compactMap { kind in
@@ -246,18 +245,18 @@ struct NotificationTrust {
 extension NotificationTrust {
     /// What the configuration says; without a `store-notifications.yaml`, Apple's root alone.
     init(configured directory: PipelineDirectory) throws(ConfigurationError) {
-        guard directory.has(.storeNotifications) else {
+        guard StoreNotificationsFold.isConfigured(in: directory) else {
             self.init()
             return
         }
-        let pipeline = try directory.storeNotifications()
+        let rules = try StoreNotificationsFold.rules(in: directory)
         self.init(
-            roots: try [AppStoreRoot](configured: pipeline.roots),
-            apps: pipeline.apps.map {
+            roots: rules.roots,
+            apps: rules.apps.map {
                 App(
                     bundleID: $0.bundleID, appAppleID: $0.appAppleID,
-                    sharedSecrets: $0.sharedSecrets)
+                    sharedSecrets: $0.secrets.values.sorted())
             },
-            environments: Set(pipeline.environments.map { AppStoreEnvironment($0) }))
+            environments: rules.environments)
     }
 }

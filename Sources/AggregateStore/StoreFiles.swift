@@ -1,0 +1,149 @@
+import DatabaseFiles
+import Foundation
+
+/// The right to work on a store: an exclusive lock on a file beside it, which ends with the process.
+package final class StoreLock {
+    private let descriptor: Int32
+
+    /// Throws `locked` when another process has the lock.
+    package init(storePath: String) throws(StoreError) {
+        descriptor = try LockFile.descriptor(storePath + ".lock")
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            // Closed by `deinit`, which runs although this throws.
+            throw .locked(path: storePath, owner: LockFile.owner(descriptor))
+        }
+        LockFile.setOwner(descriptor)
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+}
+
+/// A promotion that is under way in a data directory: `promotion.lock`, locked while its process lives.
+///
+/// While it is there, workers of the directory finish their batch, give their stores up, and wait. A file
+/// that nobody has locked any more was left by a promotion that died, and means nothing.
+package final class PromotionRequest {
+    private let path: String
+    private let descriptor: Int32
+
+    private static let fileName = "promotion.lock"
+    /// Whoever looks at the file locks it for an instant.
+    private static let tries = 50
+    private static let pauseMicroseconds: UInt32 = 20_000
+
+    /// Asks all workers of a data directory to give their stores up. Throws `promotionUnderWay` while
+    /// another process promotes.
+    package init(directory: String) throws(StoreError) {
+        path = StoreSets.join(directory, Self.fileName)
+        descriptor = try Self.lock(path)
+        LockFile.setOwner(descriptor)
+    }
+
+    deinit {
+        unlink(path)
+        close(descriptor)
+    }
+
+    private static func lock(_ path: String) throws(StoreError) -> Int32 {
+        for _ in 0..<tries {
+            let descriptor = try LockFile.descriptor(path)
+            // Whoever removed the file of a dead promotion may have taken this one's name away.
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, isCurrent(descriptor, path) {
+                return descriptor
+            }
+            close(descriptor)
+            usleep(pauseMicroseconds)
+        }
+        throw .promotionUnderWay(path: path)
+    }
+
+    /// Whether a promotion may be under way: one look at a name.
+    package static func isMade(in directory: String) -> Bool {
+        access(StoreSets.join(directory, fileName), F_OK) == 0
+    }
+
+    /// Whether a promotion is under way. The file of a dead one is removed.
+    package static func isHeld(in directory: String) -> Bool {
+        let path = StoreSets.join(directory, fileName)
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return true }
+        if isCurrent(descriptor, path) { unlink(path) }
+        return false
+    }
+
+    /// Whether the open file is the one that has the name now.
+    private static func isCurrent(_ descriptor: Int32, _ path: String) -> Bool {
+        var open = stat()
+        var named = stat()
+        return fstat(descriptor, &open) == 0 && stat(path, &named) == 0
+            && open.st_ino == named.st_ino && open.st_dev == named.st_dev
+    }
+}
+
+/// A file that is there to be locked, and says which process has locked it.
+private enum LockFile {
+    static func descriptor(_ path: String) throws(StoreError) -> Int32 {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw .disk(operation: "open", path: path, detail: SystemRefusal.words())
+        }
+        return descriptor
+    }
+
+    static func setOwner(_ descriptor: Int32) {
+        ftruncate(descriptor, 0)
+        let owner = "\(getpid())\n"
+        _ = owner.withCString { pwrite(descriptor, $0, strlen($0), 0) }
+    }
+
+    /// The owner, as words that follow an error; empty when it is not known.
+    static func owner(_ descriptor: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 32)
+        let count = pread(descriptor, &buffer, buffer.count, 0)
+        let digits = String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        return digits.isEmpty ? "" : " (process \(digits))"
+    }
+}
+
+/// A small file that is replaced as a whole: after a crash at any instant it has the old content or the new.
+/// Both functions are durable when they return.
+package enum DurableFile {
+    package static func replace(_ path: String, with bytes: Data) throws(StoreError) {
+        let new = path + ".new"
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw failure("write", new) }
+        defer { close(descriptor) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                write(descriptor, $0.baseAddress.map { $0 + written }, bytes.count - written)
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw failure("write", new)
+            }
+            written += count
+        }
+        guard fsync(descriptor) == 0 else { throw failure("write", new) }
+        try move(new, to: path)
+    }
+
+    /// Moves a file that is durable to the path of another.
+    package static func move(_ new: String, to path: String) throws(StoreError) {
+        guard rename(new, path) == 0 else { throw failure("replace", path) }
+        let parent = (path as NSString).deletingLastPathComponent
+        let directory = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw failure("write", parent) }
+        defer { close(directory) }
+        guard fsync(directory) == 0 else { throw failure("write", parent) }
+    }
+
+    private static func failure(_ operation: String, _ path: String) -> StoreError {
+        .disk(operation: operation, path: path, detail: SystemRefusal.words())
+    }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import GRDB
+import Streams
+
+extension StoreSnapshot {
+    /// Calls `body` with the outbox rows of a partition that come of records below an offset, in order.
+    package func forEachOutboxRow(
+        of partition: Int32, below offset: Int64 = .max,
+        _ body: (_ sequence: Int64, PartnerPostback) throws -> Void
+    ) throws {
+        guard try hasOutbox() else { return }
+        let rows = try Row.fetchCursor(
+            db, sql: Self.outboxRows + " AND origin_offset < ? ORDER BY sequence",
+            arguments: [partition, offset])
+        while let row = try rows.next() { try body(row["sequence"], PartnerPostback(outbox: row)) }
+    }
+
+    package func outboxRow(of partition: Int32, sequence: Int64) throws -> PartnerPostback? {
+        try Row.fetchOne(
+            db, sql: Self.outboxRows + " AND sequence = ?", arguments: [partition, sequence]
+        ).map(PartnerPostback.init(outbox:))
+    }
+
+    /// The ids of the documents for partners that come of records from an offset on.
+    package func outboxIDs(of partition: Int32, from offset: Int64) throws -> Set<String> {
+        guard try hasOutbox() else { return [] }
+        return try String.fetchSet(
+            db, sql: "SELECT id FROM outbox WHERE partition = ? AND origin_offset >= ?",
+            arguments: [partition, offset])
+    }
+
+    /// The offsets below which everything of a partition is published: what is for partners, and dead
+    /// letters.
+    package func publishedOffsets(
+        of state: PartitionState
+    ) throws -> (outbox: Int64, deadLetters: Int64) {
+        var outbox: Int64?
+        if try hasOutbox() {
+            outbox = try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT min(origin_offset) FROM outbox
+                    WHERE partition = ? AND sequence >= ? AND origin_offset >= ?
+                    """,
+                arguments: [state.partition, state.outboxEmitted, state.emitFrom])
+        }
+        let letter = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT min(offset) FROM refused
+                WHERE partition = ? AND offset >= ? AND reason NOT IN ('conflict', 'untrusted')
+                """,
+            arguments: [state.partition, state.deadLettersNext])
+        return (outbox ?? state.nextOffset, letter ?? state.nextOffset)
+    }
+
+    /// How many partitions the topic had.
+    package func partitionCount() throws -> Int32 {
+        try Int32.fetchOne(db, sql: "SELECT partition_count FROM store") ?? 0
+    }
+
+    private func hasOutbox() throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'outbox')") ?? false
+    }
+
+    private static let outboxRows = """
+        SELECT *, CAST(ad_network_id AS BLOB) AS network FROM outbox WHERE partition = ?
+        """
+}
+
+extension PartnerPostback {
+    /// Reads a row of the outbox or of corrections, with the network's bytes as `network`.
+    init(_ row: Row, revision: Int64) {
+        self.init(
+            document: PartnerDocument(
+                stored: row["document"], id: row["id"], revision: revision),
+            partner: row["partner"], partition: row["partition"],
+            originOffset: row["origin_offset"], adNetworkID: StoreSnapshot.text(row["network"]),
+            campaign: row["campaign"], hasSourceIdentifier: row["has_source_identifier"],
+            appID: row["app_id"], sourceAppID: row["source_app_id"])
+    }
+
+    init(outbox row: Row) {
+        self.init(row, revision: row["revision"])
+    }
+}
+
+/// The best copy of a postback as partners got it.
+package struct PublishedPostback: Sendable {
+    /// The ad network, in lower case.
+    package var adNetworkID: String
+    /// The source identifier or campaign id.
+    package var campaign: String
+    /// The advertised app.
+    package var appID: Int64
+    /// As `PartnerDocument.stored`.
+    package var document: String
+    /// Whether the signature is by a production key of Apple's or of the configuration.
+    package var isValid: Bool
+}
+
+extension StoreSnapshot {
+    /// Calls `body` with the best accepted copy of each postback of a partition that was published, in
+    /// order of their offsets: one for a postback, however many partners got it.
+    ///
+    /// - Parameter partner: only what this partner got; nil for what any of them got.
+    package func forEachPublishedPostback(
+        of partition: Int32, partner: String?, _ body: (PublishedPostback) throws -> Void
+    ) throws {
+        // Older revisions are those of copies that are no longer the best.
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT min(outbox.partner), CAST(outbox.ad_network_id AS BLOB) AS network,
+                  CAST(outbox.campaign AS BLOB) AS campaign,
+                  outbox.app_id, CAST(outbox.document AS BLOB) AS document, best.rank
+                FROM outbox
+                JOIN postback_ids AS best
+                  ON best.partition = outbox.partition AND best.offset = outbox.origin_offset
+                WHERE outbox.partition = ?1 AND (?2 IS NULL OR outbox.partner = ?2)
+                GROUP BY outbox.origin_offset ORDER BY outbox.origin_offset
+                """,
+            arguments: [partition, partner])
+        while let row = try rows.next() {
+            try body(
+                PublishedPostback(
+                    adNetworkID: Self.text(row["network"]), campaign: Self.text(row["campaign"]),
+                    appID: row["app_id"], document: Self.text(row["document"]),
+                    isValid: row["rank"] == 2))
+        }
+    }
+}
+
+/// A copy of a postback that was decoded, as it is stored.
+package struct StoredPostbackCopy: Sendable {
+    package var partition: Int32
+    package var offset: Int64
+    /// Which postback it is a copy of, within the partition.
+    package var id: [UInt8]
+    /// How it came: `device`, `developer-copy` or `relay`.
+    package var route: String
+    package var timestampMilliseconds: Int64
+    /// `valid`, `development`, `invalid` or `unverifiable`.
+    package var verdict: String
+    /// 0 to 63; nil when absent.
+    package var conversionValue: Int64?
+    /// `low`, `medium` or `high`; nil when absent.
+    package var coarseValue: String?
+    /// Nil or empty when absent.
+    package var country: String?
+    /// The network, in lower case.
+    package var adNetworkID: String
+    /// The source identifier, or below 4.0 the campaign id.
+    package var campaign: String
+    /// The advertised app.
+    package var appID: Int64
+    /// The publisher's app, 0 when absent.
+    package var sourceAppID: Int64
+    /// 0 to 2; 0 below 4.0.
+    package var sequenceIndex: Int64
+    package var hasSourceIdentifier: Bool
+    /// Whether it is of the network that won.
+    package var didWin: Bool
+}
+
+extension StoreSnapshot {
+    /// Calls `body` with every copy of the postbacks of these partitions: those of one postback follow
+    /// each other, in order of their offsets.
+    package func forEachPostbackCopy(
+        partitions: Set<Int32>, _ body: (StoredPostbackCopy) throws -> Void
+    ) throws {
+        for partition in partitions.sorted() {
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT offset, id, route, timestamp_ms, verdict, conversion_value, coarse_value,
+                      CAST(country AS BLOB), CAST(ad_network_id AS BLOB), CAST(campaign AS BLOB),
+                      app_id, source_app_id, sequence_index, has_source_identifier, did_win
+                    FROM postback_copies WHERE partition = ? ORDER BY id, offset
+                    """,
+                arguments: [partition])
+            while let row = try rows.next() {
+                try body(StoredPostbackCopy(row, partition: partition))
+            }
+        }
+    }
+}
+
+extension StoredPostbackCopy {
+    fileprivate init(_ row: Row, partition: Int32) {
+        self.init(
+            partition: partition, offset: row[0], id: [UInt8](row[1] as Data), route: row[2],
+            timestampMilliseconds: row[3], verdict: row[4], conversionValue: row[5],
+            coarseValue: row[6], country: (row[7] as Data?).map { StoreSnapshot.text($0) },
+            adNetworkID: StoreSnapshot.text(row[8]), campaign: StoreSnapshot.text(row[9]),
+            appID: row[10], sourceAppID: row[11], sequenceIndex: row[12],
+            hasSourceIdentifier: row[13], didWin: row[14])
+    }
+}

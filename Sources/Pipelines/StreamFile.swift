@@ -1,0 +1,216 @@
+import EventLog
+import KafkaLog
+import Logging
+
+/// What a worker's file says: the settings that every worker has, and keys of the stream's own.
+package struct StreamFile {
+    package let settings: StreamSettings
+    /// `dedupe_window_seconds`: how long an id is remembered, 0...31,622,400; nil where ids are remembered
+    /// for ever.
+    package let dedupeWindowSeconds: Int?
+    /// The whole file, for the stream's own keys.
+    package let mapping: ConfigurationMapping
+    /// Paths in the file are relative to it.
+    package let directory: String
+
+    static let windowKey = "dedupe_window_seconds"
+
+    init(
+        _ node: ConfigurationNode, stream: String, defaultWindowSeconds: Int?, keys: [String],
+        directory: String
+    ) throws(ConfigurationError) {
+        if defaultWindowSeconds == nil,
+            let window = try node.entries().first(where: { $0.key == Self.windowKey })
+        {
+            throw window.value.fault(
+                .unknownKey, "ids of \(stream) are remembered forever: remove this key")
+        }
+        let windowKeys = defaultWindowSeconds == nil ? [] : [Self.windowKey]
+        mapping = try node.mapping(StreamSettings.keys + windowKeys + keys)
+        settings = try StreamSettings(mapping, stream: stream)
+        self.directory = directory
+        guard let seconds = defaultWindowSeconds else {
+            dedupeWindowSeconds = nil
+            return
+        }
+        dedupeWindowSeconds = try mapping.integer(
+            Self.windowKey, in: 0...31_622_400, default: Int64(seconds)
+        ).asInt
+    }
+}
+
+package struct StreamSettings: Equatable, Sendable {
+    /// `topic`, by default the name of the file.
+    package let topic: String
+    /// `group`, by default `weir-` and the name of the file.
+    package let group: String
+    /// `batch_records`: most records of one commit, 1...1,000,000; by default 10,000.
+    package let batchRecords: Int
+    /// `commit_interval_ms`: how long a record waits for its commit at most, 1...60,000; by default
+    /// 200.
+    package let commitIntervalMilliseconds: Int
+    /// `dedupe_max_ids`: most ids in the dedupe memory; nil for no bound.
+    package let dedupeMaxIDs: Int?
+    /// `max_record_bytes`: the longest value that is decoded, 1...1,048,576 bytes, which is the
+    /// default.
+    package let maxRecordBytes: Int
+    /// `kafka`: settings of librdkafka by its names, as they are written.
+    package let kafka: [String: String]
+    /// The place of each setting for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
+    package let kafkaPlaces: [String: String]
+
+    static let keys = [
+        "topic", "group", "batch_records", "commit_interval_ms", "dedupe_max_ids",
+        "max_record_bytes",
+        "kafka",
+    ]
+
+    init(_ mapping: ConfigurationMapping, stream: String) throws(ConfigurationError) {
+        topic = try mapping["topic"]?.kafkaName(of: "topic") ?? stream
+        group = try mapping["group"]?.kafkaName(of: "group") ?? "weir-\(stream)"
+        batchRecords =
+            try mapping.integer("batch_records", in: 1...1_000_000, default: 10_000).asInt
+        commitIntervalMilliseconds =
+            try mapping.integer("commit_interval_ms", in: 1...60_000, default: 200).asInt
+        dedupeMaxIDs = try mapping["dedupe_max_ids"]?.integer(in: 1...1_000_000_000_000).asInt
+        maxRecordBytes =
+            try mapping.integer("max_record_bytes", in: 1...1_048_576, default: 1_048_576).asInt
+        kafka = try mapping["kafka"]?.kafkaSettings() ?? [:]
+        kafkaPlaces = try mapping["kafka"]?.kafkaPlaces() ?? [:]
+    }
+}
+
+extension Int64 {
+    /// For numbers whose range was checked.
+    var asInt: Int { Int(self) }
+}
+
+extension ConfigurationNode {
+    /// A name that Kafka allows for a topic. Kafka allows a group any name; it is held to the same
+    /// rule, so that it can stand in addresses, labels and command lines.
+    fileprivate func kafkaName(of kind: String) throws(ConfigurationError) -> String {
+        let text = try text("the name of a \(kind)")
+        let isNamed = text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
+        guard isNamed, (1...249).contains(text.utf8.count), text != ".", text != ".." else {
+            throw badValue(
+                "is no \(kind): write 1 to 249 letters, digits, dots, dashes, underscores")
+        }
+        return text
+    }
+
+    func kafkaSettings() throws(ConfigurationError) -> [String: String] {
+        var settings: [String: String] = [:]
+        for (name, value) in try entries() {
+            guard !name.isEmpty,
+                name.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "._-".utf8.contains($0) })
+            else {
+                throw value.badValue("is no setting of librdkafka: write a name as fetch.max.bytes")
+            }
+            settings[name] = try value.text("a text or a number")
+        }
+        return settings
+    }
+
+    func kafkaPlaces() throws(ConfigurationError) -> [String: String] {
+        var places: [String: String] = [:]
+        for (name, value) in try entries() {
+            places[name] = "\(value.file):\(value.line): \(value.path)"
+        }
+        return places
+    }
+}
+
+extension ConfigurationNode {
+    /// The text of a file that is named here; `directory` is where relative paths begin.
+    package func textOfFile(
+        _ path: String, in directory: String
+    ) throws(ConfigurationError) -> String {
+        let file = path.hasPrefix("/") ? path : "\(directory)/\(path)"
+        do {
+            return try ConfigurationFile.text(of: file)
+        } catch {
+            throw fault(.missingFile, "the file '\(file)' \(error.words)")
+        }
+    }
+}
+
+extension UInt8 {
+    /// A-Z, a-z or 0-9.
+    var isASCIILetterOrDigit: Bool {
+        (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self)
+    }
+}
+
+/// How to reach the Kafka cluster: `kafka.yaml`, which all programs read.
+package struct KafkaFile: Equatable, Sendable {
+    /// `memory_mib`: memory for records that are fetched and not read yet, 8...65,536 MiB; by
+    /// default 64.
+    package let memoryMebibytes: Int
+    /// `settings`: settings of librdkafka by its names, as they are written.
+    package let settings: [String: String]
+    /// The place of each setting for errors: `pipelines/kafka.yaml:7: settings.sasl.username`.
+    package let places: [String: String]
+
+    /// The defaults without the file.
+    package init() {
+        memoryMebibytes = 64
+        settings = [:]
+        places = [:]
+    }
+
+    init(_ node: ConfigurationNode) throws(ConfigurationError) {
+        let mapping = try node.mapping(["memory_mib", "settings"])
+        memoryMebibytes = try mapping.integer("memory_mib", in: 8...65_536, default: 64).asInt
+        settings = try mapping["settings"]?.kafkaSettings() ?? [:]
+        places = try mapping["settings"]?.kafkaPlaces() ?? [:]
+    }
+}
+
+extension PipelineDirectory {
+    static let kafkaName = "kafka.yaml"
+
+    /// The defaults without `kafka.yaml`.
+    package func kafka() throws(ConfigurationError) -> KafkaFile {
+        guard try names().contains(Self.kafkaName) else { return KafkaFile() }
+        return try KafkaFile(ConfigurationFile.read("\(path)/\(Self.kafkaName)"))
+    }
+}
+
+extension StreamSettings {
+    /// Opens the log as a worker does: a cluster as `kafka.yaml` says, with the worker's own file above that.
+    package func openLog(
+        _ address: LogAddress, pipelines: PipelineDirectory, memberName: String? = nil,
+        logger: Logger
+    ) throws -> any LogBackend {
+        try pipelines.openLog(
+            address, .existing, settings: kafka, places: kafkaPlaces, memberName: memberName,
+            logger: logger)
+    }
+
+    /// Throws what is wrong with the settings of a cluster; what they lead to is not asked anything.
+    package func checkSettings(of address: LogAddress?, pipelines: PipelineDirectory) throws {
+        guard let address, case .kafka = address else { return }
+        _ = try openLog(
+            address, pipelines: pipelines,
+            logger: Logger(label: "weir", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+}
+
+extension PipelineDirectory {
+    /// Opens a log: a cluster as `kafka.yaml` says.
+    ///
+    /// - Parameters:
+    ///   - settings: settings of librdkafka that come before those of `kafka.yaml`, with their `places`.
+    package func openLog(
+        _ address: LogAddress, _ mode: EmbeddedLog.Mode, settings: [String: String] = [:],
+        places: [String: String] = [:], memberName: String? = nil, logger: Logger
+    ) throws -> sending any LogBackend {
+        try address.open(mode, logger: logger) { brokers in
+            let file = try kafka()
+            return try KafkaSettings(
+                brokers: brokers, written: file.settings.merging(settings) { _, own in own },
+                places: file.places.merging(places) { _, own in own },
+                memoryBytes: file.memoryMebibytes << 20, memberName: memberName)
+        }
+    }
+}

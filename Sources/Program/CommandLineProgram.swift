@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import Logging
+
+// What every executable shares: how it starts, stops, reads its options and environment, writes to its two
+// streams, and ends. A program is a `CommandLineProgram`:
+//
+//     @main
+//     enum Main {
+//         static func main() { StreamWorker<BidsFold>.start() }
+//     }
+
+/// An error whose description is one line for an operator: what is wrong, where, and what to do.
+package protocol OperatorError: Error, CustomStringConvertible {
+    /// Whether the command line is wrong, which is exit code 64 instead of 1.
+    var isUsage: Bool { get }
+}
+
+extension OperatorError {
+    package var isUsage: Bool { false }
+
+    /// 64 for a wrong command line, else 1.
+    package var exitCode: Int32 { isUsage ? 64 : 1 }
+}
+
+/// A command line, or an environment variable in place of an option, that is wrong.
+package struct UsageError: OperatorError {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+
+    package var isUsage: Bool { true }
+}
+
+/// A program that works until it is done or asked to stop: options in, exit code out.
+package protocol CommandLineProgram: ParsableCommand {
+    /// Name of the program; of a worker also that of its consumer group.
+    static var programName: String { get }
+}
+
+extension CommandLineProgram {
+    /// Parses the command line, runs the program, and ends the process: 0 done, 1 failed with one line
+    /// on standard error, 64 bad usage.
+    package static func start() -> Never {
+        StandardStream.prepare()
+        StopSignal.listen()
+        ReloadSignal.listen()
+        LoggingSystem.bootstrap { ConsoleLogHandler(label: $0, level: .info) }
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            failOrExit(error)
+        }
+        Foundation.exit(0)
+    }
+
+    /// Help and bad usage end as the argument parser says; anything else is one line.
+    private static func failOrExit(_ error: any Error) -> Never {
+        if exitCode(for: error) != .failure || error is CleanExit || error is ValidationError {
+            exit(withError: error)
+        }
+        StandardError.write(line: "\(programName): \(error)")
+        Foundation.exit((error as? any OperatorError)?.exitCode ?? 1)
+    }
+
+    /// Ends the process as the argument parser would, but says in one line what is wrong with the
+    /// command line, as every other failure is said.
+    private static func exit(withError error: any Error) -> Never {
+        let code = exitCode(for: error)
+        guard code == .validationFailure else {
+            StandardStream.output.write(fullMessage(for: error) + "\n")
+            Foundation.exit(code.rawValue)
+        }
+        let words = message(for: error).split(whereSeparator: \.isNewline).joined(separator: "; ")
+        StandardError.write(line: "\(programName): \(words) (see \(programName) --help)")
+        Foundation.exit(code.rawValue)
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+
+/// The environment variables that options fall back to.
+package struct Environment {
+    private let variables: [String: String]
+
+    package init(_ variables: [String: String] = ProcessInfo.processInfo.environment) {
+        self.variables = variables
+    }
+
+    /// A variable; nil when it is not set, or empty.
+    package subscript(name: String) -> String? {
+        variables[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The data directories: those of the options, else of `WEIR_DATA`, else `data`.
+    package func dataDirectories(_ options: [String]) -> [String] {
+        if !options.isEmpty { return options }
+        let listed = self["WEIR_DATA"]?.split(separator: ":").map(String.init) ?? []
+        return listed.isEmpty ? ["data"] : listed
+    }
+
+    /// Address of the log: that of the option, else of `WEIR_LOG`, else in the first data directory.
+    package func log(_ option: String?, dataDirectories: [String]) -> String {
+        option ?? self["WEIR_LOG"] ?? "sqlite:\(dataDirectories.first ?? "data")/log.sqlite"
+    }
+
+    package func pipelines(_ option: String?) -> String {
+        option ?? self["WEIR_PIPELINES"] ?? "pipelines"
+    }
+
+    package func topics(_ option: String?) -> String {
+        option ?? self["WEIR_TOPICS"] ?? "topics"
+    }
+
+    /// Whether a flag is set: by its option, or by a variable of 1, true or yes.
+    package func isSet(_ variable: String, option: Bool) throws(UsageError) -> Bool {
+        guard !option, let word = self[variable] else { return option }
+        switch word.lowercased() {
+        case "1", "true", "yes": return true
+        case "0", "false", "no": return false
+        default: throw UsageError("\(variable) is '\(word)': write 1 or 0")
+        }
+    }
+
+    /// A variable that is a whole number; nil when it is not set.
+    package func count(_ variable: String) throws(UsageError) -> Int? {
+        guard let text = self[variable] else { return nil }
+        guard let number = Int(text) else {
+            throw UsageError("\(variable) is '\(text)': write a whole number")
+        }
+        return number
+    }
+
+    /// The format of the output: the option, else `WEIR_FORMAT`, else the default.
+    package func format<Format: RawRepresentable & CaseIterable>(
+        _ option: String?, default byDefault: Format
+    ) throws(UsageError) -> Format where Format.RawValue == String {
+        guard let word = option ?? self["WEIR_FORMAT"] else { return byDefault }
+        guard let format = Format(rawValue: word) else {
+            let known = Format.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("no format '\(word)' here: there are \(known)")
+        }
+        return format
+    }
+}

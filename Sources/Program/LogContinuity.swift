@@ -1,0 +1,113 @@
+import EventLog
+
+/// The log that a store has folded, as the store remembers it. A program compares it with the log before it
+/// goes on with its store, and `weir check` at any time.
+package struct FoldedLog {
+    /// Path of the store.
+    package let store: String
+    package let topic: String
+    /// What told the log from others when the store began.
+    package let logIdentity: String
+    /// How many partitions the topic had; nil where that does not matter.
+    package let partitionCount: Int32?
+
+    package init(store: String, topic: String, logIdentity: String, partitionCount: Int32? = nil) {
+        self.store = store
+        self.topic = topic
+        self.logIdentity = logIdentity
+        self.partitionCount = partitionCount
+    }
+
+    /// Why the store cannot go on with a topic; nil when it can.
+    ///
+    /// - Parameter accepted: the number of partitions that an operator takes as it is.
+    package func refusal(
+        of reader: any LogReader, accepting accepted: Int32? = nil
+    ) throws(LogError) -> LogChange? {
+        guard topic == reader.topic else {
+            return .topicRenamed(store: store, folded: topic, configured: reader.topic)
+        }
+        guard logIdentity == (try reader.identity()) else {
+            return .otherTopic(topic: topic, store: store)
+        }
+        guard let partitionCount else { return nil }
+        let now = try reader.partitionCount()
+        guard now != partitionCount, now != accepted else { return nil }
+        return .partitionCountChanged(
+            topic: topic, folded: partitionCount, now: now, store: store)
+    }
+
+    /// Why a partition that goes on at an offset cannot go on; nil when it can.
+    package static func refusal(
+        of place: TopicPartition, nextOffset: Int64, in bounds: PartitionBounds, store: String
+    ) -> LogChange? {
+        if nextOffset < bounds.earliestOffset {
+            return .logStartsLater(
+                place, nextOffset: nextOffset, earliest: bounds.earliestOffset, store: store)
+        }
+        if nextOffset > bounds.endOffset {
+            return .logEndsEarlier(
+                place, nextOffset: nextOffset, end: bounds.endOffset, store: store)
+        }
+        return nil
+    }
+
+    /// Everything that keeps the store from going on with a topic: of the whole or, where that is well, of
+    /// each partition.
+    ///
+    /// - Parameter nextOffsets: where its partitions go on.
+    package func refusals(
+        of reader: any LogReader, nextOffsets: [Int32: Int64]
+    ) throws(LogError) -> [LogChange] {
+        if let refusal = try refusal(of: reader) { return [refusal] }
+        let partitions = nextOffsets.keys.sorted()
+        return try reader.bounds(of: partitions).compactMap { bounds in
+            nextOffsets[bounds.partition].flatMap { nextOffset in
+                Self.refusal(
+                    of: TopicPartition(topic: topic, partition: bounds.partition),
+                    nextOffset: nextOffset, in: bounds, store: store)
+            }
+        }
+    }
+}
+
+/// Why a store cannot go on with a log: the log is not, or no longer, the one that was folded.
+package enum LogChange: OperatorError {
+    /// The log no longer holds records that the store has not folded.
+    case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
+    /// The log ends before what the store has folded.
+    case logEndsEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
+    /// The topic was deleted and created again since the store began.
+    case otherTopic(topic: String, store: String)
+    /// The store folds another topic than the pipeline names.
+    case topicRenamed(store: String, folded: String, configured: String)
+    /// A partition was asked for that the topic does not have.
+    case unknownPartition(Int32, topic: String)
+    /// The record that was folded last is not the one that stands in its place now.
+    case otherRecords(TopicPartition, offset: Int64, store: String)
+    /// The topic has another number of partitions than the store has folded.
+    case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
+
+    package var description: String {
+        switch self {
+        case .logStartsLater(let partition, let next, let earliest, let store):
+            "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
+        case .logEndsEarlier(let partition, let next, let end, let store):
+            "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
+        case .otherTopic(let topic, let store):
+            "topic '\(topic)' was created anew, or lies in another cluster, since \(store) began: its offsets mean other records; fold it into a fresh --data directory"
+        case .topicRenamed(let store, let folded, let configured):
+            "\(store) folds topic '\(folded)', and the pipeline names '\(configured)': name the old topic, or fold into a fresh --data directory"
+        case .unknownPartition(let partition, let topic):
+            "--partitions names \(partition), which topic '\(topic)' does not have: see weir topics list"
+        case .otherRecords(let partition, let offset, let store):
+            "\(partition) holds another record at offset \(offset) than \(store) has folded: the topic was created anew, or its log lost its end and was written on; nothing more is folded. Give --log the one that was folded, or move the store away and fold again (ops/runbooks/topic-made-anew.md)"
+        case .partitionCountChanged(let topic, let folded, let now, let store):
+            "topic '\(topic)' has \(now) partitions, and had \(folded) when \(store) folded it: the same key may now land in another partition, where its duplicates are not known. Nothing is lost. Start with --accept-partition-count \(now) to go on so (ids seen before the change are then not recognised in their new partition), or fold into a fresh --data directory"
+        }
+    }
+}
+
+extension LogError: OperatorError {
+    package var isUsage: Bool { if case .badAddress = self { true } else { false } }
+}

@@ -1,0 +1,183 @@
+import Attestation
+import JSONReader
+import Pipelines
+
+// The topic `bids`: its types of events, what is counted of them, and what that depends on.
+
+extension BidsFold {
+    package typealias Kind = BidsEventType
+    package static let streamName = "bids"
+    package static let help = StreamHelp(
+        "Folds auctions, notices and in-app offers into bids.sqlite.",
+        """
+        Reads the topic that bids.yaml names from the event log and keeps, an hour and a campaign \
+        at a time, what was bid, won, lost and billed. Stop it at any time: it goes on where it was.
+
+          weir publish --topic bids auctions.ndjson
+          weir-bids --until-end
+          weir dump bids --by day,seat
+        """)
+    package static let defaultWindowSeconds: Int? = 3600
+    package static let rejectedRetentionDays: Int64 = 30
+    package static let tables = [
+        BidsKey.table, BidFaultsKey.table, BidSignaturesKey.table, LossReasonsKey.table,
+    ]
+
+    /// Reads `bids.yaml`, and the keys in the catalog that networks sign their ads with.
+    package static func rules(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> WindowedRules {
+        var rules = WindowedRules(stream: streamName, try file(in: pipelines))
+        let catalog = try pipelines.catalog()
+        for id in try adSigningKeys(of: catalog).keys {
+            rules.adSigningKeys[id] = catalog.networks[id]?.adSigningKeys.map(\.text)
+        }
+        return rules
+    }
+
+    /// The keys that networks sign their ads with, by the networks' ids in lower case. Throws at the line of a
+    /// key that is none.
+    package static func adSigningKeys(
+        of catalog: Catalog
+    ) throws(ConfigurationError) -> [String: [VerificationKey]] {
+        var keys: [String: [VerificationKey]] = [:]
+        for (id, network) in catalog.networks.sorted(by: { $0.key < $1.key }) {
+            for text in network.adSigningKeys {
+                guard let key = VerificationKey(base64: text.text) else {
+                    throw text.fault(
+                        "is no P-192 or P-256 public key: give its SubjectPublicKeyInfo (DER) in "
+                            + "base64")
+                }
+                keys[id, default: []].append(key)
+            }
+        }
+        return keys
+    }
+
+    /// The ads of the networks that have keys are verified.
+    package static func make(
+        _ rules: WindowedRules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> BidsFold {
+        let fold = try BidsFold(topic: topic, rules: rules, parser: .make())
+        guard !rules.adSigningKeys.isEmpty else { return fold }
+        fold.verifyAds(
+            of: rules.adSigningKeys.mapValues { $0.compactMap { VerificationKey(base64: $0) } },
+            parsers: try (0..<max(1, threadCount)).map { _ in try .make() })
+        return fold
+    }
+}
+
+/// The types of the topic `bids`.
+package enum BidsEventType: EventType {
+    /// `openrtb.auction`: a BidRequest with its BidResponse.
+    case auction
+    /// `openrtb.win`: a bid won.
+    case win
+    /// `openrtb.loss`: a bid lost.
+    case loss
+    /// `openrtb.billing`: a bid is to be paid.
+    case billing
+    /// `inapp.bid`: an in-app bidder's offer to the ad call.
+    case inAppBid
+    /// `inapp.bidder_won`: that offer won.
+    case inAppBidderWon
+
+    /// The type of a record without `ce_type`.
+    package static let byDefault = BidsEventType.auction
+
+    /// The type as `ce_type` says it.
+    package var name: StaticString {
+        switch self {
+        case .auction: "openrtb.auction"
+        case .win: "openrtb.win"
+        case .loss: "openrtb.loss"
+        case .billing: "openrtb.billing"
+        case .inAppBid: "inapp.bid"
+        case .inAppBidderWon: "inapp.bidder_won"
+        }
+    }
+}
+
+/// Row of `bids`.
+package struct BidsKey: RowKey {
+    var seat: Symbol
+    var campaign: CampaignKey
+    var skanVersion: Symbol
+    var currency: Symbol
+
+    package enum Measure: Int, AggregateMeasure {
+        case auctions, noBids, bids, priceMicros
+        case overlaySignalled, overlayRequested, skadnInvalid, overlayEligible
+        case overlayClickTracked, wins, losses, billed, billedPriceMicros, inappBids, inappWins
+    }
+
+    package static let columns: KeyColumns<Self> = [
+        .text("seat", \.seat, "or the in-app bidder's adapter"),
+        .group(\.campaign, CampaignKey.columns),
+        .text("skan_version", \.skanVersion, "of the bid's skadn object; '' without one"),
+        .text("currency", \.currency, "ISO 4217 code"),
+    ]
+    package static let table = AggregateTable(
+        "bids",
+        "Bids, notices and in-app offers by seat and campaign; one row an hour for auctions.",
+        columns, measures: Measure.self,
+        notes: [
+            .priceMicros: "sum of CPM prices, in millionths",
+            .billedPriceMicros: "sum of CPM prices, in millionths",
+        ])
+}
+
+/// Row of `bid-faults`.
+package struct BidFaultsKey: RowKey {
+    var campaign: CampaignKey
+    var fault: SkadnFault
+
+    package enum Measure: Int, AggregateMeasure { case bids }
+
+    package static let columns: KeyColumns<Self> = [
+        .group(\.campaign, CampaignKey.columns), .word("fault", \.fault),
+    ]
+    package static let table = AggregateTable(
+        "bid-faults", "Bids whose skadn object breaks a rule, by the first rule broken.", columns,
+        measures: Measure.self)
+}
+
+/// Row of `bid-signatures`.
+package struct BidSignaturesKey: RowKey {
+    var seat: Symbol
+    var campaign: CampaignKey
+    var skanVersion: Symbol
+    /// `unknown` below 2.2.
+    var fidelity: AdFidelity
+    var verdict: AdSignatureVerdict
+
+    package enum Measure: Int, AggregateMeasure { case signatures }
+
+    package static let columns: KeyColumns<Self> = [
+        .text("seat", \.seat), .group(\.campaign, CampaignKey.columns),
+        .text("skan_version", \.skanVersion),
+        .word("fidelity", \.fidelity, "'view', 'storekit', or '' when it is not said"),
+        .word("verdict", \.verdict, "'valid', 'invalid', 'incomplete', 'unverifiable'"),
+    ]
+    package static let table = AggregateTable(
+        "bid-signatures",
+        "Signatures on the ads of bids, for the networks whose keys are in the catalog.", columns,
+        measures: Measure.self)
+}
+
+/// Row of `loss-reasons`.
+package struct LossReasonsKey: RowKey {
+    var seat: Symbol
+    var campaign: CampaignKey
+    /// OpenRTB's loss reason code.
+    var reason: Int64
+
+    package enum Measure: Int, AggregateMeasure { case losses }
+
+    package static let columns: KeyColumns<Self> = [
+        .text("seat", \.seat), .group(\.campaign, CampaignKey.columns),
+        .integer("reason", \.reason),
+    ]
+    package static let table = AggregateTable(
+        "loss-reasons", "Losses by OpenRTB's loss reason code.", columns, measures: Measure.self)
+}

@@ -1,0 +1,68 @@
+// The topic `overlay-clicks`: its types of events, what is counted of them, and what that depends on.
+
+extension OverlayClicksFold {
+    package typealias Kind = OverlayClicksEventType
+    package static let streamName = "overlay-clicks"
+    package static let help = StreamHelp(
+        "Folds clicks into overlay-clicks.sqlite.",
+        """
+        Reads the topic that overlay-clicks.yaml names from the event log and keeps, an hour and a \
+        placement at a time, what people clicked, and apart from that what only looked like a click. \
+        Stop it at any time: it goes on where it was.
+
+          weir publish --topic overlay-clicks clicks.ndjson
+          weir-overlay-clicks --until-end
+          weir dump overlay-clicks --by day,format,placement
+        """)
+    package static let defaultWindowSeconds: Int? = 604_800
+    package static let tables = [OverlayClicksKey.table]
+}
+
+/// The types of the topic `overlay-clicks`.
+package enum OverlayClicksEventType: EventType {
+    /// `skoverlay.click`: a click on an overlay, by a person or by the SDK.
+    case overlayClick
+    /// `outbrain.click`: a recommendation was opened, or its address asked for.
+    case outbrainClick
+    /// `inapp.click`: a click on an in-app bidder's ad.
+    case inAppClick
+
+    /// The type of a record without `ce_type`.
+    package static let byDefault = OverlayClicksEventType.overlayClick
+
+    /// The type as `ce_type` says it.
+    package var name: StaticString {
+        switch self {
+        case .overlayClick: "skoverlay.click"
+        case .outbrainClick: "outbrain.click"
+        case .inAppClick: "inapp.click"
+        }
+    }
+}
+
+/// Row of `overlay-clicks`.
+package struct OverlayClicksKey: RowKey {
+    var ad: AdPlace
+
+    package enum Measure: Int, AggregateMeasure {
+        case clicks, userClicks, paidClicks, organicClicks, alteredUrls
+        case automaticClicks, early, notPresented, unsupportedSdk, untracked, test
+    }
+
+    package static let columns: KeyColumns<Self> = [.group(\.ad, AdPlace.columns)]
+    package static let table = AggregateTable(
+        "overlay-clicks", "Clicks, and what looked like one, by format, placement and campaign.",
+        columns, measures: Measure.self,
+        notes: [
+            .userClicks: "of the clicks: on overlays and in-app bidders' ads",
+            .paidClicks: "of the clicks: on paid recommendations",
+            .organicClicks: "of the clicks: on other recommendations",
+            .alteredUrls: "of the paid clicks: leading elsewhere than to Outbrain",
+            .automaticClicks: "by the SDK itself",
+            .early: "before anything was presented, or without a tap",
+            .notPresented: "the overlay was never shown",
+            .unsupportedSdk: "of a version that tracks no clicks",
+            .untracked: "the bid turned tracking off",
+            .test: "events that count in nothing else",
+        ])
+}

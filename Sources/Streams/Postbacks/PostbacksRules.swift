@@ -1,0 +1,279 @@
+import Attestation
+import ConversionModels
+import JSONReader
+import Pipelines
+
+/// What the fold of postbacks depends on: `postbacks.yaml`, the conversion models and the partners.
+package struct PostbackRules: StreamRules {
+    /// A longer value is refused.
+    package var maxRecordBytes: Int
+    /// Whether postbacks of development devices count as trusted.
+    package var trustsDevelopment: Bool
+    /// Keys as Apple's production key, SubjectPublicKeyInfo in base64.
+    package var productionKeys: [String]
+    /// Keys as Apple's development keys, SubjectPublicKeyInfo in base64.
+    package var developmentKeys: [String]
+    /// Keys of AdAttributionKit.
+    package var adAttributionKitKeys: [AdAttributionKitKey]
+    /// The conversion models, in order of their apps.
+    package var models: [ConversionModel]
+    /// The partners, in order of their names.
+    package var partners: [PartnerRule]
+
+    /// Reads `postbacks.yaml`. Throws at the line of a key that is none.
+    init(
+        _ file: StreamFile, models: [ConversionModel], partners: [PartnerRule]
+    ) throws(ConfigurationError) {
+        let keys = try file.mapping["trusted_keys"]?.mapping([
+            "production", "development", "adattributionkit",
+        ])
+        maxRecordBytes = file.settings.maxRecordBytes
+        trustsDevelopment = try file.mapping.boolean("trust_development", default: false)
+        productionKeys = try keys?["production"]?.publicKeys() ?? []
+        developmentKeys = try keys?["development"]?.publicKeys() ?? []
+        adAttributionKitKeys = try keys?["adattributionkit"]?.adAttributionKitKeys() ?? []
+        self.models = models
+        self.partners = partners
+        do {
+            _ = try trustedKeys
+        } catch {
+            throw (file.mapping["trusted_keys"] ?? file.mapping.node).badValue("\(error)")
+        }
+    }
+
+    var trustedKeys: TrustedKeys {
+        get throws {
+            try TrustedKeys(
+                production: productionKeys, development: developmentKeys,
+                adAttributionKit: adAttributionKitKeys)
+        }
+    }
+
+    package mutating func keepSumsOnly() { partners = [] }
+
+    /// The rules as a store records them.
+    package var configuration: FoldConfiguration {
+        var json = JSONText()
+        json.object { json in
+            json.name("stream")
+            json.string(PostbacksFold.streamName)
+            json.name("rules")
+            json.raw(1)
+            json.name("max_record_bytes")
+            json.raw(maxRecordBytes)
+            json.name("trust_development")
+            json.raw(trustsDevelopment)
+            json.name("trusted_keys")
+            writeKeys(to: &json)
+            json.name("models")
+            json.array { json in for model in models { json.raw(model.canonicalText) } }
+            json.name("partners")
+            json.array { json in for partner in partners { Self.write(partner, to: &json) } }
+        }
+        return FoldConfiguration(text: json.text, dedupeWindowMilliseconds: nil)
+    }
+
+    private func writeKeys(to json: inout JSONText) {
+        json.object { json in
+            json.name("production")
+            Self.write(productionKeys.sorted(), to: &json)
+            json.name("development")
+            Self.write(developmentKeys.sorted(), to: &json)
+            json.name("adattributionkit")
+            Self.write(
+                adAttributionKitKeys.map { "\($0.kid) \($0.key) \($0.verdict.name)" }.sorted(),
+                to: &json)
+        }
+    }
+
+    private static func write(_ partner: PartnerRule, to json: inout JSONText) {
+        json.object { json in
+            json.name("name")
+            json.string(partner.name)
+            json.name("trust")
+            write(partner.trust.map(\.name).sorted(), to: &json)
+            if let networks = partner.networks {
+                json.name("networks")
+                write(networks.sorted(), to: &json)
+            }
+            if let apps = partner.apps {
+                json.name("apps")
+                json.array { json in for app in apps.sorted() { json.raw(app) } }
+            }
+            // A key that came later is written only where it is given: the text of the others is as it was.
+            if let windows = partner.windows {
+                json.name("windows")
+                json.array { json in for window in windows.sorted() { json.raw(window) } }
+            }
+        }
+    }
+
+    private static func write(_ texts: [String], to json: inout JSONText) {
+        json.array { json in for text in texts { json.string(text) } }
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate func publicKeys() throws(ConfigurationError) -> [String] {
+        var keys: [PositionedText] = []
+        for element in try elements() {
+            keys.append(try element.positionedText("a public key, SPKI in base64"))
+        }
+        for key in keys where VerificationKey(base64: key.text) == nil {
+            throw key.fault(
+                "is not a P-192 or P-256 public key: give its SubjectPublicKeyInfo (DER) in base64")
+        }
+        return keys.map(\.text)
+    }
+
+    fileprivate func adAttributionKitKeys() throws(ConfigurationError) -> [AdAttributionKitKey] {
+        enum Word: String, CaseIterable { case valid, development }
+        var keys: [AdAttributionKitKey] = []
+        var texts: [PositionedText] = []
+        for element in try elements() {
+            let mapping = try element.mapping(["kid", "key", "verdict"])
+            let kid = try mapping.required("kid").positionedText("the key id")
+            let key = try mapping.required("key").positionedText("a public key, SPKI in base64")
+            let word = try mapping.required("verdict").word(Word.self)
+            guard !keys.contains(where: { $0.kid == kid.text }) else {
+                throw kid.fault("is the kid of an earlier key: give every key its own")
+            }
+            texts.append(key)
+            keys.append(
+                AdAttributionKitKey(
+                    kid: kid.text, key: key.text, verdict: word == .valid ? .valid : .development))
+        }
+        for key in texts {
+            guard case .p256? = VerificationKey(base64: key.text) else {
+                throw key.fault(
+                    "is not a P-256 public key: give its SubjectPublicKeyInfo (DER) in base64")
+            }
+        }
+        return keys
+    }
+}
+
+/// Which postbacks a partner gets.
+package struct PartnerRule: Equatable, Sendable {
+    /// Name of the partner.
+    package var name: String
+    /// The verdicts that it trusts.
+    package var trust: Set<Verdict>
+    /// Lower-cased ids of the networks that it gets; nil for all.
+    package var networks: Set<String>?
+    /// The advertised apps that it gets; nil for all.
+    package var apps: Set<Int64>?
+    /// The conversion windows that it gets, by sequence index; nil for all.
+    package var windows: Set<Int>?
+
+    /// Makes a rule.
+    package init(
+        name: String, trust: Set<Verdict>, networks: Set<String>?, apps: Set<Int64>?,
+        windows: Set<Int>? = nil
+    ) {
+        self.name = name
+        self.trust = trust
+        self.networks = networks
+        self.apps = apps
+        self.windows = windows
+    }
+
+    func admits(verdict: Verdict, network: String, app: Int64, window: Int) -> Bool {
+        trust.contains(verdict) && networks?.contains(network) ?? true
+            && apps?.contains(app) ?? true && windows?.contains(window) ?? true
+    }
+}
+
+extension PartnerRule {
+    init(_ partner: Partner) {
+        self.init(
+            name: partner.name,
+            trust: Set(
+                Verdict.allCases.filter { verdict in
+                    partner.trust.contains { $0.rawValue == verdict.name }
+                }),
+            networks: partner.filter.networks, apps: partner.filter.apps,
+            windows: partner.filter.windows)
+    }
+}
+
+// MARK: Reading back what was recorded
+
+extension PostbackRules {
+    /// Reads what `configuration` wrote; nothing of it is secret.
+    package init(recorded text: String, from source: RuleSource) throws {
+        let models = try [ConversionModel](recordedIn: text)
+        self = try RecordedConfiguration.read(text) {
+            configuration throws(RecordedConfigurationFault) in
+            try PostbackRules(recorded: configuration, models: models)
+        }
+    }
+
+    private init(
+        recorded configuration: RecordedConfiguration, models: [ConversionModel]
+    ) throws(RecordedConfigurationFault) {
+        maxRecordBytes = Int(try configuration.member("max_record_bytes").integer())
+        trustsDevelopment = try configuration.member("trust_development").boolean()
+        let keys = try configuration.member("trusted_keys")
+        productionKeys = try keys.member("production").texts()
+        developmentKeys = try keys.member("development").texts()
+        adAttributionKitKeys = try keys.member("adattributionkit").elements {
+            key throws(RecordedConfigurationFault) in try AdAttributionKitKey(recorded: key)
+        }
+        self.models = models
+        partners = try configuration.member("partners").elements {
+            partner throws(RecordedConfigurationFault) in try PartnerRule(recorded: partner)
+        }
+    }
+}
+
+extension AdAttributionKitKey {
+    /// Reads the key id, the key and the verdict; an id may have spaces in it.
+    fileprivate init(recorded key: RecordedConfiguration) throws(RecordedConfigurationFault) {
+        let parts = try key.text().split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count >= 3,
+            let verdict = Verdict.allCases.first(where: { $0.name == parts[parts.count - 1] })
+        else { throw key.fault }
+        self.init(
+            kid: parts.dropLast(2).joined(separator: " "), key: String(parts[parts.count - 2]),
+            verdict: verdict)
+    }
+}
+
+extension PartnerRule {
+    fileprivate init(recorded partner: RecordedConfiguration) throws(RecordedConfigurationFault) {
+        let trust = try partner.member("trust").elements {
+            name throws(RecordedConfigurationFault) in
+            let text = try name.text()
+            guard let verdict = Verdict.allCases.first(where: { $0.name == text }) else {
+                throw name.fault
+            }
+            return verdict
+        }
+        self.init(
+            name: try partner.member("name").text(), trust: Set(trust),
+            networks: try partner.optional("networks")?.texts(),
+            apps: try partner.optional("apps")?.integers(),
+            windows: try partner.optional("windows")?.integers())
+    }
+}
+
+extension RecordedConfiguration {
+    func texts() throws(RecordedConfigurationFault) -> [String] {
+        try elements { text throws(RecordedConfigurationFault) in try text.text() }
+    }
+
+    fileprivate func texts() throws(RecordedConfigurationFault) -> Set<String> {
+        let texts: [String] = try texts()
+        return Set(texts)
+    }
+
+    fileprivate func integers<Number: FixedWidthInteger>() throws(RecordedConfigurationFault)
+        -> Set<Number>
+    {
+        Set(
+            try elements { number throws(RecordedConfigurationFault) in
+                Number(truncatingIfNeeded: try number.integer())
+            })
+    }
+}

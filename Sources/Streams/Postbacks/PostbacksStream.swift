@@ -1,0 +1,165 @@
+import Attestation
+import JSONReader
+import Pipelines
+
+// The topic `postbacks`: its types of events, what is counted of them, and what that depends on.
+
+extension PostbacksFold {
+    package static let streamName = "postbacks"
+    package static let help = StreamHelp(
+        "Verifies postbacks and folds them into postbacks.sqlite.",
+        """
+        Checks the signature of every SKAdNetwork and AdAttributionKit postback, counts it under \
+        its verdict, decodes its conversion value by the app's model, and publishes it to the \
+        partners whose files ask for it (topic partner-postbacks). Stop it at any time: it goes \
+        on where it was.
+
+          weir publish --topic postbacks postbacks.ndjson
+          weir-postbacks --until-end
+          weir dump postbacks --by day,campaign,verdict
+        """)
+    package static let fileKeys = ["trust_development", "trusted_keys"]
+    package static let tables = [
+        PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
+    ]
+    package static let memoryTables = [KnownPostback.table, PostbackCopy.table]
+    package static let emits = true
+    package typealias Kind = PostbacksEventType
+
+    /// Reads `postbacks.yaml`, the conversion models and the partners' files.
+    package static func rules(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> PostbackRules {
+        try PostbackRules(
+            file(in: pipelines), models: pipelines.conversionModels(),
+            partners: pipelines.partners().map(PartnerRule.init))
+    }
+
+    /// The keys of `postbacks.yaml`, with Apple's.
+    package static func trustedKeys(in pipelines: PipelineDirectory) throws -> TrustedKeys {
+        try PostbackRules(file(in: pipelines), models: [], partners: []).trustedKeys
+    }
+
+    /// `trust_development`: whether the verdict `development` counts as trusted.
+    package static func trustsDevelopment(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> Bool {
+        guard isConfigured(in: pipelines) else { return false }
+        return try file(in: pipelines).mapping.boolean("trust_development", default: false)
+    }
+
+    package static func make(
+        _ rules: PostbackRules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> PostbacksFold {
+        PostbacksFold(
+            topic: topic,
+            configuration: Configuration(
+                maxRecordBytes: rules.maxRecordBytes, trustsDevelopment: rules.trustsDevelopment,
+                models: rules.models, partners: rules.partners),
+            attestor: Attestor(keys: try rules.trustedKeys, threadCount: max(1, threadCount)),
+            parser: try .make(), jwsParser: try .make(), memory: memory)
+    }
+}
+
+/// The types of the topic `postbacks`.
+package enum PostbacksEventType: EventType {
+    case skAdNetwork, adAttributionKit
+
+    package static let byDefault = PostbacksEventType.skAdNetwork
+
+    package var name: StaticString {
+        switch self {
+        case .skAdNetwork: "skadnetwork.postback"
+        case .adAttributionKit: "adattributionkit.postback"
+        }
+    }
+
+    /// The framework, as columns and ids write it.
+    var framework: StaticString {
+        switch self {
+        case .skAdNetwork: "skadnetwork"
+        case .adAttributionKit: "adattributionkit"
+        }
+    }
+}
+
+/// Row of `postbacks`.
+package struct PostbacksKey: RowKey {
+    var framework: Symbol
+    var version: Symbol
+    var campaign: CampaignKey
+    var sourceDomain: Symbol
+    var sequenceIndex: Int64
+    var interaction: Symbol
+    var conversionType: Symbol
+    var didWin: Bool
+    var verdict: Symbol
+    var country: Symbol
+
+    package enum Measure: Int, AggregateMeasure { case postbacks, nullValues }
+
+    package static let columns: KeyColumns<Self> = [
+        .text("framework", \.framework, "'skadnetwork' or 'adattributionkit'"),
+        .text("version", \.version, "'' for AdAttributionKit"),
+        .group(\.campaign, CampaignKey.columns),
+        .text("source_domain", \.sourceDomain, "of a web ad"),
+        .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
+        .text("interaction", \.interaction, "'view', 'click', or '' when unknown"),
+        .text("conversion_type", \.conversionType, "'download', 'redownload', 're-engagement'"),
+        .boolean("did_win", \.didWin, "1 or 0; 1 below 3.0"),
+        .text("verdict", \.verdict, "'valid', 'development', 'invalid', 'unverifiable'"),
+        .text("country", \.country, "'' when absent"),
+    ]
+    package static let table = AggregateTable(
+        "postbacks", "Accepted postbacks of SKAdNetwork and AdAttributionKit, under their verdict.",
+        columns, measures: Measure.self,
+        notes: [.nullValues: "winning ones without a conversion value of either kind"])
+}
+
+/// Row of `conversion-values`.
+package struct ConversionValuesKey: RowKey {
+    var postback: PostbacksKey
+    var kind: Symbol
+    var value: Symbol
+
+    package enum Measure: Int, AggregateMeasure { case postbacks }
+
+    package static let columns: KeyColumns<Self> = [
+        .group(\.postback, PostbacksKey.columns),
+        .text("kind", \.kind, "'fine' or 'coarse'"),
+        .text("value", \.value, "'0' to '63', or 'low', 'medium', 'high'"),
+    ]
+    package static let table = AggregateTable(
+        "conversion-values", "The conversion values that accepted postbacks brought.", columns,
+        measures: Measure.self)
+}
+
+/// Row of `decoded-events`.
+package struct DecodedEventsKey: RowKey {
+    var campaign: CampaignKey
+    var sequenceIndex: Int64
+    var model: Symbol
+    var event: Symbol
+    var currency: Symbol
+    var hasSourceIdentifier: Bool
+
+    package enum Measure: Int, AggregateMeasure {
+        case countMin, countMax, revenueMinMicros, revenueMaxMicros, ambiguous
+    }
+
+    package static let columns: KeyColumns<Self> = [
+        .group(\.campaign, CampaignKey.columns),
+        .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
+        .text("model", \.model, "id of the model version"),
+        .text("event", \.event),
+        .text("currency", \.currency, "of the model version"),
+        .boolean(
+            "has_source_identifier", \.hasSourceIdentifier,
+            "1: campaign is one, 0: it is a campaign id", isDefault: false),
+    ]
+    package static let table = AggregateTable(
+        "decoded-events",
+        "What the values of trusted, winning postbacks mean under their model version.", columns,
+        measures: Measure.self,
+        notes: [.ambiguous: "postbacks whose value may be of another model version"])
+}

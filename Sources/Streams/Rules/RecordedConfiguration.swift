@@ -1,0 +1,123 @@
+import JSONReader
+import Program
+
+/// The configuration of an epoch as a store has recorded it, being read back; or a part of it.
+///
+/// Valid within the call of `read` that handed it out.
+package struct RecordedConfiguration {
+    private let value: JSONValue
+    /// Where it stands in the text, for errors: `models[0].app`.
+    private let place: String
+
+    /// Calls `body` with the whole of a recorded text.
+    package static func read<Result>(
+        _ text: String,
+        _ body: (RecordedConfiguration) throws(RecordedConfigurationFault) -> Result
+    ) throws(RecordedConfigurationFault) -> Result {
+        guard let parser = JSONParser() else { throw .noMemory }
+        let bytes = Array(text.utf8)
+        let answer = bytes.withUnsafeBytes {
+            bytes -> Swift.Result<Result, RecordedConfigurationFault> in
+            guard let root = try? parser.parse(bytes) else {
+                return .failure(.unreadable(place: "the text"))
+            }
+            do throws(RecordedConfigurationFault) {
+                return .success(try body(RecordedConfiguration(value: root, place: "")))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try answer.get()
+    }
+
+    /// The member of an object that has to be there.
+    package func member(
+        _ name: StaticString
+    ) throws(RecordedConfigurationFault) -> RecordedConfiguration {
+        guard let member = optional(name) else { throw .unreadable(place: path(to: "\(name)")) }
+        return member
+    }
+
+    /// The member of an object; nil when it is not there.
+    package func optional(_ name: StaticString) -> RecordedConfiguration? {
+        value.member(name).map { RecordedConfiguration(value: $0, place: path(to: "\(name)")) }
+    }
+
+    /// The elements of an array, each read by `body`.
+    package func elements<Element>(
+        _ body: (RecordedConfiguration) throws(RecordedConfigurationFault) -> Element
+    ) throws(RecordedConfigurationFault) -> [Element] {
+        guard value.isArray else { throw .unreadable(place: place) }
+        var elements: [Element] = []
+        for element in value.elements {
+            let place = "\(place)[\(elements.count)]"
+            elements.append(try body(RecordedConfiguration(value: element, place: place)))
+        }
+        return elements
+    }
+
+    /// The members of an object, in order.
+    package func members() throws(RecordedConfigurationFault) -> [(
+        name: String, value: RecordedConfiguration
+    )] {
+        guard value.isObject else { throw .unreadable(place: place) }
+        var members: [(name: String, value: RecordedConfiguration)] = []
+        value.forEachMember { bytes, member in
+            let name = String(decoding: bytes, as: UTF8.self)
+            members.append((name, RecordedConfiguration(value: member, place: path(to: name))))
+        }
+        return members
+    }
+
+    /// A text.
+    package func text() throws(RecordedConfigurationFault) -> String {
+        guard let bytes = value.string else { throw fault }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A number within 64 bits.
+    package func integer() throws(RecordedConfigurationFault) -> Int64 {
+        guard case .integer(let integer)? = value.number else { throw fault }
+        return integer
+    }
+
+    /// True or false.
+    package func boolean() throws(RecordedConfigurationFault) -> Bool {
+        guard let boolean = value.boolean else { throw fault }
+        return boolean
+    }
+
+    /// The error for a value that this version does not know.
+    package var fault: RecordedConfigurationFault { .unreadable(place: place) }
+
+    private func path(to name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
+}
+
+/// Why the configuration that a store has recorded cannot be put in force again.
+package enum RecordedConfigurationFault: OperatorError, Equatable, Sendable {
+    /// A part is not as this version writes it.
+    case unreadable(place: String)
+    /// It means something else to this version than to the one that recorded it.
+    case otherMeaning
+    /// Of a root certificate only the fingerprint is recorded, and nobody has the certificate.
+    case rootMissing(fingerprint: String)
+    /// Of a shared secret only the digest is recorded, and nobody has the secret.
+    case secretMissing(bundleID: String)
+    /// There is no memory for reading it.
+    case noMemory
+
+    /// What is wrong, and what to do.
+    package var description: String {
+        switch self {
+        case .unreadable(let place):
+            "the recorded configuration is not understood at \(place): an older or newer version of Weir wrote it; use that one, or fold under the present configuration (--configuration present)"
+        case .otherMeaning:
+            "the recorded configuration means something else to this version of Weir: use the one that recorded it, or fold under the present configuration (--configuration present)"
+        case .rootMissing(let fingerprint):
+            "the recorded configuration trusts the root certificate \(fingerprint) (SHA-256), which store-notifications.yaml no longer lists: list it again while you replay, or fold under the present configuration (--configuration present)"
+        case .secretMissing(let bundleID):
+            "the recorded configuration has a shared secret of \(bundleID) that store-notifications.yaml no longer has: add it again while you replay, or fold under the present configuration (--configuration present)"
+        case .noMemory: "no memory for reading the recorded configuration"
+        }
+    }
+}

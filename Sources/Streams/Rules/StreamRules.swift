@@ -1,0 +1,73 @@
+import Attestation
+import Crypto
+import JSONReader
+import Pipelines
+
+/// All that a fold depends on besides the log: as the configuration says it now, or as a store has recorded
+/// it.
+package protocol StreamRules: Sendable {
+    /// The rules as a store records them: the same text for the same rules.
+    var configuration: FoldConfiguration { get }
+    /// Certificates that `configuration` has the fingerprints of only.
+    var roots: [AppStoreRoot] { get }
+
+    /// Reads the text that a store has recorded.
+    init(recorded text: String, from source: RuleSource) throws
+    /// Leaves out what no sum depends on.
+    mutating func keepSumsOnly()
+}
+
+extension StreamRules {
+    package var roots: [AppStoreRoot] { [] }
+    package mutating func keepSumsOnly() {}
+
+    /// Reads the rules that a store has recorded, and makes sure that they mean the same now.
+    package init(recorded: FoldConfiguration, from source: RuleSource) throws {
+        try self.init(recorded: recorded.text, from: source)
+        guard configuration.hash == recorded.hash else {
+            throw RecordedConfigurationFault.otherMeaning
+        }
+    }
+}
+
+/// Where to find what is secret, or too large to be recorded: recorded rules have its digest.
+package enum RuleSource: Sendable {
+    /// The configuration as it is now.
+    case pipelines(PipelineDirectory)
+    /// For records whose secrets are masked. Besides Apple's root these are known.
+    case masked(roots: [AppStoreRoot])
+
+    /// What stands for a secret in masked records.
+    package static let maskedSecret = "***"
+}
+
+/// All that a fold depends on, besides the log.
+package struct FoldConfiguration: Equatable, Sendable {
+    /// SHA-256 of the text, in hex.
+    package var hash: String
+    /// The configuration as JSON, the same for the same configuration.
+    package var text: String
+    /// How long an id is remembered, in milliseconds of event time; nil for ever.
+    package var dedupeWindowMilliseconds: Int64?
+
+    /// Takes the text, and hashes it.
+    package init(text: String, dedupeWindowMilliseconds: Int64?) {
+        self.text = text
+        self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
+        hash = SHA256.hash(data: Array(text.utf8)).hexDigits
+    }
+}
+
+/// A configuration that was in force from an offset on.
+package struct Epoch: Equatable, Sendable {
+    /// The first offset that was folded under it.
+    package var fromOffset: Int64
+    /// The configuration.
+    package var configuration: FoldConfiguration
+
+    /// Describes an epoch.
+    package init(fromOffset: Int64, configuration: FoldConfiguration) {
+        self.fromOffset = fromOffset
+        self.configuration = configuration
+    }
+}

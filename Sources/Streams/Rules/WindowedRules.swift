@@ -1,0 +1,80 @@
+import JSONReader
+import Pipelines
+
+/// What the fold of a stream depends on whose ids are remembered for a window of event time.
+package struct WindowedRules: StreamRules {
+    /// Name of the stream.
+    package var stream: String
+    /// How long an id is remembered, in milliseconds of event time.
+    package var dedupeWindowMilliseconds: Int64
+    /// A longer value is refused.
+    package var maxRecordBytes: Int
+    /// The keys that networks sign their ads with, in base64, by the networks' ids in lower case; bids
+    /// alone have any.
+    package var adSigningKeys: [String: [String]]
+
+    package init(
+        stream: String, dedupeWindowMilliseconds: Int64, maxRecordBytes: Int,
+        adSigningKeys: [String: [String]] = [:]
+    ) {
+        self.stream = stream
+        self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
+        self.maxRecordBytes = maxRecordBytes
+        self.adSigningKeys = adSigningKeys
+    }
+
+    /// Reads a stream's file.
+    init(stream: String, _ file: StreamFile) {
+        self.init(
+            stream: stream,
+            dedupeWindowMilliseconds: Int64(file.dedupeWindowSeconds ?? 0) * 1000,
+            maxRecordBytes: file.settings.maxRecordBytes)
+    }
+
+    /// Reads what `configuration` wrote; nothing of it is secret.
+    package init(recorded text: String, from source: RuleSource) throws {
+        self = try RecordedConfiguration.read(text) {
+            configuration throws(RecordedConfigurationFault) in
+            var keys: [String: [String]] = [:]
+            if let networks = configuration.optional("ad_signing_keys") {
+                for (network, texts) in try networks.members() {
+                    keys[network] = try texts.elements {
+                        key throws(RecordedConfigurationFault) in try key.text()
+                    }
+                }
+            }
+            return WindowedRules(
+                stream: try configuration.member("stream").text(),
+                dedupeWindowMilliseconds: try configuration.member("dedupe_window_ms").integer(),
+                maxRecordBytes: Int(try configuration.member("max_record_bytes").integer()),
+                adSigningKeys: keys)
+        }
+    }
+
+    /// The rules as a store records them.
+    package var configuration: FoldConfiguration {
+        var text = JSONText()
+        text.object { text in
+            text.name("stream")
+            text.string(stream)
+            text.name("rules")
+            text.raw(1)
+            text.name("dedupe_window_ms")
+            text.raw(dedupeWindowMilliseconds)
+            text.name("max_record_bytes")
+            text.raw(maxRecordBytes)
+            guard !adSigningKeys.isEmpty else { return }
+            text.name("ad_signing_keys")
+            text.object { text in
+                for network in adSigningKeys.keys.sorted() {
+                    text.name(network)
+                    text.array { text in
+                        for key in (adSigningKeys[network] ?? []).sorted() { text.string(key) }
+                    }
+                }
+            }
+        }
+        return FoldConfiguration(
+            text: text.text, dedupeWindowMilliseconds: dedupeWindowMilliseconds)
+    }
+}

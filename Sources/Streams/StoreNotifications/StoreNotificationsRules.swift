@@ -1,0 +1,242 @@
+import Attestation
+import JSONReader
+import Pipelines
+
+/// What the fold of store notifications depends on. What is recorded of it has fingerprints of roots and
+/// digests of secrets only.
+package struct StoreNotificationRules: StreamRules {
+    /// An app whose notifications count.
+    package struct App: Sendable {
+        /// The bundle id.
+        package var bundleID: String
+        /// The App Store id that production has to name; nil when it is not asked for.
+        package var appAppleID: Int64?
+        /// The secrets that bodies of version 1 may carry, by what a store may keep of them.
+        package var secrets: [String: String]
+    }
+
+    /// A longer value is refused.
+    package var maxRecordBytes: Int
+    /// Whose notifications count.
+    package var environments: Set<AppStoreEnvironment>
+    /// The roots that are trusted, Apple's among them.
+    package var roots: [AppStoreRoot]
+    /// The apps, in bytewise order of their bundle ids.
+    package var apps: [App]
+
+    /// Reads `store-notifications.yaml`. Throws at the line of a file that holds no certificate.
+    init(_ file: StreamFile) throws(ConfigurationError) {
+        maxRecordBytes = file.settings.maxRecordBytes
+        roots = [.appleRootCAG3]
+        for element in try file.mapping["roots"]?.elements() ?? [] {
+            let path = try element.positionedText("the path of a PEM file")
+            let pem = try element.textOfFile(path.text, in: file.directory)
+            do throws(AppStoreRootFault) {
+                roots.append(try AppStoreRoot(pem: pem))
+            } catch {
+                throw path.fault(error.words)
+            }
+        }
+        environments = try file.mapping["environments"]?.environments() ?? [.production, .sandbox]
+        apps = []
+        for element in try file.mapping["apps"]?.elements() ?? [] {
+            let app = try App(element, directory: file.directory)
+            guard !apps.contains(where: { $0.bundleID.utf8.elementsEqual(app.bundleID.utf8) })
+            else {
+                throw element.badValue(
+                    "bundle_id '\(app.bundleID)' is that of an earlier app: keep one")
+            }
+            apps.append(app)
+        }
+        apps.sort { $0.bundleID.utf8.lexicographicallyPrecedes($1.bundleID.utf8) }
+    }
+
+    /// Whom to trust.
+    package var trust: StoreNotificationTrust {
+        StoreNotificationTrust(
+            apps: apps.map { app in
+                StoreNotificationTrust.App(
+                    bundleID: app.bundleID, appAppleID: app.appAppleID,
+                    sharedSecrets: app.secrets.values.sorted().map { Array($0.utf8) })
+            },
+            environments: environments, verifier: AppStoreVerifier(roots: roots))
+    }
+
+    /// The rules as a store records them.
+    package var configuration: FoldConfiguration {
+        var json = JSONText()
+        json.object { json in
+            json.name("stream")
+            json.string(StoreNotificationsFold.streamName)
+            json.name("rules")
+            json.raw(2)
+            json.name("max_record_bytes")
+            json.raw(maxRecordBytes)
+            json.name("environments")
+            Self.write(environments.map(\.rawValue).sorted(), to: &json)
+            json.name("roots")
+            Self.write(Set(roots.map(\.fingerprint)).sorted(), to: &json)
+            json.name("apps")
+            json.array { json in for app in apps { Self.write(app, to: &json) } }
+        }
+        return FoldConfiguration(text: json.text, dedupeWindowMilliseconds: nil)
+    }
+
+    private static func write(_ app: App, to json: inout JSONText) {
+        json.object { json in
+            json.name("bundle_id")
+            json.string(app.bundleID)
+            if let appAppleID = app.appAppleID {
+                json.name("app_apple_id")
+                json.raw(appAppleID)
+            }
+            json.name("shared_secrets_pbkdf2")
+            write(app.secrets.keys.sorted(), to: &json)
+        }
+    }
+
+    private static func write(_ texts: [String], to json: inout JSONText) {
+        json.array { json in for text in texts { json.string(text) } }
+    }
+}
+
+extension StoreNotificationRules.App {
+    fileprivate init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {
+        let mapping = try node.mapping([
+            "bundle_id", "app_apple_id", "shared_secrets", "shared_secrets_file",
+        ])
+        bundleID = try mapping.required("bundle_id").name()
+        appAppleID = try mapping["app_apple_id"]?.app()
+        var texts: [String] = []
+        if let file = mapping["shared_secrets_file"] {
+            guard mapping["shared_secrets"] == nil else {
+                throw file.badValue("comes together with shared_secrets: keep one of them")
+            }
+            texts = try file.secretsOfFile(in: directory)
+        } else {
+            texts = try mapping["shared_secrets"]?.secrets() ?? []
+        }
+        secrets = [:]
+        for text in texts {
+            guard let digest = SharedSecretDigest.digest(Array(text.utf8), bundleID: bundleID)
+            else { throw node.badValue("no memory for the digest of a shared secret") }
+            secrets[digest] = text
+        }
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate func environments() throws(ConfigurationError) -> Set<AppStoreEnvironment> {
+        var environments: Set<AppStoreEnvironment> = []
+        for element in try elements() {
+            environments.insert(try element.word(AppStoreEnvironment.self))
+        }
+        guard !environments.isEmpty else {
+            throw badValue("is empty: list at least one environment")
+        }
+        return environments
+    }
+
+    /// A list of secrets. No error quotes what was written.
+    fileprivate func secrets() throws(ConfigurationError) -> [String] {
+        guard isList else { throw fault(.wrongType, "must be a list of secrets") }
+        var secrets: [String] = []
+        for element in try elements() {
+            guard let secret = element.scalarText else {
+                throw element.fault(.wrongType, "must be a secret, as text")
+            }
+            guard !secret.isEmpty else { throw element.badValue("is empty: write the secret") }
+            secrets.append(secret)
+        }
+        return secrets
+    }
+
+    /// The secrets of a file, one a line. Spaces around them and empty lines are ignored.
+    fileprivate func secretsOfFile(in directory: String) throws(ConfigurationError) -> [String] {
+        let path = try positionedText("the path of a file").text
+        let secrets = try textOfFile(path, in: directory)
+            .split(whereSeparator: \.isNewline)
+            .map { line in line.trimmingPrefix(while: \.isWhitespace).withoutSpaceAtEnd }
+            .filter { !$0.isEmpty }
+        guard !secrets.isEmpty else {
+            throw badValue("'\(path)' holds no secret: write one a line")
+        }
+        return secrets
+    }
+}
+
+extension Substring {
+    fileprivate var withoutSpaceAtEnd: String {
+        var text = self
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}
+
+// MARK: Reading back what was recorded
+
+extension StoreNotificationRules {
+    /// Reads what `configuration` wrote. Roots and secrets are looked up by their digests.
+    package init(recorded text: String, from source: RuleSource) throws {
+        let known: [AppStoreRoot]
+        /// Nil: any secret is the one that masked records have in its place.
+        let apps: [App]?
+        switch source {
+        case .pipelines(let pipelines):
+            let stream = StoreNotificationsFold.self
+            let present = stream.isConfigured(in: pipelines) ? try stream.rules(in: pipelines) : nil
+            known = present?.roots ?? [.appleRootCAG3]
+            apps = present?.apps ?? []
+        case .masked(let roots):
+            known = [.appleRootCAG3] + roots
+            apps = nil
+        }
+        self = try RecordedConfiguration.read(text) {
+            configuration throws(RecordedConfigurationFault) in
+            try StoreNotificationRules(recorded: configuration, known: known, apps: apps)
+        }
+    }
+
+    private init(
+        recorded configuration: RecordedConfiguration, known: [AppStoreRoot], apps present: [App]?
+    ) throws(RecordedConfigurationFault) {
+        maxRecordBytes = Int(try configuration.member("max_record_bytes").integer())
+        environments = Set(
+            try configuration.member("environments").elements {
+                name throws(RecordedConfigurationFault) in
+                guard let environment = AppStoreEnvironment(rawValue: try name.text()) else {
+                    throw name.fault
+                }
+                return environment
+            })
+        roots = try configuration.member("roots").elements {
+            text throws(RecordedConfigurationFault) in
+            let fingerprint = try text.text()
+            guard let root = known.first(where: { $0.fingerprint == fingerprint }) else {
+                throw .rootMissing(fingerprint: fingerprint)
+            }
+            return root
+        }
+        apps = try configuration.member("apps").elements {
+            app throws(RecordedConfigurationFault) in
+            try App(recorded: app, present: present)
+        }
+    }
+}
+
+extension StoreNotificationRules.App {
+    fileprivate init(
+        recorded app: RecordedConfiguration, present: [StoreNotificationRules.App]?
+    ) throws(RecordedConfigurationFault) {
+        bundleID = try app.member("bundle_id").text()
+        appAppleID = try app.optional("app_apple_id")?.integer()
+        secrets = [:]
+        let id = bundleID.utf8
+        let known = present?.first { $0.bundleID.utf8.elementsEqual(id) }
+        for digest: String in try app.member("shared_secrets_pbkdf2").texts() {
+            let secret = present == nil ? RuleSource.maskedSecret : known?.secrets[digest]
+            guard let secret else { throw .secretMissing(bundleID: bundleID) }
+            secrets[digest] = secret
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Pipelines
+
+// The topic `store-notifications`: its types of events, what is counted of them, and what that depends on.
+
+extension StoreNotificationsFold {
+    package static let streamName = "store-notifications"
+    package static let help = StreamHelp(
+        "Verifies the App Store's notifications and folds them.",
+        """
+        Counts App Store Server Notifications of versions 1 and 2, and receipts that an operator \
+        publishes, in store-notifications.sqlite. What does not verify is counted as untrusted, kept, \
+        and touches nothing else. store-notifications.yaml names the apps. Stop it at any time: \
+        it goes on where it was.
+
+          weir publish --topic store-notifications notifications.ndjson
+          weir-store-notifications --until-end
+          weir dump store-notifications --by day,product_id
+        """)
+    package typealias Kind = StoreNotificationsEventType
+    package static let fileKeys = ["roots", "environments", "apps"]
+    package static let tables = [StoreNotificationsKey.table]
+    package static let memoryTables = [ids, RefundHistory.table]
+    static let ids = MemoryTable(
+        "notification_ids", "Every notification and receipt ever accepted.", hasIDs: true,
+        digest: "hex(id)",
+        [
+            .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
+            .init("offset", .integer, "where it was accepted"),
+        ])
+
+    package static func rules(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> StoreNotificationRules {
+        try StoreNotificationRules(file(in: pipelines))
+    }
+
+    package static func make(
+        _ rules: StoreNotificationRules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> StoreNotificationsFold {
+        let trust = rules.trust
+        let decoders = try (0..<max(1, threadCount)).map { _ in
+            guard
+                let decoder = StoreNotificationDecoder(
+                    trust: trust, maxRecordBytes: rules.maxRecordBytes)
+            else { throw NoMemory(for: "a JSON parser") }
+            return decoder
+        }
+        return StoreNotificationsFold(topic: topic, decoders: decoders, memory: memory)
+    }
+}
+
+/// The types of the topic `store-notifications`.
+package enum StoreNotificationsEventType: EventType {
+    case notificationV2, notificationV1, receipt
+
+    package static let byDefault = StoreNotificationsEventType.notificationV2
+
+    package var name: StaticString {
+        switch self {
+        case .notificationV2: "appstore.notification.v2"
+        case .notificationV1: "appstore.notification.v1"
+        case .receipt: "appstore.receipt"
+        }
+    }
+}
+
+/// Row of `store-notifications`.
+package struct StoreNotificationsKey: RowKey {
+    var environment: Symbol
+    var bundleID: Symbol
+    var productID: Symbol
+    var storefront: Symbol
+    var currency: Symbol
+    var offer: Symbol
+    var ownership: Symbol
+
+    package enum Measure: Int, AggregateMeasure {
+        case initialBuys, trials, resubscribes, renewals, recoveries, renewalFailures
+        case gracePeriods, gracePeriodExpirations
+        case expirationsVoluntary, expirationsBilling, expirationsPrice, expirationsOther
+        case autoRenewOn, autoRenewOff, preferenceChanges, upgrades, downgrades, offersRedeemed
+        case refunds, upgradeCancellations, refundReversals, refundsDeclined, familyRevocations
+        case assignmentRevocations
+        case consumptionRequests, priceIncreasesPending, priceIncreasesAccepted
+        case oneTimePurchases, renewalExtensionSummaries, renewalExtensionFailures
+        case externalTokensCreated, externalTokensReminded, externalTokensUnreported
+        case consentsRescinded, metadataUpdates, migrations, priceChanges
+        case renewalsExtended, tests, other
+        case grossMicros, refundedMicros
+    }
+
+    package static let columns: KeyColumns<Self> = [
+        .text(
+            "environment", \.environment,
+            "'Production', 'Sandbox', and where they are allowed 'Xcode', 'LocalTesting'"),
+        .text("bundle_id", \.bundleID),
+        .text("product_id", \.productID, "'' when unknown"),
+        .text("storefront", \.storefront, "country, three letters; '' in version 1"),
+        .text("currency", \.currency, "'' in version 1"),
+        .text(
+            "offer", \.offer,
+            "'', 'introductory', 'promotional:<id>', 'code:<name>', 'win_back:<id>', 'retention:<id>'"
+        ),
+        .text(
+            "ownership", \.ownership,
+            "'purchased', 'family', 'assigned', 'other'; '' without a transaction"),
+    ]
+    package static let table = AggregateTable(
+        "store-notifications", "Accepted notifications of the App Store, and what receipts add.",
+        columns, measures: Measure.self,
+        notes: [
+            .trials: "of initial_buys",
+            .recoveries: "renewed after a failure",
+            .gracePeriods: "of renewal_failures",
+            .upgrades: "of preference_changes",
+            .downgrades: "of preference_changes",
+            .upgradeCancellations: "cancelled by an upgrade: no money was asked back",
+            .assignmentRevocations: "in place of family_revocations, for assigned seats",
+            .other: "of an unknown type or subtype",
+            .grossMicros: "what customers paid, in millionths of the unit; version 2 only",
+            .refundedMicros:
+                "what they got back, less what was reversed; in millionths of the unit; version 2 only",
+        ])
+}

@@ -1,0 +1,170 @@
+import AggregateStore
+import DatabaseFiles
+import EventLog
+import Foundation
+import Inspection
+import PartnerPostbacks
+import Program
+import Streams
+import Worker
+
+/// Reads all of the files of some data directories. A page that is not what was written shows by
+/// its checksum, and so does a record of the log.
+struct PageCheck {
+    /// The stores in force, what belongs to them, and the deliveries.
+    let paths: [String]
+    let logPath: String?
+
+    init(dataDirectories: [String], logAddress: String) throws(StoreError) {
+        var paths: [String] = []
+        for directory in dataDirectories {
+            let sets = try StoreSets(directory: directory)
+            for stream in StoreSet.streams { paths.append(sets.path(of: stream)) }
+            paths.append("\(sets.directory(of: "postbacks"))/\(CorrectionStore.fileName)")
+            paths.append(DeliveryStore.path(in: directory))
+            paths.append("\(directory)/conversions.sqlite")
+        }
+        self.paths = paths.filter(FileManager.default.fileExists)
+        guard case .sqlite(let path)? = try? LogAddress(logAddress),
+            FileManager.default.fileExists(atPath: path)
+        else {
+            logPath = nil
+            return
+        }
+        logPath = path
+    }
+
+    /// Reports what is damaged, and which files have no checksums. Returns the damaged files.
+    func run(into report: inout CheckReport) -> Set<String> {
+        defer { Notice.show(progress: "") }
+        var damaged: Set<String> = []
+        var sound = 0
+        for path in paths + (logPath.map { [$0] } ?? []) {
+            Notice.show(progress: "reading all of \(path) ...")
+            do {
+                let queue = try CheckedPages.openToRead(path)
+                let (areChecked, damage) = try queue.inDatabase { db in
+                    let damage = try CheckedPages.findDamage(db, path: path)
+                    return (damage == nil ? try CheckedPages.areThere(db) : true, damage)
+                }
+                if let damage { throw StoreError.damaged(path: path, detail: damage) }
+                if !areChecked { report.note(doubtful: "\(path) \(Self.unchecked)") }
+                sound += 1
+            } catch {
+                let error = StoreError(error, operation: "read", path: path)
+                if case .damaged = error { damaged.insert(path) }
+                report.note(wrong: error.description)
+            }
+        }
+        var records = ""
+        if let logPath, !damaged.contains(logPath) {
+            do {
+                let count = try EmbeddedLog(path: logPath, mode: .existing).verifyRecords {
+                    Notice.show(progress: "read \($0) records of \(logPath)")
+                }
+                records = ", and \(count) records of the log"
+            } catch LogError.emptyLog {
+                // Whoever opens the log says so.
+            } catch {
+                report.note(wrong: error.description)
+                return damaged
+            }
+        }
+        if sound > 0, sound == paths.count + (logPath == nil ? 0 : 1) {
+            report.note(right: "all pages of \(sound) files\(records) are what was written")
+        }
+        return damaged
+    }
+
+    private static let unchecked =
+        "is of before pages had checksums, so that damage may not show: ops/runbooks/damaged-file.md "
+        + "says how it gets them"
+}
+
+/// Checks the deliveries of a directory: that none waits for an operator.
+struct DeliveryCheck {
+    let path: String
+    private let directory: String
+
+    /// The store of deliveries of a directory; nil when there is none.
+    init?(in directory: String) {
+        self.directory = directory
+        path = DeliveryStore.path(in: directory)
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+    }
+
+    /// Opens the store and compares it with the log, if there is one, as its program does at its
+    /// start.
+    ///
+    /// - Parameters:
+    ///   - configured: the topic that the configuration names; nil for that of the store.
+    ///   - now: the present, milliseconds since 1970.
+    func run(
+        _ log: (any LogBackend)?, topic configured: String?,
+        nowMilliseconds now: Int64 = Int64(Date().timeIntervalSince1970 * 1000),
+        into report: inout CheckReport
+    ) {
+        do {
+            let store = try DeliveryStore(existing: path)
+            let faults =
+                try refusals(of: store, log, configured).map(\.description)
+                + (disabledPartners(in: store) + deadDeliveries(in: store)).map { "\(path): \($0)" }
+            for fault in faults { report.note(wrong: fault) }
+            for misplaced in try store.misplaced(nowMilliseconds: now) {
+                report.note(
+                    doubtful: "\(path): \(misplaced.count) for \(misplaced.partner) wait until "
+                        + "\(UTC.text(milliseconds: misplaced.untilMilliseconds)), longer than the "
+                        + "schedule allows: the clock was ahead, or is behind now; they are due, and "
+                        + "weir-partner-postbacks sends them once it runs")
+            }
+            for (partner, count) in try counts(of: .held, in: store) {
+                report.note(
+                    doubtful: "\(path): \(count) for \(partner) are held, and wait for you: see "
+                        + "weir deliveries list --partner \(partner) --state held --data \(directory)"
+                )
+            }
+            guard faults.isEmpty else { return }
+            let delivered = try counts(of: .delivered, in: store).reduce(0) { $0 + $1.count }
+            report.note(
+                right: "deliveries \(path): \(delivered) delivered, "
+                    + "\(try store.waiting().count) pending")
+        } catch {
+            report.note(wrong: "\(error)")
+        }
+    }
+
+    private func refusals(
+        of store: DeliveryStore, _ log: (any LogBackend)?, _ configured: String?
+    ) throws -> [LogChange] {
+        guard let log else { return [] }
+        let standing = try store.foldedLog()
+        let reader = try log.reader(topic: configured ?? standing.topic)
+        defer { reader.close() }
+        return try standing.refusals(of: reader, nextOffsets: store.nextOffsets())
+    }
+
+    private func disabledPartners(in store: DeliveryStore) throws -> [String] {
+        try store.disabledPartners().map { partner in
+            "partner \(partner.name) \(partner.words): \(partner.remedy) weir deliveries retry "
+                + "--partner \(partner.name) --data \(directory)"
+        }
+    }
+
+    private func deadDeliveries(in store: DeliveryStore) throws -> [String] {
+        try counts(of: .dead, in: store).map { partner, count in
+            guard !partner.isEmpty else {
+                return "\(count) records are no documents: see weir deliveries list --state dead "
+                    + "--data \(directory)"
+            }
+            return
+                "\(count) for \(partner) are dead: see weir deliveries list --partner \(partner) "
+                + "--state dead --data \(directory), then weir deliveries retry"
+        }
+    }
+
+    private func counts(
+        of state: DeliveryState, in store: DeliveryStore
+    ) throws -> [(partner: String, count: Int)] {
+        try store.counts().filter { $0.state == state }.map { ($0.partner, $0.count) }
+    }
+}

@@ -1,0 +1,319 @@
+import AggregateStore
+import EventLog
+import Foundation
+import Inspection
+import PartnerPostbacks
+import Pipelines
+import Streams
+import Worker
+
+/// How far the stores of some directories are behind the log.
+struct LagReport {
+    /// By stream, then by topic.
+    let streams: [StreamLag]
+    let nowMilliseconds: Int64?
+
+    /// Compares every store with the log.
+    ///
+    /// - Parameters:
+    ///   - groups: the consumer groups of the workers that are configured; by default their programs' names.
+    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    init(
+        directories: [String], log: any LogBackend, groups: [String: String] = [:],
+        nowMilliseconds: Int64?
+    ) throws {
+        self.nowMilliseconds = nowMilliseconds
+        var streams: [StreamLag] = []
+        for stream in StoreSet.streams + [DeliveryStore.streamName] {
+            let stores =
+                stream == DeliveryStore.streamName
+                ? try Self.deliveryStores(in: directories)
+                : try Self.stores(of: stream, in: directories)
+            for topic in Set(stores.map(\.topic)).sorted() {
+                streams.append(
+                    try StreamLag(
+                        stream: stream, topic: topic,
+                        group: groups[stream],
+                        stores: stores.filter { $0.topic == topic }, log: log,
+                        nowMilliseconds: nowMilliseconds))
+            }
+        }
+        self.streams = streams
+    }
+
+    private static func stores(
+        of stream: String, in directories: [String]
+    ) throws -> [StreamLag.Store] {
+        try directories.compactMap { directory in
+            let path = try StoreSet.path(of: stream, in: directory)
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            return try StoreReader(path: path).snapshot(verifying: false) { snapshot in
+                let states = try snapshot.partitionStates()
+                return StreamLag.Store(
+                    path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
+                    nextOffsets: states.reduce(into: [:]) { $0[$1.partition] = $1.nextOffset },
+                    rungs: try states.flatMap { try snapshot.rungs(of: $0, from: 0) })
+            }
+        }
+    }
+
+    private static func deliveryStores(in directories: [String]) throws -> [StreamLag.Store] {
+        try directories.compactMap { directory in
+            guard let store = try DeliveryStore.existing(in: directory) else { return nil }
+            let origin = try store.origin()
+            return StreamLag.Store(
+                path: DeliveryStore.path(in: directory), topic: origin.topic,
+                logIdentity: origin.logIdentity, nextOffsets: try store.nextOffsets(),
+                waiting: try store.waiting())
+        }
+    }
+}
+
+/// How far the partitions of one stream and topic are behind the log.
+struct StreamLag {
+    struct Store {
+        var path: String
+        var topic: String
+        var logIdentity: String
+        /// The first record of each partition that is not folded.
+        var nextOffsets: [Int32: Int64]
+        /// A sample of the folded records.
+        var rungs: [Rung] = []
+        /// What waits for partners; nil for a store of a fold.
+        var waiting: WaitingDeliveries?
+    }
+
+    let stream: String
+    let topic: String
+    /// By partition, then in the order of the stores.
+    let partitions: [PartitionLag]
+    /// What waits for partners, in all stores together; nil for a stream that is folded.
+    let waiting: WaitingDeliveries?
+
+    /// Compares stores of one stream and topic with the log.
+    ///
+    /// - Parameters:
+    ///   - group: the consumer group of the worker; nil for the program's name.
+    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    init(
+        stream: String, topic: String, group: String? = nil, stores: [Store], log: any LogBackend,
+        nowMilliseconds: Int64?
+    ) throws(LogError) {
+        self.stream = stream
+        self.topic = topic
+        let all = stores.compactMap(\.waiting)
+        waiting = all.first.map { first in all.dropFirst().reduce(first) { $0.adding($1) } }
+        guard let found = try log.topics().first(where: { $0.name == topic }) else {
+            let note =
+                "no topic '\(topic)' in \(log.address): give --log the one it was folded from"
+            partitions = Self.strangers(stores, note)
+            return
+        }
+        let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
+        defer { reader.close() }
+        let (bounds, faults) = try reader.knownBounds(of: Array(0..<found.partitionCount))
+        var committed: [Int32: Int64] = [:]
+        var groupFault: LogError?
+        do throws(LogError) {
+            committed = try reader.committedOffsets()
+        } catch {
+            groupFault = error
+        }
+        let own = stores.filter { $0.logIdentity == found.identity }
+        var partitions = Self.strangers(
+            stores.filter { $0.logIdentity != found.identity },
+            "folded from another log than \(log.address), or before the topic was created anew: "
+                + "give --log that one, or fold into a fresh --data directory")
+        for store in own {
+            let others = nowMilliseconds == nil ? [] : try Self.otherRecords(store, bounds, in: log)
+            partitions += try Self.folded(
+                store, bounds, faults, otherRecords: others, reader, nowMilliseconds)
+        }
+        let missing = bounds.filter { bounds in
+            !own.contains { $0.nextOffsets[bounds.partition] != nil }
+        }
+        partitions += try Self.unfolded(missing, reader, nowMilliseconds)
+        for (partition, fault) in faults
+        where !own.contains(where: { $0.nextOffsets[partition] != nil }) {
+            partitions.append(
+                PartitionLag(partition: partition, isUnanswered: true, note: "\(fault)"))
+        }
+        for index in partitions.indices {
+            partitions[index].committedOffset = committed[partitions[index].partition]
+            partitions[index].note = partitions[index].note ?? groupFault?.description
+            // A store commits before its consumer group does. One that goes on before what the group has
+            // committed is an older copy, or is being folded anew.
+            let lag = partitions[index]
+            if lag.note == nil, lag.store != nil, let next = lag.nextOffset,
+                let committed = lag.committedOffset, next < committed
+            {
+                partitions[index].note = Self.setBack(next, committed)
+            }
+        }
+        self.partitions = Self.sorted(partitions)
+    }
+
+    /// Records that are not folded yet; of each partition the store that is furthest counts.
+    var lag: Int64 {
+        furthest.reduce(0) { $0 + ($1.lag ?? 0) }
+    }
+
+    /// Age of the oldest record to be folded; nil when no age is known.
+    var lagSeconds: Int64? { furthest.compactMap(\.lagSeconds).max() }
+
+    /// Of each partition the copy that is furthest, by partition.
+    var furthest: [PartitionLag] {
+        Dictionary(grouping: partitions, by: \.partition).values
+            .compactMap { $0.max(by: Self.isBehind) }
+            .sorted { $0.partition < $1.partition }
+    }
+
+    /// A store that cannot go on counts as behind any that can.
+    private static func isBehind(_ left: PartitionLag, _ right: PartitionLag) -> Bool {
+        guard (left.lag == nil) == (right.lag == nil) else { return left.lag == nil }
+        return (left.nextOffset ?? -1) < (right.nextOffset ?? -1)
+    }
+
+    private static func sorted(_ partitions: [PartitionLag]) -> [PartitionLag] {
+        partitions.enumerated()
+            .sorted { ($0.element.partition, $0.offset) < ($1.element.partition, $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension StreamLag {
+    /// The partitions of stores that cannot be compared with the log.
+    private static func strangers(_ stores: [Store], _ note: String) -> [PartitionLag] {
+        sorted(
+            stores.flatMap { store in
+                store.nextOffsets.map { partition, nextOffset in
+                    PartitionLag(
+                        partition: partition, store: store.path, nextOffset: nextOffset, note: note)
+                }
+            })
+    }
+
+    /// Folded records at whose offset the log now has another record.
+    private static func otherRecords(
+        _ store: Store, _ bounds: [PartitionBounds], in log: any LogBackend
+    ) throws(LogError) -> [Rung] {
+        let rungs = store.rungs.filter { rung in
+            bounds.contains {
+                $0.partition == rung.partition
+                    && ($0.earliestOffset..<$0.endOffset).contains(rung.offset)
+            }
+        }
+        guard !rungs.isEmpty else { return [] }
+        let reader = try log.lookingReader(topic: store.topic)
+        defer { reader.close() }
+        return try LadderLook(rungs, with: reader).others
+    }
+
+    private static func folded(
+        _ store: Store, _ bounds: [PartitionBounds], _ faults: [Int32: LogError],
+        otherRecords: [Rung], _ reader: any LogReader, _ nowMilliseconds: Int64?
+    ) throws(LogError) -> [PartitionLag] {
+        let nextOffsets = store.nextOffsets.sorted { $0.key < $1.key }
+        var partitions = nextOffsets.map { partition, nextOffset in
+            if let fault = faults[partition] {
+                return PartitionLag(
+                    partition: partition, store: store.path, nextOffset: nextOffset,
+                    isUnanswered: true, note: "\(fault)")
+            }
+            let bounds = bounds.first { $0.partition == partition }
+            var lag = PartitionLag(
+                partition: partition, store: store.path, nextOffset: nextOffset,
+                earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
+            lag.note = fault(nextOffset, bounds)
+            if let other = otherRecords.first(where: { $0.partition == partition }) {
+                lag.note =
+                    lag.note
+                    ?? "another record at offset \(other.offset) than was folded: the topic was created "
+                    + "anew, or lost its end; give the right --log, or move the store away and fold again"
+            }
+            if let bounds, lag.note == nil { lag.lag = bounds.endOffset - nextOffset }
+            return lag
+        }
+        try addAges(to: &partitions, reader, nowMilliseconds)
+        return partitions
+    }
+
+    private static func unfolded(
+        _ bounds: [PartitionBounds], _ reader: any LogReader, _ nowMilliseconds: Int64?
+    ) throws(LogError) -> [PartitionLag] {
+        var partitions = bounds.map { bounds in
+            PartitionLag(
+                partition: bounds.partition, nextOffset: nil,
+                earliestOffset: bounds.earliestOffset, endOffset: bounds.endOffset,
+                lag: bounds.endOffset - bounds.earliestOffset, note: "not folded by any store")
+        }
+        try addAges(to: &partitions, reader, nowMilliseconds)
+        return partitions
+    }
+
+    /// Words on a store whose next offset is below the one that its group has committed.
+    static func setBack(_ nextOffset: Int64, _ committedOffset: Int64) -> String {
+        "goes on at \(nextOffset), and its group has committed \(committedOffset): unless it is being folded "
+            + "anew, or another store is further, it is an older copy or has lost what it held "
+            + "(ops/runbooks/damaged-file.md)"
+    }
+
+    /// Why a store cannot go on with a partition; nil when it can.
+    private static func fault(_ nextOffset: Int64, _ bounds: PartitionBounds?) -> String? {
+        guard let bounds else {
+            return "the topic has no such partition now: give --log the one it was folded from"
+        }
+        if nextOffset < bounds.earliestOffset {
+            return
+                "the log starts later: up to \(bounds.earliestOffset - nextOffset) records are gone; "
+                + "start the worker with --archive, or fold into a fresh --data directory"
+        }
+        if nextOffset > bounds.endOffset {
+            return "the log ends earlier: it was truncated or is another one; give the right --log"
+        }
+        return nil
+    }
+
+    /// Adds the age of the first record that is not folded. A partition with nothing left but
+    /// offsets without a record is caught up.
+    private static func addAges(
+        to partitions: inout [PartitionLag], _ reader: any LogReader, _ nowMilliseconds: Int64?
+    ) throws(LogError) {
+        guard let nowMilliseconds else { return }
+        var firsts: [Int32: Int64] = [:]
+        for lag in partitions where (lag.lag ?? 0) > 0 {
+            firsts[lag.partition] = lag.nextOffset ?? lag.earliestOffset
+        }
+        let found = try FirstRecords(at: firsts, of: reader)
+        for index in partitions.indices where partitions[index].lag != nil {
+            let number = partitions[index].partition
+            if firsts[number] == nil || found.isAtEnd.contains(number) {
+                partitions[index].lag = 0
+                partitions[index].lagSeconds = 0
+            } else if let time = found.timestamps[number], time >= 0 {
+                partitions[index].lagSeconds = max(nowMilliseconds - time, 0) / 1000
+            }
+        }
+    }
+}
+
+/// How far a partition of a store is behind its log.
+struct PartitionLag: Equatable {
+    var partition: Int32
+    /// Path of the store; nil for a partition that no store has.
+    var store: String?
+    /// The first record that is not folded.
+    var nextOffset: Int64?
+    /// The first offset that the log holds; nil when the log has no such partition.
+    var earliestOffset: Int64?
+    var endOffset: Int64?
+    /// Whether the log did not answer for this partition.
+    var isUnanswered = false
+    /// Records to be folded; nil when the store cannot go on, or the log does not answer.
+    var lag: Int64?
+    /// Age of the first of them; nil when it is not known.
+    var lagSeconds: Int64?
+    /// The offset that the stream's consumer group has committed.
+    var committedOffset: Int64?
+    var note: String?
+}

@@ -1,0 +1,255 @@
+import EventLog
+import Foundation
+import Yams
+
+/// The directory that describes the topics: an AsyncAPI document each.
+struct TopicDirectory {
+    let path: String
+    /// Configured names of topics, by their described ones.
+    var renamed: [String: String] = [:]
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    var exists: Bool {
+        var isDirectory: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            && isDirectory.boolValue
+    }
+
+    /// The topics, by name in bytewise order.
+    func topics() throws(CommandError) -> [DescribedTopic] {
+        guard exists, let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw .failure(
+                "no directory \(path) that describes topics: give --topics the one that Weir ships")
+        }
+        var topics: [DescribedTopic] = []
+        for name in names.sorted() where name.hasSuffix(".yaml") && !name.hasPrefix(".") {
+            for var topic in try Self.topics(inFile: "\(path)/\(name)") {
+                topic.name = renamed[topic.name] ?? topic.name
+                if let other = topics.first(where: { $0.name == topic.name }) {
+                    throw .failure(
+                        "\(topic.file): topic \(topic.name) is described in \(other.file) already: "
+                            + "remove one of both")
+                }
+                topics.append(topic)
+            }
+        }
+        return topics.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    func topic(_ name: String, missingFrom log: String) throws(CommandError) -> DescribedTopic {
+        guard exists else {
+            throw .failure(
+                "no topic '\(name)' in \(log), and no directory \(path) that describes it: "
+                    + "give --topics, or create it with weir topics apply")
+        }
+        let topics = try topics()
+        guard let found = topics.first(where: { $0.name == name }) else {
+            throw .failure(
+                "no topic '\(name)' in \(log), and \(path) describes only "
+                    + "\(topics.map(\.name).joined(separator: ", ")): describe it there, "
+                    + "then run weir topics apply")
+        }
+        return found
+    }
+
+    private static func topics(inFile file: String) throws(CommandError) -> [DescribedTopic] {
+        let document: Node?
+        do {
+            document = try Yams.compose(yaml: String(contentsOfFile: file, encoding: .utf8))
+        } catch {
+            let words = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
+            throw .failure("\(file) cannot be read: \(words)")
+        }
+        guard let channels = document?["channels"]?.mapping else {
+            throw .failure("\(file) has no channels: describe a topic there, or remove the file")
+        }
+        var topics: [DescribedTopic] = []
+        for (name, channel) in channels {
+            topics.append(try topic(channel, name: name.string ?? "", file: file))
+        }
+        return topics
+    }
+
+    private static func topic(
+        _ channel: Node, name: String, file: String
+    ) throws(CommandError) -> DescribedTopic {
+        guard let address = channel["address"]?.string else {
+            throw .failure("\(file): channels.\(name) has no address: write the topic's name")
+        }
+        let kafka = channel["bindings"]?["kafka"]
+        guard let count = kafka?["partitions"]?.int, (1...10_000).contains(count) else {
+            throw .failure(
+                "\(file): channels.\(name).bindings.kafka.partitions is no number of partitions: "
+                    + "write 1 to 10000")
+        }
+        var settings: [String: String] = [:]
+        for section in [kafka?["topicConfiguration"], channel["x-weir-topic-config"]] {
+            for (key, value) in section?.mapping ?? [:] {
+                let words = value.sequence.map { $0.map(text).joined(separator: ",") }
+                settings[key.string ?? ""] = words ?? text(value)
+            }
+        }
+        return DescribedTopic(
+            name: address, partitionCount: Int32(count),
+            replicaCount: try replicaCount(kafka, name: name, file: file), settings: settings,
+            file: file)
+    }
+
+    private static func replicaCount(
+        _ kafka: Node?, name: String, file: String
+    ) throws(CommandError) -> Int32? {
+        guard let written = kafka?["replicas"] else { return nil }
+        guard let count = written.int, (1...1000).contains(count) else {
+            throw .failure(
+                "\(file): channels.\(name).bindings.kafka.replicas is no number of replicas: "
+                    + "write 1 to 1000, or remove it")
+        }
+        return Int32(count)
+    }
+
+    /// A whole number in plain digits, anything else as it is written.
+    private static func text(_ value: Node) -> String {
+        value.int.map { "\($0)" } ?? value.string ?? ""
+    }
+}
+
+struct DescribedTopic: Equatable {
+    var name: String
+    var partitionCount: Int32
+    /// Copies of each partition in a cluster; nil: the cluster's default.
+    var replicaCount: Int32?
+    /// Settings of the topic by Kafka's names, as they are written.
+    var settings: [String: String]
+    var file: String
+
+    /// The settings together with the number of replicas, as a log takes them.
+    var creationSettings: [String: String] {
+        var settings = settings
+        settings["replicas"] = replicaCount.map { "\($0)" }
+        return settings
+    }
+}
+
+struct TopicComparison {
+    /// Partitions first, then replicas, then settings by name.
+    private(set) var drifts: [TopicDrift] = []
+    /// Why the settings could not be compared; nil when they were, or the log has none.
+    private(set) var unknown: String?
+
+    private let described: DescribedTopic
+    /// `HOST:PORT,...` of a cluster, for commands; nil for an embedded log.
+    private let brokers: String?
+
+    init(_ described: DescribedTopic, _ found: TopicDescription, _ settings: inout TopicSettings) {
+        self.described = described
+        let address = settings.log.address
+        let kafka = "kafka://"
+        brokers = address.hasPrefix(kafka) ? String(address.dropFirst(kafka.count)) : nil
+        comparePartitions(found.partitionCount)
+        if let wanted = described.replicaCount, let count = found.replicaCount, count != wanted {
+            note("replicas", "\(count)", "\(wanted)", replicasRemedy(count, wanted))
+        }
+        do throws(LogError) {
+            guard let found = try settings.ask(described.name) else { return }
+            compare(found)
+        } catch {
+            unknown = error.description
+        }
+    }
+
+    private mutating func comparePartitions(_ count: Int32) {
+        let wanted = described.partitionCount
+        guard count != wanted else { return }
+        note("partitions", "\(count)", "\(wanted)", partitionsRemedy(count, wanted))
+    }
+
+    private mutating func compare(_ settings: [String: String]) {
+        for (name, wanted) in described.settings.sorted(by: { $0.key < $1.key }) {
+            let found = settings[name]
+            if let found, Self.normal(found) == Self.normal(wanted) { continue }
+            note(name, found, wanted, settingRemedy(name, wanted, isKnown: found != nil))
+        }
+    }
+
+    private mutating func note(
+        _ subject: String, _ found: String?, _ described: String, _ remedy: String
+    ) {
+        drifts.append(
+            TopicDrift(subject: subject, found: found, described: described, remedy: remedy))
+    }
+
+    /// Numbers are compared by value, words without case, lists without order.
+    private static func normal(_ text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            let word = part.filter { !$0.isWhitespace }.lowercased()
+            return Int64(word).map { "\($0)" } ?? word
+        }.sorted()
+    }
+}
+
+// MARK: What to do
+
+extension TopicComparison {
+    private func partitionsRemedy(_ count: Int32, _ wanted: Int32) -> String {
+        let description = "write \(count) in \(described.file)"
+        guard let brokers else { return "\(description), or begin a new log" }
+        guard count < wanted else {
+            return "\(description), or create the topic anew: Kafka takes no partitions away"
+        }
+        return
+            "\(description), or add partitions with kafka-topics.sh --bootstrap-server \(brokers) "
+            + "--alter --topic \(described.name) --partitions \(wanted): keys then land in other "
+            + "partitions, where their duplicates are not known, and a worker goes on only with "
+            + "--accept-partition-count \(wanted)"
+    }
+
+    private func replicasRemedy(_ count: Int32, _ wanted: Int32) -> String {
+        "write \(count) in \(described.file), or move partitions with kafka-reassign-partitions.sh"
+    }
+
+    private func settingRemedy(_ name: String, _ wanted: String, isKnown: Bool) -> String {
+        guard isKnown, let brokers else {
+            return "the log does not know it: remove it from \(described.file)"
+        }
+        let value = wanted.contains(",") ? "[\(wanted)]" : wanted
+        return "write it in \(described.file), or change it with kafka-configs.sh "
+            + "--bootstrap-server \(brokers) --alter --entity-type topics "
+            + "--entity-name \(described.name) --add-config \(name)=\(value)"
+    }
+}
+
+/// One way in which a topic differs from its description.
+struct TopicDrift: Equatable {
+    /// `partitions`, `replicas`, or the name of a setting.
+    var subject: String
+    /// What the log has; nil when it does not know the setting.
+    var found: String?
+    var described: String
+    var remedy: String
+
+    var words: String { "\(subject) \(found ?? "unknown"), not \(described)" }
+}
+
+/// Asks a log for the settings of topics. After one question without an answer it asks no more:
+/// each would wait in vain.
+struct TopicSettings {
+    let log: any LogBackend
+    private var failure: LogError?
+
+    init(of log: any LogBackend) {
+        self.log = log
+    }
+
+    mutating func ask(_ topic: String) throws(LogError) -> [String: String]? {
+        if let failure { throw failure }
+        do throws(LogError) {
+            return try log.settings(ofTopic: topic)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+}

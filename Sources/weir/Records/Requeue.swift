@@ -1,0 +1,176 @@
+import EventLog
+import Inspection
+
+/// Publishes copies of dead letters, each once, however often the command is run.
+///
+/// The log itself shows whether a copy was published, and nothing else is asked: whatever ended the
+/// last attempt, the copy is in the log and is found, or it is not and is published.
+struct Requeue {
+    /// What happened to a dead letter.
+    enum Outcome: Equatable {
+        /// A copy would be published.
+        case due
+        /// A copy was published there.
+        case requeued(RecordAddress)
+        /// A copy was published before, and lies there.
+        case before(RecordAddress)
+        /// Why no copy can be published.
+        case impossible(String)
+    }
+
+    /// The most records, and bytes of values, that are published together.
+    private static let batchRecords = 100
+    private static let batchBytes = 8 << 20
+
+    private let log: any LogBackend
+    /// Looks up dead letters by their places, with their bytes.
+    private let fetch: ([RecordAddress]) throws -> [KeptRecord]
+    /// Whether to requeue letters for which the log no longer reaches back far enough to show an
+    /// earlier copy.
+    var includesUnchecked = false
+    /// Called now and then with the number of records of the log that were read.
+    var onProgress: (Int64) -> Void = { _ in }
+    /// Called with a dead letter that is due, and a record that names its origin but is no copy of
+    /// it.
+    var onStranger: (DeadLetter, RecordAddress) -> Void = { _, _ in }
+
+    init(to log: any LogBackend, _ fetch: @escaping ([RecordAddress]) throws -> [KeptRecord]) {
+        self.log = log
+        self.fetch = fetch
+    }
+
+    /// What would happen to each dead letter, in their order.
+    func plan(_ letters: [DeadLetter]) throws -> [Outcome] {
+        let topics = try log.topics()
+        var copies: [TopicPartition: DeadLetterCopies] = [:]
+        let possible = letters.filter { obstacle(of: $0, topics) == nil }
+        let partitions = Dictionary(grouping: possible) {
+            TopicPartition(topic: $0.place.topic, partition: $0.place.partition)
+        }
+        for (partition, letters) in partitions.sorted(by: { $0.key < $1.key }) {
+            copies[partition] = try DeadLetterCopies(
+                of: letters, in: partition, log, onProgress: onProgress)
+        }
+        return letters.map { letter in
+            if let words = obstacle(of: letter, topics) { return .impossible(words) }
+            let partition = TopicPartition(
+                topic: letter.place.topic, partition: letter.place.partition)
+            guard let found = copies[partition] else { return .due }
+            if let copy = found.copy(of: letter) { return .before(copy) }
+            guard letter.place.offset >= found.earliestOffset || includesUnchecked else {
+                return .impossible(
+                    "the log begins at offset \(found.earliestOffset) by now, so that it does not "
+                        + "show whether this was requeued before: --unchecked requeues it all the same"
+                )
+            }
+            if let stranger = found.stranger(to: letter) { onStranger(letter, stranger) }
+            return .due
+        }
+    }
+
+    /// Publishes copies of the dead letters that are due. `note` is called for each as soon as its
+    /// outcome is durable.
+    func publish(_ letters: [DeadLetter], _ plan: [Outcome], note: (Int, Outcome) -> Void) throws {
+        let due = letters.indices.filter { plan[$0] == .due }
+        guard !due.isEmpty else { return }
+        let writer = try log.writer()
+        var rest = due[...]
+        while let first = rest.first {
+            var batch = [first]
+            var bytes = letters[first].valueBytes ?? 0
+            for index in rest.dropFirst().prefix(Self.batchRecords - 1) {
+                bytes += letters[index].valueBytes ?? 0
+                guard bytes <= Self.batchBytes else { break }
+                batch.append(index)
+            }
+            rest = rest.dropFirst(batch.count)
+            let kept = try fetch(batch.map { letters[$0].place })
+            // A promotion may have put other stores in force meanwhile.
+            let found = batch.compactMap { index in
+                kept.first { $0.place == letters[index].place }.map { (index, $0) }
+            }
+            let positions = try writer.append(found.map(\.1.copy))
+            for (position, (index, record)) in zip(positions, found) {
+                note(
+                    index,
+                    .requeued(
+                        RecordAddress(
+                            topic: record.place.topic, partition: position.partition,
+                            offset: position.offset)))
+            }
+            for index in batch where !found.contains(where: { $0.0 == index }) {
+                note(index, .impossible("the stores no longer have it"))
+            }
+        }
+    }
+
+    private func obstacle(of letter: DeadLetter, _ topics: [TopicDescription]) -> String? {
+        if let words = letter.obstacle { return words }
+        guard let topic = topics.first(where: { $0.name == letter.place.topic }) else {
+            return "its topic is not in \(log.address): give --log the one that it was folded from"
+        }
+        guard topic.identity == letter.logIdentity else {
+            return
+                "it was folded from another topic than that of \(log.address): give --log that one"
+        }
+        guard letter.place.partition < topic.partitionCount else {
+            return "partition \(letter.place.partition) is not in \(log.address)"
+        }
+        if topic.isArchive { return "\(log.address) has a copy of its topic: give --log the log" }
+        return nil
+    }
+}
+
+/// Which records of a partition are copies of dead letters: those with the header `weir_origin` and
+/// the same bytes. Any producer can write the header, so a record of other bytes is no copy. A copy
+/// goes to the partition of its dead letter. It therefore lies after it, and the log has it for as
+/// long as it has the dead letter's place.
+struct DeadLetterCopies {
+    /// The first offset that the partition still has.
+    let earliestOffset: Int64
+    /// Offsets of the records that name an origin, ascending, by origin and then by content.
+    private let offsets: [RecordAddress: [String: [Int64]]]
+
+    /// Reads a partition from the first of the dead letters to its end.
+    init(
+        of letters: [DeadLetter], in partition: TopicPartition, _ log: any LogBackend,
+        onProgress: (Int64) -> Void
+    ) throws {
+        let reader = try log.reader(topic: partition.topic)
+        defer { reader.close() }
+        earliestOffset = try reader.bounds(of: [partition.partition]).first?.earliestOffset ?? 0
+        let first = letters.map(\.place.offset).min() ?? 0
+        let wanted = Set(letters.map(\.firstPlace))
+        var offsets: [RecordAddress: [String: [Int64]]] = [:]
+        var reading = try TopicReading(
+            reader, partition: partition.partition, from: .offset(first), to: nil)
+        var count: Int64 = 0
+        try reading.readRange { record in
+            count += 1
+            if count.isMultiple(of: 10_000) { onProgress(count) }
+            guard let header = record.headers.first(named: "weir_origin"),
+                let origin = RecordAddress(header), wanted.contains(origin)
+            else { return }
+            let content = DeadLetter.contentSHA256(of: record)
+            offsets[origin, default: [:]][content, default: []].append(record.offset)
+        }
+        self.offsets = offsets
+    }
+
+    /// The copy of a dead letter; nil when there is none. Of several copies of one record each was
+    /// made from the one before, which was rejected again.
+    func copy(of letter: DeadLetter) -> RecordAddress? {
+        offsets[letter.firstPlace]?[letter.contentSHA256]?.first { $0 > letter.place.offset }
+            .map { place($0, beside: letter) }
+    }
+
+    /// The first record after a dead letter that names its origin and has other bytes; nil when there is none.
+    func stranger(to letter: DeadLetter) -> RecordAddress? {
+        offsets[letter.firstPlace]?.filter { $0.key != letter.contentSHA256 }.values.joined()
+            .filter { $0 > letter.place.offset }.min().map { place($0, beside: letter) }
+    }
+
+    private func place(_ offset: Int64, beside letter: DeadLetter) -> RecordAddress {
+        RecordAddress(topic: letter.place.topic, partition: letter.place.partition, offset: offset)
+    }
+}
