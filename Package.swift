@@ -194,128 +194,121 @@ let package = Package(
             name: "weir-benchmarks",
             dependencies: [
                 "Program",
-                "AggregateStore", "AppStoreSigning", "Attestation", "Collector", "EventLog",
-                "CRdKafka", "JSONReader", "KafkaLog", "MockKafka", "Monitoring", "Simulation",
-                "Streams",
-                "Worker", arguments, crypto, http, logging,
+                "AggregateStore", "Attestation", "Collector", "CRdKafka", "EventLog", "JSONReader",
+                "KafkaLog", "Monitoring", "Streams", "TestKit", "Worker", arguments, crypto, http,
+                logging,
             ],
             path: "Benchmarks", exclude: ["README.md"], swiftSettings: strict),
         .target(
-            name: "AppStoreSigning",
+            name: "TestKit",
             dependencies: [
-                asn1, certificates, crypto,
+                "AggregateStore", "CRdKafka", "EventLog", "Explanation", "Inspection", "Pipelines",
+                "Streams", "Worker", asn1, certificates, crypto, grdb, logging, nio, nioPosix,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/AppStoreSigning",
+            path: "Tests/TestKit", swiftSettings: strict),
+        .testTarget(
+            name: "AggregateStoreTests",
+            dependencies: ["AggregateStore", "Streams", "TestKit", grdb],
             swiftSettings: strict),
-        .target(name: "Simulation", path: "Tests/Simulation", swiftSettings: strict),
         .testTarget(
             name: "AttestationTests",
-            dependencies: [
-                "AppStoreSigning", "Attestation", "COpenSSL", "JSONReader", "Simulation", crypto,
-            ],
-            resources: [.copy("Vectors")],
-            swiftSettings: strict),
+            dependencies: ["JSONReader", "Attestation", "COpenSSL", "TestKit", crypto],
+            resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "CollectorTests",
             dependencies: [
-                "Program",
-                "AppStoreSigning", "Collector", "ConversionValues", "EventLog", "JSONReader",
-                "MockKafka", "Monitoring", "Pipelines", "Simulation", "Streams", "Worker",
-                "weir-collector", crypto, grdb, yams,
+                "Collector", "ConversionValues", "EventLog", "JSONReader", "Monitoring",
+                "Pipelines", "Streams", "TestKit", "Worker", "weir-collector", crypto, grdb, yams,
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ConversionModelsTests",
-            dependencies: ["Simulation", "ConversionModels"],
+            name: "ConversionModelsTests", dependencies: ["ConversionModels", "TestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "ConversionValuesTests",
             dependencies: [
-                "ConversionModels", "ConversionValues", "EventLog", "Pipelines", "Simulation",
-                "Streams", grdb,
+                "ConversionModels", "ConversionValues", "EventLog", "Pipelines", "Streams",
+                "TestKit", grdb,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "DatabaseFilesTests",
             dependencies: [
-                "CPageChecksums", "DatabaseFiles", "Simulation", grdb,
+                "CPageChecksums", "DatabaseFiles", "TestKit", grdb,
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "EventLogTests",
-            dependencies: ["DatabaseFiles", "EventLog", "Simulation", grdb],
-            swiftSettings: strict),
-        .target(
-            name: "MockKafka", dependencies: ["CRdKafka", "Simulation"], path: "Tests/MockKafka",
+            name: "EventLogTests", dependencies: ["DatabaseFiles", "EventLog", "TestKit", grdb],
             swiftSettings: strict),
         .testTarget(
-            name: "KafkaLogTests",
+            name: "ExplanationTests",
             dependencies: [
-                "CRdKafka", "EventLog", "KafkaLog", "MockKafka", "Simulation", logging,
+                "AggregateStore", "EventLog", "Explanation", "Inspection", "Pipelines", "Streams",
+                "TestKit", "Worker",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "InspectionTests",
             dependencies: [
                 "AggregateStore", "Attestation", "ConversionModels", "DatabaseFiles", "EventLog",
-                "Inspection", "JSONReader", "Pipelines", "Simulation", "Streams", grdb,
+                "Inspection", "JSONReader", "Pipelines", "Streams", "TestKit", grdb,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "JSONReaderTests", dependencies: ["JSONReader", "TestKit"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "KafkaLogTests",
+            dependencies: ["CRdKafka", "EventLog", "KafkaLog", "TestKit", logging],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
+        .testTarget(
+            name: "OpsTests", dependencies: ["Streams", "Pipelines", "TestKit", "weir", yams],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PartnerPostbacksTests",
+            dependencies: [
+                "Streams", "Program",
+                "EventLog", "KafkaLog", "PartnerPostbacks", "Pipelines", "TestKit", "Worker",
+                "weir-partner-postbacks", grdb, logging, nio, nioPosix,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            resources: [.copy("Certificates"), .copy("Presets")], swiftSettings: strict),
+        .testTarget(
+            name: "PipelinesTests",
+            dependencies: [
+                "Streams", "Attestation", "ConversionModels", "Pipelines", "TestKit", crypto,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "StreamsTests",
+            dependencies: [
+                "Attestation", "ConversionModels", "EventLog", "JSONReader", "Streams", "TestKit",
+                crypto, yams,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
-                "Program",
-                "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels",
-                "DatabaseFiles", "EventLog", "Inspection", "JSONReader", "KafkaLog", "MockKafka",
-                "PartnerPostbacks",
-                "Pipelines", "Simulation", "Streams", "Worker", "weir", grdb, logging,
+                "AggregateStore", "Attestation", "ConversionModels", "DatabaseFiles", "EventLog",
+                "Inspection", "JSONReader", "KafkaLog", "PartnerPostbacks", "Pipelines", "Streams",
+                "TestKit", "Worker", "weir", grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Program",
-                "Simulation",
-                "AggregateStore", "AppStoreSigning", "Attestation", "ConversionModels", "EventLog",
-                "Explanation", "Inspection", "KafkaLog", "MockKafka", "Monitoring", "Pipelines",
-                "Streams", "Worker", "weir", "weir-bids", "weir-impressions",
-                "weir-conversion-updates", "weir-overlay-clicks", "weir-postbacks",
-                "weir-store-notifications", crypto, grdb, logging,
+                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Explanation",
+                "Inspection", "KafkaLog", "Monitoring", "Pipelines", "Streams", "TestKit",
+                "Worker", "weir", "weir-bids", "weir-impressions", "weir-conversion-updates",
+                "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications", crypto, grdb,
+                logging,
             ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "JSONReaderTests", dependencies: ["Simulation", "JSONReader"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "StreamsTests",
-            dependencies: [
-                "AppStoreSigning", "Simulation",
-                "Attestation", "ConversionModels", "EventLog", "JSONReader", "Streams", crypto,
-                yams,
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
-        .testTarget(
-            name: "OpsTests", dependencies: ["Pipelines", "Streams", "weir", yams],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PartnerPostbacksTests",
-            dependencies: [
-                "EventLog", "KafkaLog", "MockKafka", "PartnerPostbacks", "Pipelines", "Program",
-                "Simulation", "Streams", "weir-partner-postbacks", grdb, logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            resources: [.copy("Certificates"), .copy("Presets")],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PipelinesTests",
-            dependencies: ["Attestation", "ConversionModels", "Pipelines", "Streams", crypto],
             swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17

@@ -4,9 +4,9 @@ import Foundation
 import JSONReader
 import KafkaLog
 import Logging
-import MockKafka
 import Program
 import Streams
+import TestKit
 import Worker
 
 /// Auctions from Kafka: raw consume, consume and parse, and the whole worker with committed aggregates,

@@ -1,5 +1,4 @@
 import AggregateStore
-import AppStoreSigning
 import ArgumentParser
 import Attestation
 import Crypto
@@ -7,6 +6,7 @@ import EventLog
 import Foundation
 import JSONReader
 import Streams
+import TestKit
 
 /// Verification of three JWSs each, decoding, dedupe, fold and commit of notifications of version 2, beside
 /// bare P-256 verification of the same signatures on the same cores, in one run.

@@ -2,7 +2,7 @@ import ArgumentParser
 import CRdKafka
 import Foundation
 import Logging
-import MockKafka
+import TestKit
 
 /// The child: mock brokers that do what standard input says, until it ends.
 struct SoakBrokersCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 import Foundation
-import MockKafka
+import TestKit
 
 /// Brokers, and what can be done to them.
 protocol SoakCluster: AnyObject {

@@ -1,8 +1,8 @@
 import EventLog
 import Foundation
 import KafkaLog
-import Simulation
 import Synchronization
+import TestKit
 
 /// Publishes records of known content at a steady rate, on a thread of its own.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import Program
-import Simulation
+import TestKit
 import Worker
 
 /// Disturbs four workers of one group and their brokers, as a seed says, while records are published.

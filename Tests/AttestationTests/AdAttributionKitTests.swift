@@ -1,6 +1,7 @@
 import Attestation
 import Crypto
 import Foundation
+import TestKit
 import Testing
 
 @Suite("AdAttributionKit postbacks")
@@ -10,33 +11,21 @@ struct AdAttributionKitTests {
     private var publicKey: String { key.publicKey.derRepresentation.base64EncodedString() }
 
     private func verdict(
-        _ text: String,
-        kid: String,
-        isES256: Bool = true,
-        keys: TrustedKeys
+        _ text: String, kid: String, isES256: Bool = true, keys: TrustedKeys
     ) throws -> Verdict {
         var arena: [UInt8] = Array(kid.utf8)
         let lent = LentBytes()
         let jws = withExtendedLifetime(lent) { CompactJWS(lent.lend(text), arena: &arena) }
         let request = AttestationRequest.adAttributionKit(
-            try #require(jws),
-            kid: 0..<kid.utf8.count,
-            isES256: isES256
-        )
+            try #require(jws), kid: 0..<kid.utf8.count, isES256: isES256)
         let attestor = Attestor(keys: keys, threadCount: 1)
         return attestor.begin([request], bytes: arena).finish()[0].verdict
     }
 
     private func jws(signedBy key: P256.Signing.PrivateKey) throws -> String {
-        let input =
-            base64url(Data(#"{"kid":"k","alg":"ES256"}"#.utf8)) + "." + base64url(Data("{}".utf8))
+        let input = #"{"kid":"k","alg":"ES256"}"#.utf8.base64URL + "." + "{}".utf8.base64URL
         let signature = try key.signature(for: Data(input.utf8)).rawRepresentation
-        return input + "." + base64url(signature)
-    }
-
-    private func base64url(_ bytes: Data) -> String {
-        bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-            .replacing("=", with: "")
+        return input + "." + signature.base64URL
     }
 
     private func published() throws -> String {
@@ -47,10 +36,7 @@ struct AdAttributionKitTests {
     @Test("Apple's published postback from Settings is development")
     func publishedPostback() throws {
         let verdict = try verdict(
-            published(),
-            kid: "apple-development-identifier/1",
-            keys: TrustedKeys()
-        )
+            published(), kid: "apple-development-identifier/1", keys: TrustedKeys())
         #expect(verdict == .development)
     }
 
@@ -66,20 +52,14 @@ struct AdAttributionKitTests {
         let keys = try TrustedKeys()
         for kid in ["", "apple-cas-identifier/1", "apple-cas-identifier/00"] {
             #expect(try verdict(published(), kid: kid, keys: keys) == .unverifiable)
-            #expect(
-                try verdict(published(), kid: kid, isES256: false, keys: keys) == .unverifiable
-            )
+            #expect(try verdict(published(), kid: kid, isES256: false, keys: keys) == .unverifiable)
         }
     }
 
     @Test("another algorithm than ES256 is invalid under a key that would fit")
     func otherAlgorithm() throws {
         let verdict = try verdict(
-            published(),
-            kid: "apple-development-identifier/1",
-            isES256: false,
-            keys: TrustedKeys()
-        )
+            published(), kid: "apple-development-identifier/1", isES256: false, keys: TrustedKeys())
         #expect(verdict == .invalid)
     }
 
@@ -128,7 +108,7 @@ struct AdAttributionKitTests {
         }
         #expect(try verdict(text + "AAAA", kid: "k", keys: keys) == .invalid)
         let der = try key.signature(for: Data(text.prefix(input - 1).utf8)).derRepresentation
-        let withDER = text.prefix(input) + base64url(der)
+        let withDER = text.prefix(input) + der.base64URL
         #expect(try verdict(String(withDER), kid: "k", keys: keys) == .invalid)
     }
 }

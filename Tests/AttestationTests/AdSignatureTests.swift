@@ -17,12 +17,9 @@ struct AdSignatureTests {
         let nonce = json[isWeb ? "nonce" : "adImpressionIdentifier"] as? String
         let item = number(isWeb ? "itunes_item_id" : "advertisedAppStoreItemIdentifier", json)
         var ad = AdSignature(
-            layout: isWeb ? .v4_0Web : .v4_0,
-            adNetworkID: bytes.lend(try #require(network)),
-            itunesItemID: try #require(item),
-            nonce: bytes.lend(try #require(nonce)),
-            timestampMilliseconds: try #require(number("timestamp", json))
-        )
+            layout: isWeb ? .v4_0Web : .v4_0, adNetworkID: bytes.lend(try #require(network)),
+            itunesItemID: try #require(item), nonce: bytes.lend(try #require(nonce)),
+            timestampMilliseconds: try #require(number("timestamp", json)))
         let identifier = number(isWeb ? "source_identifier" : "sourceIdentifier", json)
         ad.sourceIdentifier = bytes.lend(String(try #require(identifier)))
         ad.sourceAppID = number("sourceAppStoreItemIdentifier", json)
@@ -33,12 +30,8 @@ struct AdSignatureTests {
 
     private func full(_ layout: AdSignature.Layout) -> AdSignature {
         var ad = AdSignature(
-            layout: layout,
-            adNetworkID: bytes.lend("Net.SKAdNetwork"),
-            itunesItemID: 5,
-            nonce: bytes.lend("B7C9-da2b"),
-            timestampMilliseconds: 1_676_057_605_705
-        )
+            layout: layout, adNetworkID: bytes.lend("Net.SKAdNetwork"), itunesItemID: 5,
+            nonce: bytes.lend("B7C9-da2b"), timestampMilliseconds: 1_676_057_605_705)
         ad.campaignID = 42
         ad.sourceIdentifier = bytes.lend("5239")
         ad.sourceAppID = 7

@@ -18,18 +18,14 @@ struct AttestorTests {
             (Postback(version: "9.9"), .unverifiable), (Postback(version: "4.0"), .invalid),
         ]
         var arena: [UInt8] = []
-        let requests = (0..<count).map {
-            kinds[$0 % kinds.count].0.request(arena: &arena)
-        }
+        let requests = (0..<count).map { kinds[$0 % kinds.count].0.request(arena: &arena) }
         return (requests, arena, (0..<count).map { kinds[$0 % kinds.count].1 })
     }
 
     @Test("results are the same for any number of threads, and for any order")
     func threadsAndOrder() throws {
         let signers = (p192: try SigningKey.p192(), p256: SigningKey.p256())
-        let keys = try TrustedKeys(
-            production: [signers.p192.publicKey, signers.p256.publicKey]
-        )
+        let keys = try TrustedKeys(production: [signers.p192.publicKey, signers.p256.publicKey])
         let (requests, arena, verdicts) = try Self.batch(signers)
         for threadCount in [-1, 1, 2, 7] {
             let attestor = Attestor(keys: keys, threadCount: threadCount)
@@ -44,9 +40,7 @@ struct AttestorTests {
     @Test("several batches may be under way at once, and one may be dropped")
     func overlappingBatches() throws {
         let signers = (p192: try SigningKey.p192(), p256: SigningKey.p256())
-        let keys = try TrustedKeys(
-            production: [signers.p192.publicKey, signers.p256.publicKey]
-        )
+        let keys = try TrustedKeys(production: [signers.p192.publicKey, signers.p256.publicKey])
         let (requests, arena, verdicts) = try Self.batch(signers)
         for threadCount in [1, 2] {
             let attestor = Attestor(keys: keys, threadCount: threadCount)
@@ -61,9 +55,7 @@ struct AttestorTests {
     @Test("the caller may reuse its arena while a batch is under way")
     func reusedArena() throws {
         let signers = (p192: try SigningKey.p192(), p256: SigningKey.p256())
-        let keys = try TrustedKeys(
-            production: [signers.p192.publicKey, signers.p256.publicKey]
-        )
+        let keys = try TrustedKeys(production: [signers.p192.publicKey, signers.p256.publicKey])
         var (requests, arena, verdicts) = try Self.batch(signers)
         let pending = Attestor(keys: keys, threadCount: 2).begin(requests, bytes: arena)
         for index in arena.indices { arena[index] = 0 }
@@ -81,7 +73,6 @@ struct AttestorTests {
     func ranks() {
         #expect(Verdict.allCases.map(\.rank) == [2, 1, 0, 0])
         #expect(
-            Verdict.allCases.map(\.name) == ["valid", "development", "invalid", "unverifiable"]
-        )
+            Verdict.allCases.map(\.name) == ["valid", "development", "invalid", "unverifiable"])
     }
 }

@@ -28,8 +28,7 @@ struct MalformedSignatureTests {
                 var postback = Postback(version: version)
                 postback.signature = Data(der).base64EncodedString()
                 return postback.attested(keys).verdict
-            }
-        )
+            })
     }
 
     @Test("malformed DER, zeros, negative and oversized numbers are invalid")
@@ -67,9 +66,7 @@ struct MalformedSignatureTests {
     @Test("a missing, empty or non-base64 signature is invalid")
     func noSignature() throws {
         let keys = try TrustedKeys()
-        let vector = try #require(
-            Vector.all(of: "skan-postback").first { $0.verdict == .valid }
-        )
+        let vector = try #require(Vector.all(of: "skan-postback").first { $0.verdict == .valid })
         let genuine = vector.postback.signature ?? ""
         let texts: [String?] = [
             nil, "", "=", "====", "!", genuine + "=", genuine + "\n", " " + genuine,

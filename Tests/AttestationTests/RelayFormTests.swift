@@ -30,8 +30,7 @@ struct RelayFormTests {
         for version in ["2.2", "3.0"] {
             let sourceApp = try filledIn(.withoutFidelity, version: version)
             #expect(
-                sourceApp.signedText(.withoutFidelity) == sourceApp.signedText(.withoutSourceApp)
-            )
+                sourceApp.signedText(.withoutFidelity) == sourceApp.signedText(.withoutSourceApp))
             for form in [RelayForm.withoutSourceApp, .withoutFidelity] {
                 let result = try filledIn(form, version: version).attested(keys, isRelayed: true)
                 #expect(result == AttestationResult(verdict: .valid, form: .withoutSourceApp))
@@ -91,10 +90,7 @@ struct RelayFormTests {
     @Test("all keys are tried for one form before the next form")
     func formsBeforeKeys() throws {
         let production = SigningKey.p256()
-        let keys = try TrustedKeys(
-            production: [production.publicKey],
-            development: [key.publicKey]
-        )
+        let keys = try TrustedKeys(production: [production.publicKey], development: [key.publicKey])
         let postback = try filledIn(.withoutSourceApp)
         let result = postback.attested(keys, isRelayed: true)
         #expect(result == AttestationResult(verdict: .development, form: .withoutSourceApp))

@@ -42,8 +42,7 @@ struct SKAdNetworkVectorTests {
             #expect(vector.postback.attested(try TrustedKeys(production: [key])).verdict == .valid)
             #expect(
                 vector.postback.attested(try TrustedKeys(development: [key])).verdict
-                    == .development
-            )
+                    == .development)
             verified += 1
         }
         #expect(verified >= 12)

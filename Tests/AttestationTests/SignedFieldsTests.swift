@@ -80,9 +80,7 @@ struct SignedFieldsTests {
             #expect(layout.signsSourceDomain == (expected.version == "4.0"))
             #expect(layout.signsFidelity == expected.names.contains("fidelity-type"))
             #expect(layout.signsDidWin == expected.names.contains("did-win"))
-            #expect(
-                layout.signsSequenceIndex == expected.names.contains("postback-sequence-index")
-            )
+            #expect(layout.signsSequenceIndex == expected.names.contains("postback-sequence-index"))
             #expect(layout.usesSourceIdentifier == expected.names.contains("source-identifier"))
         }
     }

@@ -13,7 +13,7 @@ struct BatchTests {
             #"{"impression_id":"a"}"#, "", "{bad", #"{"impression_id":""}"#,
             #"{"impression_id":"b", "z":1}"#,
         ]
-        let answer = try place.requests.post(
+        let answer = try place.post(
             "/v1/events/impressions", lines.joined(separator: "\n") + "\n", type: type,
             headers: headers)
         #expect(answer.status == 207)
@@ -37,9 +37,8 @@ struct BatchTests {
     func statuses() throws {
         let place = try CollectorPlace()
         func status(_ body: String) throws -> Int {
-            try place.requests.post(
-                "/v1/events/bids?type=openrtb.win", body, type: type, headers: headers
-            ).status
+            try place.post("/v1/events/bids?type=openrtb.win", body, type: type, headers: headers)
+                .status
         }
         #expect(try status(Self.win("a") + "\r\n" + Self.win("b")) == 200)
         #expect(try status("{}\n{}") == 400)
@@ -55,7 +54,7 @@ struct BatchTests {
             {"request_id":"x","position":0,"time_elapsed_ms":1},\
             {"request_id":"y","position":0,"time_elapsed_ms":1}]}
             """
-        let answer = try place.requests.post(
+        let answer = try place.post(
             "/v1/events/impressions?ce_type=outbrain.listings_viewed", line, type: type,
             headers: headers)
         #expect(answer.status == 200)
@@ -70,15 +69,14 @@ struct BatchTests {
         let small = Self.win("a") + String(repeating: " ", count: 1000)
         let large = Self.win("b") + String(repeating: " ", count: 1 << 20)
         let body = Array(repeating: small, count: 1500) + [large]
-        let answer = try place.requests.post(
+        let answer = try place.post(
             "/v1/events/bids?type=openrtb.win", body.joined(separator: "\n"), type: type,
             headers: headers)
         #expect(answer.status == 207)
         #expect(answer["accepted"] as? Int == 1500)
         let said = try #require(answer["lines"] as? [[String: Any]])
         #expect(said.last?["error"] as? String == "too_large")
-        let single = try place.requests.post(
-            "/v1/events/bids?type=openrtb.win", large, headers: headers)
+        let single = try place.post("/v1/events/bids?type=openrtb.win", large, headers: headers)
         #expect(single.status == 413)
     }
 
@@ -92,7 +90,7 @@ struct BatchTests {
             #"{"auction_id":"a","bid_id":"b","price":"1"}"#,
             #"{"auction_id":"c","bid_id":"b","price":0}"#,
         ]
-        let answer = try place.requests.post(
+        let answer = try place.post(
             "/v1/events/bids?type=openrtb.billing", lines.joined(separator: "\n"), type: type,
             headers: headers)
         #expect(answer.status == 207)

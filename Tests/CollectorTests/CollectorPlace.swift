@@ -1,9 +1,11 @@
+import ConversionValues
 import EventLog
-import Foundation
+import GRDB
 import Logging
 import Monitoring
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @testable import Collector
@@ -13,7 +15,9 @@ final class CollectorPlace: Sendable {
     static let secret = "0123456789abcdef0123456789abcdef"
     static let producerKey = "a-key-of-a-producer"
 
-    let path = NSTemporaryDirectory() + "weir-collector-\(UUID().uuidString)"
+    private let files: TemporaryDirectory
+    var path: String { files.path }
+
     let log: EmbeddedLog
     let collector: Collector
 
@@ -23,16 +27,14 @@ final class CollectorPlace: Sendable {
     /// Starts a collector; `change` changes its settings, `more` adds routes, and `wrap` puts another
     /// log around the embedded one.
     init(
-        yaml: String = "",
-        change: (inout CollectorSettings) -> Void = { _ in },
-        more: [CollectorRoute] = [],
-        wrap: (EmbeddedLog) -> any LogBackend = { $0 }
+        yaml: String = "", change: (inout CollectorSettings) -> Void = { _ in },
+        more: [CollectorRoute] = [], wrap: (EmbeddedLog) -> any LogBackend = { $0 }
     ) throws {
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true)
-        try Self.write(Self.secret + "\n", to: path + "/token-k1")
-        try Self.write(String(Self.secret.reversed()) + "\n", to: path + "/token-k2")
-        try Self.write(Self.configuration + yaml, to: path + "/collector.yaml")
+        files = try TemporaryDirectory()
+        let path = files.path
+        try files.write(Self.secret + "\n", to: "token-k1")
+        try files.write(String(Self.secret.reversed()) + "\n", to: "token-k2")
+        try files.write(Self.configuration + yaml, to: "collector.yaml")
         log = try EmbeddedLog(path: path + "/log.sqlite", mode: .create)
         try CollectorTopics.createMissing(in: log, logger: Logger(label: "test"))
         var settings = try CollectorSettings(
@@ -47,25 +49,29 @@ final class CollectorPlace: Sendable {
             settings, log: Lent.lend(wrap(log)), registry: nil, logger: logger, more: more)
     }
 
-    deinit {
-        collector.stop()
-        try? FileManager.default.removeItem(atPath: path)
-    }
+    deinit { collector.stop() }
 
-    /// The keys that tokens are signed with.
-    var tokenKeys: TokenKeys {
-        get throws { TokenKeys(try tokenKeysOfFile) }
-    }
+    var tokenKeys: TokenKeys { get throws { TokenKeys(try tokenKeysOfFile) } }
 
-    /// The keys that the configuration names.
     var tokenKeysOfFile: [CollectorPipeline.TokenKey] {
         get throws { try PipelineDirectory(path).collector().tokenKeys }
     }
 
-    /// The records of a topic, partition by partition.
-    func records(_ topic: String) throws -> [StoredRecord] {
-        try StoredRecord.all(of: topic, in: log)
+    func records(_ topic: String) throws -> [ReadRecord] { try log.records(of: topic) }
+
+    func send(
+        _ method: String, _ target: String, headers: [String: String] = [:], body: [UInt8]? = nil
+    ) throws -> Answer { try requests.send(method, target, headers: headers, body: body) }
+
+    func get(_ target: String, headers: [String: String] = [:]) throws -> Answer {
+        try requests.get(target, headers: headers)
     }
+
+    /// Posts a body, by default as JSON.
+    func post(
+        _ target: String, _ body: String, type: String? = "application/json",
+        headers: [String: String] = [:]
+    ) throws -> Answer { try requests.post(target, body, type: type, headers: headers) }
 
     static let slowKey = "a-slow-key"
 
@@ -85,9 +91,6 @@ final class CollectorPlace: Sendable {
 
         """
 
-    private static func write(_ text: String, to path: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-    }
 }
 
 /// Hands a log over to a collector, which uses it alone from then on.
@@ -97,4 +100,42 @@ enum Lent {
         nonisolated(unsafe) let log = log
         return log
     }
+}
+
+/// What tells installs their values by the models that Weir ships, with a log in a directory of its own.
+final class ConversionPlace {
+    private let files: TemporaryDirectory
+    var path: String { files.path }
+
+    let log: EmbeddedLog
+    let service: ConversionService
+    let routes: [CollectorRoute]
+
+    /// `wrap` puts another log around the service's own.
+    init(deadlineSeconds: Double = 10, wrap: (EmbeddedLog) -> any LogBackend = { $0 }) throws {
+        files = try TemporaryDirectory()
+        let path = files.path
+        log = try EmbeddedLog(path: path + "/log.sqlite", mode: .create)
+        try log.createTopic("conversion-updates", partitionCount: 4)
+        let apps = try ConversionApps(PipelineDirectory(Repository.path("pipelines")))
+        service = try ConversionService(
+            log: Lent.lend(wrap(EmbeddedLog(path: path + "/log.sqlite", mode: .existing))),
+            storePath: path + "/conversions.sqlite", apps: apps, deadlineSeconds: deadlineSeconds)
+        routes = ConversionRoutes(service: service, apps: apps).routes
+    }
+
+    /// Does this while another program keeps the log locked.
+    func whileLogIsLocked(_ body: () throws -> Void) throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: path + "/log.sqlite", configuration: configuration)
+        try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        defer {
+            try? other.inDatabase { try $0.execute(sql: "ROLLBACK") }
+            try? other.close()
+        }
+        try body()
+    }
+
+    deinit { service.stop() }
 }

@@ -1,8 +1,8 @@
 import ConversionValues
 import EventLog
 import Foundation
-import Simulation
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Collector
@@ -22,14 +22,14 @@ struct ConversionRouteTests {
 
     @Test("a device is told its value, and the log has what it was told when it is")
     func told() throws {
-        let answer = try place.requests.get(
+        let answer = try place.get(
             "/v1/conversion_value?\(install)&n=ride&conversion_value="
                 + "&total_revenue_by_currency=%7B%22USD%22%3A4.99%7D")
         #expect(answer.status == 200)
         #expect(answer.text == #"{"status":"ok","conversion_value":5}"#)
-        let records = try StoredRecord.all(of: "conversion-updates", in: conversions.log)
+        let records = try conversions.log.records(of: "conversion-updates")
         #expect(records.count == 1)
-        let again = try place.requests.get(
+        let again = try place.get(
             "/v1/conversion_value/?\(install)&conversion_value=5"
                 + "&total_revenue_by_currency=%7B%22USD%22%3A4.99%7D")
         #expect(again.text == #"{"status":"ok","reason":"the value stays as it is"}"#)
@@ -38,41 +38,40 @@ struct ConversionRouteTests {
     @Test(
         "servers send forms or JSON, with parameters in the query too, and are answered the value")
     func servers() throws {
-        let form = try place.requests.post(
+        let form = try place.post(
             "/v1/event", "\(install)&n=ride&total_revenue_by_currency=%7B%22USD%22%3A1%7D",
             type: "application/x-www-form-urlencoded")
         #expect(form.text == #"{"status":"ok","conversion_value":2}"#)
-        let json = try place.requests.post(
+        let json = try place.post(
             "/v1/launch?\(install)",
             #"{"total_revenue_by_currency":{"USD":2},"skan_conversion_value":2}"#)
         #expect(json.text == #"{"status":"ok","conversion_value":3}"#)
-        #expect(try place.requests.post("/v1/event", "[]").status == 400)
+        #expect(try place.post("/v1/event", "[]").status == 400)
     }
 
     @Test("what cannot be is 400, in the words of the guide and of the collector")
     func refused() throws {
-        let answer = try place.requests.get("/v1/conversion_value?i=com.example.rides")
+        let answer = try place.get("/v1/conversion_value?i=com.example.rides")
         #expect(answer.status == 400)
         #expect(answer.text.contains(#""status":"error","error":"missing_field""#))
-        #expect(
-            try place.requests.get("/v1/conversion_value?idfv=a&i=com.example.no").status == 400)
-        #expect(try place.requests.get("/v1/event").status == 405)
+        #expect(try place.get("/v1/conversion_value?idfv=a&i=com.example.no").status == 400)
+        #expect(try place.get("/v1/event").status == 405)
     }
 
     @Test("the test mode keeps nothing")
     func testMode() throws {
         let answers = try ["", "0", "1", "2"].map {
-            try place.requests.get("/v1/test/conversion_value?conversion_value=\($0)").text
+            try place.get("/v1/test/conversion_value?conversion_value=\($0)").text
         }
         #expect(answers.last == #"{"status":"ok","conversion_value":""}"#)
         #expect(answers.first == #"{"status":"ok","conversion_value":0}"#)
-        #expect(try StoredRecord.all(of: "conversion-updates", in: conversions.log).isEmpty)
+        #expect(try conversions.log.records(of: "conversion-updates").isEmpty)
     }
 
     @Test("without an answer of the service it is 503, to be tried again")
     func stopped() throws {
         conversions.service.stop()
-        let answer = try place.requests.get("/v1/conversion_value?\(install)")
+        let answer = try place.get("/v1/conversion_value?\(install)")
         #expect(answer.status == 503)
     }
 
@@ -92,7 +91,7 @@ struct ConversionRouteTests {
         let target = "/v1/conversion_value?\(install)&n=ride&update_id=u-1&conversion_value="
         // The second waits behind the first, which the log is being asked to take.
         concurrently(2) { _ in
-            let answer = try? place.requests.get(target)
+            let answer = try? place.get(target)
             #expect(answer?.status == 503)
             #expect(answer?.headers["retry-after"] == "5")
             #expect(answer?.text.contains("has not acknowledged") == true)
@@ -100,14 +99,14 @@ struct ConversionRouteTests {
         #expect(begun.duration(to: .now) < .seconds(40))
         #expect(conversions.service.unreadiness?.contains("has not acknowledged") == true)
         log.script.withLock { $0.hangSeconds = 0 }
-        var answer = try place.requests.get(target)
+        var answer = try place.get(target)
         try Wait.until {
-            if answer.status == 503 { answer = try place.requests.get(target) }
+            if answer.status == 503 { answer = try place.get(target) }
             return answer.status != 503
         }
         #expect(answer.status == 200)
         #expect(conversions.service.unreadiness == nil)
-        let records = try StoredRecord.all(of: "conversion-updates", in: conversions.log)
+        let records = try conversions.log.records(of: "conversion-updates")
         #expect(records.count >= 2, "one that was late is in the log, and its repetition")
         #expect(Set(records.compactMap { $0.headers["ce_id"] }) == ["u-1"])
     }
@@ -117,10 +116,10 @@ struct ConversionRouteTests {
         let conversions = try ConversionPlace(deadlineSeconds: 0.5)
         let place = try CollectorPlace(more: conversions.routes)
         let target = "/v1/conversion_value?\(install)&n=ride&update_id=u-2&conversion_value="
-        #expect(try Wait.until { try place.requests.get(target).status == 200 })
+        #expect(try Wait.until { try place.get(target).status == 200 })
         let stopwatch = Stopwatch()
         try conversions.whileLogIsLocked {
-            let answer = try place.requests.get(target + "&n=order")
+            let answer = try place.get(target + "&n=order")
             #expect(answer.status == 503)
             #expect(answer.text.contains("the log has not acknowledged in time: try again"))
             #expect(!answer.text.contains("sqlite"))
@@ -157,7 +156,7 @@ struct ConversionRouteTests {
         let begun = ContinuousClock.now
         concurrently(2) { worker in
             if worker == 0 {
-                let answer = try? place.requests.get(target)
+                let answer = try? place.get(target)
                 #expect(answer?.status == 503)
                 #expect(answer?.text.contains("the collector is stopping") == true)
             } else {

@@ -1,7 +1,8 @@
 import EventLog
 import Foundation
-import Simulation
+import Monitoring
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Collector
@@ -31,25 +32,24 @@ struct DurabilityTests {
     )
     func refusal() throws {
         let (place, log) = try scripted()
-        #expect(try place.requests.get("/readyz").status == 200)
+        #expect(try place.get("/readyz").status == 200)
         log.script.withLock { $0.fault = fault }
         for (method, target) in [("POST", path), ("GET", "/v1/notices/win?auction_id=a&bid_id=b")] {
-            let answer = try place.requests.send(
-                method, target,
-                headers: ["Authorization": "Bearer \(CollectorPlace.producerKey)"],
+            let answer = try place.send(
+                method, target, headers: ["Authorization": "Bearer \(CollectorPlace.producerKey)"],
                 body: method == "POST" ? Array(#"{"transaction-id":"t"}"#.utf8) : nil)
             #expect(answer.status == 503)
             #expect(answer.error == "not_acknowledged")
             #expect(Int(answer.headers["retry-after"] ?? "") ?? 0 > 0)
             #expect(!answer.text.contains("secret"), "where the log lies is nobody's business")
         }
-        let unready = try place.requests.get("/readyz")
+        let unready = try place.get("/readyz")
         #expect(unready.status == 503)
         #expect(!unready.text.contains("secret"))
-        #expect(try place.requests.get("/livez").status == 200)
+        #expect(try place.get("/livez").status == 200)
         log.script.withLock { $0.fault = nil }
-        #expect(try place.requests.post(path, #"{"transaction-id":"t"}"#).status == 200)
-        #expect(try place.requests.get("/readyz").status == 200)
+        #expect(try place.post(path, #"{"transaction-id":"t"}"#).status == 200)
+        #expect(try place.get("/readyz").status == 200)
         #expect(log.script.withLock { $0.openedWriters } == 3, "a writer that failed is replaced")
         #expect(try place.records("postbacks").count == 1)
     }
@@ -59,15 +59,13 @@ struct DurabilityTests {
         arguments: [["", "-wal", "-shm"], ["-wal"], ["-shm"]])
     func movedLog(ends: [String]) throws {
         let place = try CollectorPlace()
-        func post() throws -> Int {
-            try place.requests.post(path, #"{"transaction-id":"t"}"#).status
-        }
+        func post() throws -> Int { try place.post(path, #"{"transaction-id":"t"}"#).status }
         #expect(try post() == 200)
         let files = FileManager.default
         let (log, moved) = (place.path + "/log.sqlite", place.path + "/moved")
         for end in ends { try files.moveItem(atPath: log + end, toPath: moved + end) }
         #expect(try post() == 503)
-        #expect(try place.requests.get("/readyz").status == 503)
+        #expect(try place.get("/readyz").status == 503)
         for end in ends { try files.copyItem(atPath: moved + end, toPath: log + end) }
         #expect(try post() == 503)
         #expect(try post() == 503)
@@ -92,17 +90,15 @@ struct DurabilityTests {
             // Room for all but the first is in the queue.
             if number > 0 { Wait.until { log.script.withLock { !$0.appends.isEmpty } } }
             let begun = Date()
-            let answer = try? place.requests.post(path, #"{"transaction-id":"t"}"#)
-            answers.withLock {
-                $0.append((answer?.status ?? 0, Date().timeIntervalSince(begun)))
-            }
+            let answer = try? place.post(path, #"{"transaction-id":"t"}"#)
+            answers.withLock { $0.append((answer?.status ?? 0, Date().timeIntervalSince(begun))) }
         }
         let all = answers.withLock { $0 }
         #expect(all.allSatisfy { $0.status == 503 })
         // One is being appended and two wait: the other three are told before the deadline.
         #expect(all.count { $0.seconds < 7.9 } == 3, "\(all)")
         #expect(all.allSatisfy { $0.seconds < 40 }, "\(all)")
-        #expect(try place.requests.get("/readyz").status == 503)
+        #expect(try place.get("/readyz").status == 503)
         log.script.withLock { $0.hangSeconds = 0 }
     }
 
@@ -171,14 +167,14 @@ struct DurabilityTests {
                 place.collector.stop()
                 return
             }
-            let answer = try? place.requests.post(path, #"{"transaction-id":"t-\#(number)"}"#)
+            let answer = try? place.post(path, #"{"transaction-id":"t-\#(number)"}"#)
             if answer?.status == 200 { acknowledged.withLock { _ = $0.insert("t-\(number)") } }
         }
         let keys = Set(try place.records("postbacks").compactMap(\.key))
         let said = acknowledged.withLock { $0 }
         #expect(said.count > 0)
         #expect(said.isSubset(of: keys))
-        #expect(throws: (any Error).self) { _ = try place.requests.get("/livez") }
+        #expect(throws: (any Error).self) { _ = try place.get("/livez") }
     }
 }
 
@@ -188,7 +184,23 @@ private final class Tally: Sendable {
 
     var counts: [String: Int] { said.withLock { $0 } }
 
-    func count(_ word: String) {
-        said.withLock { $0[word, default: 0] += 1 }
+    func count(_ word: String) { said.withLock { $0[word, default: 0] += 1 } }
+}
+
+@Suite("Parts beside the collector")
+struct PartTests {
+    @Test("that fail are measured by their names, until they work again")
+    func failed() throws {
+        let parts = [
+            ProgramPart("weir-bids", hasFailed: false),
+            ProgramPart("weir-impressions", hasFailed: true),
+        ]
+        let registry = MetricRegistry(ProgramPartMetrics.descriptions)
+        let metrics = ProgramPartMetrics(factory: registry)
+        metrics.update(parts)
+        #expect(registry.text.contains(#"weir_part_failed{part="weir-bids"} 0"#))
+        #expect(registry.text.contains(#"weir_part_failed{part="weir-impressions"} 1"#))
+        metrics.update([ProgramPart("weir-impressions", hasFailed: false)])
+        #expect(registry.text.contains(#"weir_part_failed{part="weir-impressions"} 0"#))
     }
 }

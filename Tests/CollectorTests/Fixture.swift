@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// A file of `Tests/Fixtures/collector`: requests, what each is answered, and the records that are in the
@@ -20,14 +21,9 @@ struct Fixture: CustomTestStringConvertible {
     }
 
     static func all() throws -> [Fixture] {
-        let directory = URL(filePath: #filePath).resolvingSymlinksInPath()
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Fixtures/collector")
-        return try FileManager.default.contentsOfDirectory(atPath: directory.path()).sorted()
-            .filter { $0.hasSuffix(".json") }
-            .map { name in
-                Fixture(name: name, text: try Data(contentsOf: directory.appending(path: name)))
-            }
+        try Repository.files(in: "Tests/Fixtures/collector", endingIn: ".json").map {
+            Fixture(name: $0.lastPathComponent, text: try Data(contentsOf: $0))
+        }
     }
 
     private func json() throws -> [String: Any] {

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 import Pipelines
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 @testable import Collector

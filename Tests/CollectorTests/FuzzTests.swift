@@ -1,5 +1,5 @@
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 @testable import Collector
@@ -42,10 +42,9 @@ struct FuzzTests {
             count += 1
         }
         #expect(count > 50)
-        #expect(try place.requests.get("/livez").status == 200)
+        #expect(try place.get("/livez").status == 200)
         #expect(
-            try place.requests.post("/v1/postbacks/skadnetwork", #"{"transaction-id":"t"}"#).status
-                == 200)
+            try place.post("/v1/postbacks/skadnetwork", #"{"transaction-id":"t"}"#).status == 200)
     }
 }
 

@@ -1,5 +1,5 @@
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 @testable import Collector
@@ -15,7 +15,7 @@ struct JudgedTokenTests {
             target: use == .click ? "https://a.example/" : "",
             expiresAtSeconds: Int64(Date().timeIntervalSince1970) + 60)
         let text = try #require(try place.tokenKeys.sign(token))
-        return try place.requests.get("\(path)\(path.contains("?") ? "&" : "?")t=\(text)")
+        return try place.get("\(path)\(path.contains("?") ? "&" : "?")t=\(text)")
     }
 
     @Test(
@@ -80,8 +80,7 @@ struct JudgedTokenTests {
                 == "wrong_type")
         // The price of a win is not counted, and so not judged.
         #expect(
-            try answer(
-                place, .notice, "/v1/notices/win?price=\(price)", event, type: "openrtb.win"
-            ).status == 200)
+            try answer(place, .notice, "/v1/notices/win?price=\(price)", event, type: "openrtb.win")
+                .status == 200)
     }
 }

@@ -1,11 +1,10 @@
 import Dispatch
 import EventLog
 import Foundation
-import MockKafka
 import Monitoring
 import Program
-import Simulation
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Collector
@@ -56,7 +55,8 @@ struct KafkaTests {
 
 /// The collector as the program runs it, on a thread of its own; ended with the value.
 private final class RunningCollector: Sendable {
-    private let path = NSTemporaryDirectory() + "weir-collector-kafka-\(UUID().uuidString)"
+    private let files: TemporaryDirectory
+
     private let stop = StopSignal()
     private let port: Mutex<UInt16?>
     private let outcome: Mutex<String?>
@@ -65,13 +65,10 @@ private final class RunningCollector: Sendable {
     init(log: String) throws {
         port = Mutex(nil)
         outcome = Mutex(nil)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        for (name, text) in [
-            ("collector.yaml", "log_timeout_seconds: 8\nthreads: 1\n"),
-            ("kafka.yaml", "settings:\n  reconnect.backoff.max.ms: 300\n"),
-        ] {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
-        }
+        files = try TemporaryDirectory()
+        try files.write("log_timeout_seconds: 8\nthreads: 1\n", to: "collector.yaml")
+        try files.write("settings:\n  reconnect.backoff.max.ms: 300\n", to: "kafka.yaml")
+        let path = files.path
         let address = try LogAddress(log)
         let listens = DispatchSemaphore(value: 0)
         ended.enter()
@@ -80,8 +77,7 @@ private final class RunningCollector: Sendable {
                 try CollectorProgram.work(
                     CollectorOptions(
                         listen: "127.0.0.1:0", log: address, data: path, pipelines: path,
-                        metrics: "off"),
-                    stop: stop,
+                        metrics: "off"), stop: stop,
                     listening: { address in
                         port.withLock { $0 = address.port }
                         listens.signal()
@@ -94,10 +90,6 @@ private final class RunningCollector: Sendable {
         }
         _ = listens.wait(timeout: .now() + Wait.seconds)
         _ = try #require(port.withLock { $0 }, "\(fault ?? "it does not listen")")
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
     }
 
     var requests: Requests { Requests(port: port.withLock { $0 ?? 0 }) }

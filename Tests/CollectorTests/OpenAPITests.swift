@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 import Yams
 
@@ -9,10 +10,7 @@ struct OpenAPITests {
     private let document: [String: Any]
 
     init() throws {
-        let file = URL(filePath: #filePath).resolvingSymlinksInPath()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "docs/openapi/collector.yaml")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text("docs/openapi/collector.yaml")
         document = try #require(try Yams.load(yaml: text) as? [String: Any])
     }
 
@@ -73,7 +71,7 @@ struct OpenAPITests {
                     try example as? String
                     ?? String(
                         decoding: JSONSerialization.data(withJSONObject: example), as: UTF8.self)
-                let answer = try place.requests.post(
+                let answer = try place.post(
                     path.replacing("{topic}", with: "impressions"), text, type: type,
                     headers: ["Authorization": "Bearer \(CollectorPlace.producerKey)"])
                 #expect(answer.status == 200, "\(path): \(answer.text)")
@@ -100,8 +98,7 @@ struct OpenAPITests {
         if path.hasSuffix("/") { path.removeLast() }
         let paths = try paths()
         let known =
-            paths[path]
-            ?? (path.hasPrefix("/v1/events/") ? paths["/v1/events/{topic}"] : nil)
+            paths[path] ?? (path.hasPrefix("/v1/events/") ? paths["/v1/events/{topic}"] : nil)
         return known?[method.lowercased()]
     }
 

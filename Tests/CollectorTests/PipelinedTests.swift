@@ -1,7 +1,7 @@
 import EventLog
 import Foundation
-import Simulation
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Collector
@@ -15,8 +15,7 @@ struct PipelinedTests {
         let place = try CollectorPlace()
         let connections = 20
         let requests = 500
-        let flood = Array(
-            repeatElement(Requests.text("GET", "/nothing"), count: requests).joined())
+        let flood = Array(repeatElement(Requests.text("GET", "/nothing"), count: requests).joined())
         let answered = Mutex(0)
         let begun = Mutex(0)
         let whenPosted = Mutex<[Int]>([])
@@ -24,8 +23,7 @@ struct PipelinedTests {
             if number == connections {
                 Wait.until { begun.withLock { $0 == connections } }
                 for _ in 0..<5 {
-                    let answer = try? place.requests.post(
-                        "/v1/postbacks/skadnetwork", Self.postback)
+                    let answer = try? place.post("/v1/postbacks/skadnetwork", Self.postback)
                     #expect(answer?.status == 200)
                     let count = answered.withLock { $0 }
                     whenPosted.withLock { $0.append(count) }
@@ -58,8 +56,7 @@ struct PipelinedTests {
             let body = "{\"transaction-id\":\"t-\(number)\",\r\n\r\n\n\"n\":1}"
             switch number % 4 {
             case 0:
-                bytes += Requests.text(
-                    "POST", "/v1/postbacks/skadnetwork", body: Array(body.utf8))
+                bytes += Requests.text("POST", "/v1/postbacks/skadnetwork", body: Array(body.utf8))
                 expected.append(200)
             case 1:
                 let size = String(body.utf8.count, radix: 16)
@@ -110,7 +107,7 @@ struct PipelinedTests {
         let isTaken = (0..<40).allSatisfy { _ in connection.send(many) }
         #expect(!isTaken)
         #expect(begun.withLock { $0 } == 1)
-        #expect(try place.requests.get("/livez").status == 200)
+        #expect(try place.get("/livez").status == 200)
         isOpen.withLock { $0 = true }
     }
 }
@@ -119,9 +116,7 @@ struct PipelinedTests {
 struct VersionTests {
     private func answers(
         _ text: String, to place: CollectorPlace
-    ) throws -> (
-        [Answer], isClosed: Bool
-    ) {
+    ) throws -> ([Answer], isClosed: Bool) {
         let connection = try RawConnection(port: place.port)
         connection.send(text)
         var answers: [Answer] = []

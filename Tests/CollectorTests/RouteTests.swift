@@ -11,7 +11,7 @@ struct RouteTests {
     func fixture(_ fixture: Fixture) throws {
         let place = try CollectorPlace()
         for request in try fixture.requests() {
-            let answer = try place.requests.send(
+            let answer = try place.send(
                 request.method, request.target, headers: request.headers, body: request.body)
             #expect(answer.status == request.status, "\(request.target): \(answer.text)")
             if let error = request.error { #expect(answer.error == error) }
@@ -25,8 +25,7 @@ struct RouteTests {
                         && record.headers.allSatisfy { stored.headers[$0.key] == $0.value }
                 }
                 guard let found else {
-                    Issue.record(
-                        "\(topic): no record of key \(record.key ?? "none"): \(stored)")
+                    Issue.record("\(topic): no record of key \(record.key ?? "none"): \(stored)")
                     continue
                 }
                 #expect(found.headers["ce_specversion"] == "1.0")
@@ -49,7 +48,7 @@ struct RouteTests {
         for (number, path) in paths.enumerated() {
             let id = number == 1 ? "ABCDEF-1" : "abcdef-1"
             #expect(
-                try place.requests.post(path, "{\"transaction-id\":\"\(id)\",\"n\":\(number)}")
+                try place.post(path, "{\"transaction-id\":\"\(id)\",\"n\":\(number)}")
                     .status == 200)
         }
         let records = try place.records("postbacks")
@@ -65,7 +64,7 @@ struct RouteTests {
     func timestamps() throws {
         let place = try CollectorPlace()
         let before = Int64(Date().timeIntervalSince1970 * 1000) - 1
-        _ = try place.requests.post(
+        _ = try place.post(
             "/v1/postbacks/skadnetwork", #"{"transaction-id":"t"}"#,
             headers: ["ce-time": "1999-01-01T00:00:00Z", "ce-id": "own", "ce-source": "/app"])
         let record = try #require(try place.records("postbacks").first)
@@ -79,6 +78,6 @@ struct RouteTests {
     func unsigned() throws {
         let place = try CollectorPlace()
         let body = #"{"transaction-id":"t","attribution-signature":"bm8=","version":"4.0"}"#
-        #expect(try place.requests.post("/v1/postbacks/skadnetwork", body).status == 200)
+        #expect(try place.post("/v1/postbacks/skadnetwork", body).status == 200)
     }
 }

@@ -1,7 +1,7 @@
 import EventLog
 import Foundation
-import Simulation
 import Synchronization
+import TestKit
 
 /// A log whose appends fail, hang or are counted as a test says; whatever else is asked of it goes to the
 /// log that it stands before.
@@ -20,9 +20,7 @@ final class ScriptedLog: LogBackend, @unchecked Sendable {
     let log: EmbeddedLog
     let script = Mutex(Script())
 
-    init(_ log: EmbeddedLog) {
-        self.log = log
-    }
+    init(_ log: EmbeddedLog) { self.log = log }
 
     var address: String { log.address }
     func topics() throws(LogError) -> [TopicDescription] { try log.topics() }

@@ -25,15 +25,13 @@ struct SignedTokenTests {
         _ x: String = "\(end)", t: String = #""t":"skoverlay.click","#, o: String = "",
         u: String = #""u":"https://a.example/","#,
         e: String = #"{"impression_id":"i","initiated_by":"user"}"#
-    ) -> String {
-        #"{"x":\#(x),\#(t)\#(o)\#(u)"e":\#(e)}"#
-    }
+    ) -> String { #"{"x":\#(x),\#(t)\#(o)\#(u)"e":\#(e)}"# }
 
     @Test("are taken when they are as the page says")
     func taken() throws {
         let place = try CollectorPlace()
         let text = sign(Self.payload(o: #""o":["presented_at_ms"],"#))
-        #expect(try place.requests.get("/c?t=\(text)&presented_at_ms=7").status == 302)
+        #expect(try place.get("/c?t=\(text)&presented_at_ms=7").status == 302)
         #expect(try place.records("overlay-clicks").first?["presented_at_ms"] as? Int == 7)
     }
 
@@ -49,12 +47,12 @@ struct SignedTokenTests {
         ])
     func wrong(_ payload: String, _ words: String) throws {
         let place = try CollectorPlace()
-        let answer = try place.requests.get("/c?t=\(sign(payload))")
+        let answer = try place.get("/c?t=\(sign(payload))")
         #expect(answer.status == 403)
         #expect(answer.error == "bad_token")
         #expect(answer.text.contains(words), "\(answer.text)")
         #expect(try place.records("overlay-clicks").isEmpty)
-        let other = try place.requests.get("/c?t=\(sign(payload, use: "i"))")
+        let other = try place.get("/c?t=\(sign(payload, use: "i"))")
         #expect(other.text.contains("not signed"), "whoever has no signature is told nothing")
     }
 
@@ -64,7 +62,7 @@ struct SignedTokenTests {
         let payload = Self.payload(
             t: #""t":"openrtb.win","#, o: #""o":["price"],"#, u: "",
             e: #"{"auction_id":"a","bid_id":"b"}"#)
-        let answer = try place.requests.get("/v1/notices/win?t=\(sign(payload, use: "n"))")
+        let answer = try place.get("/v1/notices/win?t=\(sign(payload, use: "n"))")
         #expect(answer.status == 403)
         #expect(answer.text.contains("of this use nothing can"), "\(answer.text)")
     }

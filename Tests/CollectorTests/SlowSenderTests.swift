@@ -1,5 +1,5 @@
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 @testable import Collector
@@ -31,7 +31,7 @@ struct SlowSenderTests {
             #expect(connection.isClosed())
         }
         #expect(resting.isClosed())
-        #expect(try place.requests.get("/livez").status == 200, "others are served")
+        #expect(try place.get("/livez").status == 200, "others are served")
         #expect(try place.records("postbacks").isEmpty)
     }
 

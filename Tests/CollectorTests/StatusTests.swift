@@ -1,5 +1,5 @@
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 @testable import Collector
@@ -52,18 +52,16 @@ struct StatusTests {
     func mediaTypes() throws {
         let place = try CollectorPlace()
         for type in ["text/plain", "application/cloudevents+json", "application/x-ndjson", ";"] {
-            let answer = try place.requests.post(path, postback, type: type)
+            let answer = try place.post(path, postback, type: type)
             #expect(answer.status == (type == ";" ? 200 : 415), "\(type)")
         }
         for encoding in ["gzip", "br", "gzip, identity"] {
-            let answer = try place.requests.post(
-                path, postback, headers: ["Content-Encoding": encoding])
+            let answer = try place.post(path, postback, headers: ["Content-Encoding": encoding])
             #expect(answer.status == 415)
             #expect(answer.error == "content_encoding")
         }
         #expect(
-            try place.requests.post(path, postback, headers: ["Content-Encoding": "identity"])
-                .status == 200)
+            try place.post(path, postback, headers: ["Content-Encoding": "identity"]).status == 200)
         #expect(try place.records("postbacks").count == 2)
     }
 
@@ -71,8 +69,7 @@ struct StatusTests {
     func declaredLength() throws {
         let place = try CollectorPlace(yaml: "max_body_bytes: 2000\n")
         let connection = try RawConnection(port: place.port)
-        connection.send(
-            "POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n{")
+        connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n{")
         let answer = try #require(connection.answer())
         #expect(answer.status == 413)
         #expect(answer.error == "too_large")
@@ -184,7 +181,7 @@ struct StatusTests {
         let place = try CollectorPlace()
         func status(_ topic: String, _ key: String?) throws -> Int {
             let headers = key.map { ["Authorization": $0] } ?? [:]
-            return try place.requests.post(
+            return try place.post(
                 "/v1/events/\(topic)?type=openrtb.win", #"{"auction_id":"a","bid_id":"b"}"#,
                 headers: headers
             ).status
@@ -201,7 +198,7 @@ struct StatusTests {
     func rate() throws {
         let place = try CollectorPlace()
         func answer() throws -> Answer {
-            try place.requests.post(
+            try place.post(
                 "/v1/events/bids?type=openrtb.win", #"{"auction_id":"a","bid_id":"b"}"#,
                 headers: ["Authorization": "Bearer \(CollectorPlace.slowKey)"])
         }
@@ -264,7 +261,7 @@ struct StatusTests {
             "POST \(path) HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 1000\r\n\r\n"
                 + String(repeating: " ", count: 990))
         func status(_ client: String) throws -> Int {
-            try place.requests.post(path, postback, headers: ["X-Forwarded-For": client]).status
+            try place.post(path, postback, headers: ["X-Forwarded-For": client]).status
         }
         #expect(try Wait.until { try status("192.0.2.1") == 503 })
         #expect(try status("192.0.2.2") == 200)
@@ -276,10 +273,25 @@ struct StatusTests {
     @Test("bodies that together are too many: 503 with Retry-After")
     func memory() throws {
         let place = try CollectorPlace(change: { $0.limits.maxBodyBytesInFlight = 1000 })
-        let answer = try place.requests.post(
-            path, postback + String(repeating: " ", count: 2000))
+        let answer = try place.post(path, postback + String(repeating: " ", count: 2000))
         #expect(answer.status == 503)
         #expect(answer.headers["retry-after"] != nil)
-        #expect(try place.requests.post(path, postback).status == 200)
+        #expect(try place.post(path, postback).status == 200)
+    }
+}
+
+@Suite("A rate of requests")
+struct RequestRateTests {
+    @Test("lets a second's worth through at once, then as many a second as it says")
+    func rate() {
+        let start = ContinuousClock.now
+        let rate = RequestRate(perSecond: 10, now: start)
+        #expect((0..<10).allSatisfy { _ in rate.take(now: start) == nil })
+        #expect(rate.take(now: start) == 1)
+        #expect(rate.take(now: start + .milliseconds(101)) == nil)
+        #expect(rate.take(now: start + .milliseconds(101)) == 1)
+        let later = start + .seconds(60)
+        #expect((0..<10).allSatisfy { _ in rate.take(now: later) == nil })
+        #expect(rate.take(now: later) == 1)
     }
 }

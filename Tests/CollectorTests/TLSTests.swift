@@ -1,5 +1,5 @@
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 @testable import Collector
@@ -20,21 +20,18 @@ struct TLSTests {
                 "-days", "2", "-subj", "/CN=localhost",
             ], input: "")
         try #require(made.status == 0)
-        try Data(
-            "tls: {certificate: chain.pem, key: key.pem}\nheader_timeout_seconds: 6\n".utf8
-        ).write(to: URL(fileURLWithPath: pipelines + "/collector.yaml"))
-        let program = try place.start()
-        defer {
-            kill(program.process.processIdentifier, SIGKILL)
-            program.process.waitUntilExit()
-        }
-        let silent = try RawConnection(port: program.port)
+        try place.files.write(
+            "tls: {certificate: chain.pem, key: key.pem}\nheader_timeout_seconds: 6\n",
+            to: "pipelines/collector.yaml")
+        let started = try place.start()
+        defer { started.program.kill() }
+        let silent = try RawConnection(port: started.port)
         let said = try run(
-            ["s_client", "-quiet", "-connect", "127.0.0.1:\(program.port)"],
+            ["s_client", "-quiet", "-connect", "127.0.0.1:\(started.port)"],
             input: "GET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         #expect(said.output.hasPrefix("HTTP/1.1 200 OK"))
         #expect(silent.isClosed())
-        let plain = try RawConnection(port: program.port)
+        let plain = try RawConnection(port: started.port)
         plain.send(Requests.text("GET", "/livez"))
         #expect(plain.answer() == nil)
     }
@@ -43,11 +40,10 @@ struct TLSTests {
     func badKey() throws {
         let place = try ProgramPlace()
         for name in ["chain.pem", "key.pem"] {
-            try Data("nothing\n".utf8).write(
-                to: URL(fileURLWithPath: place.path + "/pipelines/" + name))
+            try place.files.write("nothing\n", to: "pipelines/\(name)")
         }
-        try Data("tls: {certificate: chain.pem, key: key.pem}\n".utf8).write(
-            to: URL(fileURLWithPath: place.path + "/pipelines/collector.yaml"))
+        try place.files.write(
+            "tls: {certificate: chain.pem, key: key.pem}\n", to: "pipelines/collector.yaml")
         let ended = try place.run(["--listen", "127.0.0.1:0"])
         #expect(ended.status == 1)
         #expect(ended.error.contains("chain.pem is of no use for TLS"))

@@ -26,8 +26,7 @@ struct TokenTests {
         let event = #"{"impression_id":"i-1","campaign":{"ad_network_id":"n","campaign_id":45}}"#
         let text = try #require(
             try place.tokenKeys.sign(token(.impression, event: event, open: ["zone_id"])))
-        let answer = try place.requests.get(
-            "/i?t=\(text)&zone_id=z%201&impression_id=other&os_version=9")
+        let answer = try place.get("/i?t=\(text)&zone_id=z%201&impression_id=other&os_version=9")
         #expect(answer.status == 200)
         #expect(answer.headers["content-type"] == "image/gif")
         #expect(answer.headers["cache-control"] == "no-store")
@@ -47,9 +46,8 @@ struct TokenTests {
         let event =
             #"{"impression_id":"i-1","initiated_by":"user","overlay":{"present":1,"click":1,"x":0.50}}"#
         let text = try #require(
-            try place.tokenKeys.sign(
-                token(.click, event: event, open: ["presented_at_ms"])))
-        let answer = try place.requests.get(
+            try place.tokenKeys.sign(token(.click, event: event, open: ["presented_at_ms"])))
+        let answer = try place.get(
             "/c?t=\(text)&click_id=mine&presented_at_ms=5&to=https://evil.example/&url=//evil.example&initiated_by=automatic"
         )
         #expect(answer.status == 302)
@@ -73,7 +71,7 @@ struct TokenTests {
         let own = try #require(
             try keys.sign(token(.click, event: Self.click("i-3", more: #","click_id":"own""#))))
         for text in [one, one + "&click_id=2", one + "&initiated_by=automatic", other, own] {
-            #expect(try place.requests.get("/c?t=\(text)").status == 302)
+            #expect(try place.get("/c?t=\(text)").status == 302)
         }
         let ids = try place.records("overlay-clicks").map { $0["click_id"] as? String }
         #expect(ids.allSatisfy { $0?.isEmpty == false })
@@ -101,8 +99,7 @@ struct TokenTests {
         #expect(lifetimes.longestSeconds(use) == made)
         let keys = TokenKeys(try place.tokenKeysOfFile, lifetimes: lifetimes)
         let event = #"{"impression_id":"i","auction_id":"a","bid_id":"b"}"#
-        let text = try #require(
-            try keys.sign(token(use, event: event, expiresIn: accepted + 1)))
+        let text = try #require(try keys.sign(token(use, event: event, expiresIn: accepted + 1)))
         let now = Self.now * 1000
         #expect(throws: TokenFault.lastsTooLong(longestSeconds: made)) {
             try keys.read(text, for: use, atMilliseconds: now)
@@ -121,7 +118,7 @@ struct TokenTests {
     func tenYears() throws {
         let place = try CollectorPlace()
         let text = try #require(try place.tokenKeys.sign(token(.click, expiresIn: 315_360_000)))
-        let answer = try place.requests.get("/c?t=\(text)")
+        let answer = try place.get("/c?t=\(text)")
         #expect(answer.status == 403)
         #expect(answer.text.contains("at most 601200 s"))
         #expect(try place.records("overlay-clicks").isEmpty)
@@ -148,7 +145,7 @@ struct TokenTests {
         let strangers = TokenKeys([])
         #expect(try strangers.sign(token(.click)) == nil)
         let expired = try #require(try keys.sign(token(.click, expiresIn: -1)))
-        #expect(try place.requests.get("/c?t=\(expired)").error == "expired_token")
+        #expect(try place.get("/c?t=\(expired)").error == "expired_token")
         let impression = try #require(try keys.sign(token(.impression)))
         var forged = [
             "", ".", "..", "a.b.c", parts[0], parts[0] + "." + parts[1],
@@ -167,12 +164,12 @@ struct TokenTests {
             forged.append(altered)
         }
         for text in forged {
-            let answer = try place.requests.get("/c?t=\(text)")
+            let answer = try place.get("/c?t=\(text)")
             #expect(answer.status == 403, "\(text)")
             #expect(answer.headers["location"] == nil)
         }
-        #expect(try place.requests.get("/i?t=\(good)").status == 403)
-        #expect(try place.requests.get("/c").status == 403)
+        #expect(try place.get("/i?t=\(good)").status == 403)
+        #expect(try place.get("/c").status == 403)
         #expect(try place.records("overlay-clicks").isEmpty)
         #expect(try place.records("impressions").isEmpty)
     }
@@ -180,11 +177,10 @@ struct TokenTests {
     @Test("of a key that no longer signs are still believed")
     func rotation() throws {
         let place = try CollectorPlace()
-        let old = TokenKeys(
-            try place.tokenKeysOfFile.filter { $0.id == "k2" })
+        let old = TokenKeys(try place.tokenKeysOfFile.filter { $0.id == "k2" })
         let text = try #require(try old.sign(token(.click)))
         #expect(text.hasPrefix("k2."))
-        #expect(try place.requests.get("/c?t=\(text)").status == 302)
+        #expect(try place.get("/c?t=\(text)").status == 302)
     }
 
     @Test(
@@ -192,10 +188,9 @@ struct TokenTests {
         arguments: [
             "", "/landing", "//evil.example", "javascript:alert(1)", "ftp://example.com",
             "https://", "https:///x", "https://?x", "https://a b",
-            "https://good.example@evil.example/",
-            "https://good.example\\@evil.example", "https://x\r\nSet-Cookie: a=b",
-            "https://ex\u{e4}mple.com",
-            "HTTPS://example.com", " https://example.com",
+            "https://good.example@evil.example/", "https://good.example\\@evil.example",
+            "https://x\r\nSet-Cookie: a=b", "https://ex\u{e4}mple.com", "HTTPS://example.com",
+            " https://example.com",
         ])
     func targets(_ target: String) throws {
         #expect(throws: TokenFault.self) { _ = try token(.click, target: target) }
@@ -222,9 +217,9 @@ struct TokenTests {
                     event: #"{"auction_id":"a-1","bid_id":"b-1","campaign":{"ad_network_id":"n"}}"#)
             ))
         let query = "auction_id=other&bid_id=b&seat=s&ad_network_id=evil&price=2"
-        #expect(try place.requests.get("/v1/notices/win?\(query)").status == 403)
-        #expect(try place.requests.get("/v1/notices/billing?\(query)&t=\(text)").status == 403)
-        #expect(try place.requests.get("/v1/notices/win?\(query)&t=\(text)").status == 200)
+        #expect(try place.get("/v1/notices/win?\(query)").status == 403)
+        #expect(try place.get("/v1/notices/billing?\(query)&t=\(text)").status == 403)
+        #expect(try place.get("/v1/notices/win?\(query)&t=\(text)").status == 200)
         let record = try #require(try place.records("bids").first)
         #expect(record.key == "a-1")
         #expect((record["campaign"] as? [String: String]) == ["ad_network_id": "n"])
@@ -242,8 +237,7 @@ struct TokenTests {
         let place = try CollectorPlace()
         let text = try #require(
             try place.tokenKeys.sign(token(.notice, type: "openrtb.billing", event: event)))
-        let answer = try place.requests.get(
-            "/v1/notices/billing?auction_id=a&bid_id=b&price=2&t=\(text)")
+        let answer = try place.get("/v1/notices/billing?auction_id=a&bid_id=b&price=2&t=\(text)")
         #expect(answer.status == 403)
         #expect(try place.records("bids").isEmpty)
     }
@@ -251,7 +245,7 @@ struct TokenTests {
     @Test("are not asked of notices where the configuration says so")
     func openNotices() throws {
         let place = try CollectorPlace(yaml: "require_notice_tokens: false\n")
-        #expect(try place.requests.get("/v1/notices/win?auction_id=a&bid_id=b").status == 200)
+        #expect(try place.get("/v1/notices/win?auction_id=a&bid_id=b").status == 200)
     }
 }
 

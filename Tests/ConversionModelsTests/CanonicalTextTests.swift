@@ -4,45 +4,31 @@ import Testing
 @Suite("The canonical text of a model")
 struct CanonicalTextTests {
     private func version(
-        countMax: Int64? = nil,
-        currency: String = "USD",
-        values: [Int: [ModelEvent]] = [:],
+        countMax: Int64? = nil, currency: String = "USD", values: [Int: [ModelEvent]] = [:],
         coarse: [Int: [CoarseValue: [ModelEvent]]] = [:]
     ) throws -> ConversionModelVersion {
         try ConversionModelVersion(
-            id: "v \"1\"\\",
-            effectiveFromMilliseconds: 7_200_000,
-            currency: currency,
+            id: "v \"1\"\\", effectiveFromMilliseconds: 7_200_000, currency: currency,
             fields: [
                 try FineField(
-                    lowestBit: 0,
-                    highestBit: 1,
+                    lowestBit: 0, highestBit: 1,
                     kind: .revenue(
-                        event: "revenue",
-                        boundsMicros: [0, 990_000],
-                        maxMicros: 5_000_000
-                    )
-                ),
+                        event: "revenue", boundsMicros: [0, 990_000], maxMicros: 5_000_000)),
                 try FineField(
-                    lowestBit: 2,
-                    highestBit: 2,
-                    kind: .events([1: try ModelEvent(event: "a", countMax: countMax)])
-                ),
+                    lowestBit: 2, highestBit: 2,
+                    kind: .events([1: try ModelEvent(event: "a", countMax: countMax)])),
                 try FineField(lowestBit: 3, highestBit: 3, kind: .days),
                 try FineField(lowestBit: 4, highestBit: 4, kind: .flags([4: "b"])),
                 try FineField(lowestBit: 5, highestBit: 5, kind: .table(values)),
             ],
-            coarse: coarse
-        )
+            coarse: coarse)
     }
 
     @Test("it is one line of JSON with every default written out")
     func text() throws {
         let events = [try ModelEvent(event: "c", revenueMinMicros: 2)]
         let model = try ConversionModel(
-            app: 9,
-            versions: [try version(values: [1: events], coarse: [2: [.low: events]])]
-        )
+            app: 9, versions: [try version(values: [1: events], coarse: [2: [.low: events]])])
         let event = #"{"event":"c","count":[1,1],"revenue_micros":[2,2]}"#
         #expect(
             model.canonicalText == #"{"app":9,"versions":[{"id":"v \"1\"\\","#
@@ -52,8 +38,7 @@ struct CanonicalTextTests {
                 + #"{"1":{"event":"a","count":[1,1],"revenue_micros":[0,0]}}},"#
                 + #"{"bits":[3,3],"kind":"days"},{"bits":[4,4],"kind":"flags","flags":{"4":"b"}},"#
                 + #"{"bits":[5,5],"kind":"table","values":{"1":["# + event + #"]}}],"#
-                + #""coarse":{"2":{"low":["# + event + #"]}}}]}"#
-        )
+                + #""coarse":{"2":{"low":["# + event + #"]}}}]}"#)
     }
 
     @Test("what changes no decoding changes no text")
@@ -70,8 +55,7 @@ struct CanonicalTextTests {
         #expect(try version(countMax: 2).canonicalText != plain)
         #expect(try version(currency: "EUR").canonicalText != plain)
         #expect(
-            try version(coarse: [0: [.low: [try ModelEvent(event: "c")]]]).canonicalText != plain
-        )
+            try version(coarse: [0: [.low: [try ModelEvent(event: "c")]]]).canonicalText != plain)
     }
 
     @Test("random versions of different decodings have different texts, equal ones the same")

@@ -7,23 +7,15 @@ struct ConversionModelTests {
     private let hour: Int64 = 3_600_000
 
     private func version(
-        _ id: String,
-        from hours: Int64,
-        event: String = "a"
+        _ id: String, from hours: Int64, event: String = "a"
     ) throws -> ConversionModelVersion {
         try ConversionModelVersion(
-            id: id,
-            effectiveFromMilliseconds: hours * hour,
-            currency: "USD",
+            id: id, effectiveFromMilliseconds: hours * hour, currency: "USD",
             fields: [
                 try FineField(
-                    lowestBit: 0,
-                    highestBit: 5,
-                    kind: .events([1: try ModelEvent(event: event)])
-                )
+                    lowestBit: 0, highestBit: 5, kind: .events([1: try ModelEvent(event: event)]))
             ],
-            coarse: [1: [.high: [try ModelEvent(event: "coarse \(event)")]]]
-        )
+            coarse: [1: [.high: [try ModelEvent(event: "coarse \(event)")]]])
     }
 
     private func model() throws -> ConversionModel {
@@ -32,24 +24,15 @@ struct ConversionModelTests {
             versions: [
                 try version("one", from: 1000, event: "a"),
                 try version("two", from: 2000, event: "b"),
-            ]
-        )
+            ])
     }
 
     private func decoding(
-        _ timing: PostbackTiming,
-        at received: Int64,
-        fine: Int? = 1,
-        coarse: CoarseValue? = nil,
+        _ timing: PostbackTiming, at received: Int64, fine: Int? = 1, coarse: CoarseValue? = nil,
         index: Int = 0
     ) throws -> ModelDecoding? {
         try model().decoding(
-            received: received,
-            timing: timing,
-            fine: fine,
-            coarse: coarse,
-            sequenceIndex: index
-        )
+            received: received, timing: timing, fine: fine, coarse: coarse, sequenceIndex: index)
     }
 
     @Test("the version in effect at the latest instant decodes, from the very instant on")
@@ -69,8 +52,7 @@ struct ConversionModelTests {
         arguments: [
             (PostbackTiming.upTo3, 48), (.window0, 48 + 48), (.window1, 144 + 120),
             (.window2, 144 + 672),
-        ] as [(PostbackTiming, Int64)]
-    )
+        ] as [(PostbackTiming, Int64)])
     func ambiguity(timing: PostbackTiming, earliestHours: Int64) throws {
         #expect(try decoding(timing, at: 2024 * hour - 1)?.ambiguous == false)
         #expect(try decoding(timing, at: 2024 * hour)?.ambiguous == true)
@@ -108,9 +90,7 @@ struct ConversionModelTests {
         let steps: [ModelFault.Step] = [.key("versions"), .index(1)]
         #expect(throws: ModelFault(path: steps + [.key("id")], .duplicateVersion)) {
             try ConversionModel(
-                app: 7,
-                versions: [try version("one", from: 1), try version("one", from: 2)]
-            )
+                app: 7, versions: [try version("one", from: 1), try version("one", from: 2)])
         }
         for second: Int64 in [0, 1] {
             #expect(
@@ -118,8 +98,7 @@ struct ConversionModelTests {
             ) {
                 try ConversionModel(
                     app: 7,
-                    versions: [try version("one", from: 1), try version("two", from: second)]
-                )
+                    versions: [try version("one", from: 1), try version("two", from: second)])
             }
         }
     }

@@ -5,18 +5,12 @@ import Testing
 @Suite("A version of a model")
 struct ConversionModelVersionTests {
     private func version(
-        _ fields: [FineField],
-        from: Int64 = 0,
-        currency: String = "USD",
+        _ fields: [FineField], from: Int64 = 0, currency: String = "USD",
         coarse: [Int: [CoarseValue: [ModelEvent]]] = [:]
     ) throws -> ConversionModelVersion {
         try ConversionModelVersion(
-            id: "v",
-            effectiveFromMilliseconds: from,
-            currency: currency,
-            fields: fields,
-            coarse: coarse
-        )
+            id: "v", effectiveFromMilliseconds: from, currency: currency, fields: fields,
+            coarse: coarse)
     }
 
     @Test("events of one name are added up, in the order of first appearance")
@@ -24,54 +18,33 @@ struct ConversionModelVersionTests {
         let fields = [
             try FineField(lowestBit: 5, highestBit: 5, kind: .flags([5: "trial"])),
             try FineField(
-                lowestBit: 0,
-                highestBit: 1,
-                kind: .revenue(event: "order", boundsMicros: [0, 10], maxMicros: 30)
-            ),
+                lowestBit: 0, highestBit: 1,
+                kind: .revenue(event: "order", boundsMicros: [0, 10], maxMicros: 30)),
             try FineField(
-                lowestBit: 2,
-                highestBit: 4,
+                lowestBit: 2, highestBit: 4,
                 kind: .table([
                     1: [
                         try ModelEvent(event: "login"),
                         try ModelEvent(event: "trial", countMin: 2, countMax: 4),
                         try ModelEvent(
-                            event: "order",
-                            countMin: 1,
-                            countMax: 2,
-                            revenueMinMicros: 3,
-                            revenueMaxMicros: 5
-                        ),
+                            event: "order", countMin: 1, countMax: 2, revenueMinMicros: 3,
+                            revenueMaxMicros: 5),
                     ]
-                ])
-            ),
+                ])),
         ]
         let decoded = try version(fields).decode(fine: 0b100101)
         #expect(
             decoded == [
                 DecodedEvent(
-                    event: "trial",
-                    countMin: 3,
-                    countMax: 5,
-                    revenueMinMicros: 0,
-                    revenueMaxMicros: 0
-                ),
+                    event: "trial", countMin: 3, countMax: 5, revenueMinMicros: 0,
+                    revenueMaxMicros: 0),
                 DecodedEvent(
-                    event: "order",
-                    countMin: 1,
-                    countMax: 2,
-                    revenueMinMicros: 13,
-                    revenueMaxMicros: 35
-                ),
+                    event: "order", countMin: 1, countMax: 2, revenueMinMicros: 13,
+                    revenueMaxMicros: 35),
                 DecodedEvent(
-                    event: "login",
-                    countMin: 1,
-                    countMax: 1,
-                    revenueMinMicros: 0,
-                    revenueMaxMicros: 0
-                ),
-            ]
-        )
+                    event: "login", countMin: 1, countMax: 1, revenueMinMicros: 0,
+                    revenueMaxMicros: 0),
+            ])
     }
 
     @Test("names that differ only in Unicode's normal form stay two events")
@@ -139,10 +112,7 @@ struct ConversionModelVersionTests {
     @Test("fine values outside 0 to 63 say nothing")
     func outside() throws {
         let field = try FineField(
-            lowestBit: 0,
-            highestBit: 5,
-            kind: .events([0: try ModelEvent(event: "a")])
-        )
+            lowestBit: 0, highestBit: 5, kind: .events([0: try ModelEvent(event: "a")]))
         for fine in [-1, 64, -64, Int.max] {
             #expect(try version([field]).decode(fine: fine) == [])
         }
@@ -152,11 +122,9 @@ struct ConversionModelVersionTests {
     func descriptions() {
         let fault = ModelFault(
             path: [.key("fine"), .key("fields"), .index(1), .key("bits")],
-            .overlappingBits(field: 0)
-        )
+            .overlappingBits(field: 0))
         #expect(
             fault.description == "fine.fields[1].bits: overlap the bits of fields[0]:"
-                + " give every bit to one field"
-        )
+                + " give every bit to one field")
     }
 }

@@ -25,8 +25,7 @@ struct DecimalAmountTests {
         arguments: [
             "", ".5", "5.", "+5", "05", "00", "1_000", "1,5", "0x10", ".inf", "nan", "5 ", " 5",
             "5e", "5e+", "5.5.5", "five", "٥", "1e1.5",
-        ]
-    )
+        ])
     func malformed(text: String) {
         #expect(throws: AmountFault.notADecimal) { try DecimalAmount.micros(text) }
     }

@@ -45,15 +45,13 @@ struct EncodingPropertyTests {
             #expect(
                 version.decode(fine: encoded).isEmpty == false
                     || version.decode(fine: fine).isEmpty,
-                "a value that says something is preferred to one that says nothing"
-            )
+                "a value that says something is preferred to one that says nothing")
         }
     }
 
     @Test(
         "any state is encoded as the most that can be said, or refused when no value contains it",
-        arguments: 0..<200
-    )
+        arguments: 0..<200)
     func anyState(seed: UInt64) throws {
         var models = RandomModels(seed: seed)
         let version = try models.version()
@@ -79,15 +77,13 @@ struct EncodingPropertyTests {
                 guard !decoded.isEmpty else { continue }
                 let state = ConversionState(
                     eventCounts: decoded.reduce(into: [:]) { $0[$1.event] = $1.countMax },
-                    revenueMicros: decoded.reduce(into: [:]) { $0[$1.event] = $1.revenueMinMicros }
-                )
+                    revenueMicros: decoded.reduce(into: [:]) { $0[$1.event] = $1.revenueMinMicros })
                 let encoded = try version.encodeCoarse(state, sequenceIndex: window)
                 for event in version.decode(coarse: encoded, sequenceIndex: window) {
                     let revenue = state.revenueMicros[event.event, default: 0]
                     #expect(
                         (event.revenueMinMicros...event.revenueMaxMicros).contains(revenue)
-                            || event.revenueMaxMicros < revenue
-                    )
+                            || event.revenueMaxMicros < revenue)
                 }
             }
         }
@@ -153,11 +149,7 @@ extension ConversionModelVersion {
                     state.eventCounts[event.event, default: 0]
                     + (state.flags.contains(event.event) ? 1 : 0)
                 return fits(count, event, counts: true)
-                    && fits(
-                        state.revenueMicros[event.event, default: 0],
-                        event,
-                        counts: false
-                    )
+                    && fits(state.revenueMicros[event.event, default: 0], event, counts: false)
             }
         }
     }

@@ -22,17 +22,12 @@ struct PostbackTimingTests {
     }
 
     private func window(
-        _ timing: PostbackTiming,
-        zero: Bool = false,
-        reEngagement: Bool = false,
+        _ timing: PostbackTiming, zero: Bool = false, reEngagement: Bool = false,
         development: Bool = false
     ) -> InstallWindow {
         timing.installWindow(
-            received: received,
-            fineIsZero: zero,
-            reEngagement: reEngagement,
-            development: development
-        )
+            received: received, fineIsZero: zero, reEngagement: reEngagement,
+            development: development)
     }
 
     @Test("up to 3.0 the launch has an earliest instant only when the value is 0")
@@ -40,24 +35,21 @@ struct PostbackTimingTests {
         let latest = received - 24 * hour
         #expect(
             window(.upTo3, zero: true)
-                == InstallWindow(earliest: received - 48 * hour, latest: latest)
-        )
+                == InstallWindow(earliest: received - 48 * hour, latest: latest))
         #expect(window(.upTo3) == InstallWindow(earliest: nil, latest: latest))
     }
 
     @Test("from 4.0 on the launch lies in the window's span, whatever the value")
     func installWindows() {
         let spans: [(PostbackTiming, Int64, Int64)] = [
-            (.window0, 96 * hour, 24 * hour),
-            (.window1, 144 * hour + 7 * day, 24 * hour + 2 * day),
+            (.window0, 96 * hour, 24 * hour), (.window1, 144 * hour + 7 * day, 24 * hour + 2 * day),
             (.window2, 144 * hour + 35 * day, 24 * hour + 7 * day),
         ]
         for (timing, earliest, latest) in spans {
             for zero in [false, true] {
                 #expect(
                     window(timing, zero: zero)
-                        == InstallWindow(earliest: received - earliest, latest: received - latest)
-                )
+                        == InstallWindow(earliest: received - earliest, latest: received - latest))
             }
         }
     }
@@ -74,8 +66,7 @@ struct PostbackTimingTests {
     @Test("sequence indexes name the windows, and others none")
     func windows() {
         #expect(
-            (-1...3).map { PostbackTiming.window($0) } == [nil, .window0, .window1, .window2, nil]
-        )
+            (-1...3).map { PostbackTiming.window($0) } == [nil, .window0, .window1, .window2, nil])
     }
 
     @Test("instants at the end of 64 bits stay there")

@@ -1,5 +1,5 @@
 import ConversionModels
-import Simulation
+import TestKit
 
 /// Valid layouts of every shape: fields over disjoint bits, with gaps, and names that several
 /// fields share.
@@ -7,9 +7,7 @@ struct RandomModels {
     var random: SeededGenerator
     private let names = ["order", "trial", "level", "revenue"]
 
-    init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
-    }
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     mutating func version() throws -> ConversionModelVersion {
         var fields: [FineField] = []
@@ -19,18 +17,12 @@ struct RandomModels {
         while lowest <= 5 {
             let highest = Int.random(in: lowest...5, using: &random)
             let kind = try kind(bits: lowest...highest, hasDays: &hasDays, flagNames: &flagNames)
-            fields.append(
-                try FineField(lowestBit: lowest, highestBit: highest, kind: kind)
-            )
+            fields.append(try FineField(lowestBit: lowest, highestBit: highest, kind: kind))
             lowest = highest + 1 + Int.random(in: 0...1, using: &random)
         }
         return try ConversionModelVersion(
-            id: "random",
-            effectiveFromMilliseconds: 0,
-            currency: "USD",
-            fields: fields.shuffled(using: &random),
-            coarse: try coarse()
-        )
+            id: "random", effectiveFromMilliseconds: 0, currency: "USD",
+            fields: fields.shuffled(using: &random), coarse: try coarse())
     }
 
     mutating func state() -> ConversionState {
@@ -50,25 +42,18 @@ struct RandomModels {
     /// A state that the decoding of this fine value contains.
     mutating func state(within fine: Int, of version: ConversionModelVersion) -> ConversionState {
         var state = ConversionState(
-            day: version.day(fine: fine) ?? 0,
-            flags: version.flags(fine: fine)
-        )
+            day: version.day(fine: fine) ?? 0, flags: version.flags(fine: fine))
         for event in version.decode(fine: fine) {
             let count = Int64.random(in: event.countMin...event.countMax, using: &random)
-            state.eventCounts[event.event] =
-                count - (state.flags.contains(event.event) ? 1 : 0)
+            state.eventCounts[event.event] = count - (state.flags.contains(event.event) ? 1 : 0)
             state.revenueMicros[event.event] = Int64.random(
-                in: event.revenueMinMicros...event.revenueMaxMicros,
-                using: &random
-            )
+                in: event.revenueMinMicros...event.revenueMaxMicros, using: &random)
         }
         return state
     }
 
     private mutating func kind(
-        bits: ClosedRange<Int>,
-        hasDays: inout Bool,
-        flagNames: inout [String]
+        bits: ClosedRange<Int>, hasDays: inout Bool, flagNames: inout [String]
     ) throws -> FineField.Kind {
         let largest = 1 << bits.count - 1
         switch Int.random(in: hasDays ? 0...3 : 0...4, using: &random) {
@@ -79,14 +64,12 @@ struct RandomModels {
             }
             let max = bounds[bounds.count - 1] + Int64.random(in: 0...20, using: &random)
             return .revenue(event: name(), boundsMicros: bounds, maxMicros: max)
-        case 1:
-            return .events(try numbered(largest) { random throws in try random.event() })
+        case 1: return .events(try numbered(largest) { random throws in try random.event() })
         case 2:
             var flags: [Int: String] = [:]
             for bit in bits where Bool.random(using: &random) { flags[bit] = flagNames.popLast() }
             return .flags(flags)
-        case 3:
-            return .table(try numbered(largest) { random throws in try random.events() })
+        case 3: return .table(try numbered(largest) { random throws in try random.events() })
         default:
             hasDays = true
             return .days
@@ -104,8 +87,7 @@ struct RandomModels {
     }
 
     private mutating func numbered<Value>(
-        _ largest: Int,
-        _ make: (inout RandomModels) throws -> Value
+        _ largest: Int, _ make: (inout RandomModels) throws -> Value
     ) throws -> [Int: Value] {
         var values: [Int: Value] = [:]
         for number in 0...largest where Bool.random(using: &random) {
@@ -124,16 +106,12 @@ struct RandomModels {
         let countMin = Int64.random(in: 0...3, using: &random)
         let revenueMin = Bool.random(using: &random) ? 0 : Int64.random(in: 0...20, using: &random)
         return try ModelEvent(
-            event: name(),
-            countMin: countMin,
+            event: name(), countMin: countMin,
             countMax: countMin + Int64.random(in: 0...5, using: &random),
             revenueMinMicros: revenueMin,
             revenueMaxMicros: revenueMin == 0
-                ? 0 : revenueMin + Int64.random(in: 0...20, using: &random)
-        )
+                ? 0 : revenueMin + Int64.random(in: 0...20, using: &random))
     }
 
-    private mutating func name() -> String {
-        names[Int.random(in: names.indices, using: &random)]
-    }
+    private mutating func name() -> String { names[Int.random(in: names.indices, using: &random)] }
 }

@@ -1,5 +1,5 @@
 import ConversionModels
-import Simulation
+import TestKit
 import Testing
 
 @Suite("Bounds of revenue")
@@ -31,13 +31,11 @@ struct RevenueBoundsTests {
         var several = 0
         for _ in 0..<1000 {
             let model = try model(&models)
-            let timing =
-                PostbackTiming.allCases.randomElement(using: &models.random) ?? .upTo3
+            let timing = PostbackTiming.allCases.randomElement(using: &models.random) ?? .upTo3
             let window = [PostbackTiming.window1: 1, .window2: 2][timing] ?? 0
             let received = Int64.random(in: 0...(1500 * Self.hour), using: &models.random)
             let setting = timing.settingInterval(received: received)
-            let moment = Int64.random(
-                in: setting.earliest...setting.latest, using: &models.random)
+            let moment = Int64.random(in: setting.earliest...setting.latest, using: &models.random)
             func bounds(_ fine: Int?, _ coarse: CoarseValue?) -> [String: RevenueBounds]? {
                 model.revenueBounds(
                     received: received, timing: timing, fine: fine, coarse: coarse,

@@ -82,8 +82,7 @@ struct EngineTests {
         device.totals = ["EUR": 50]
         let answer = try device.ask(at: Time.noon)
         #expect(answer.fine == 0)
-        #expect(
-            answer.reason == "revenue in EUR does not count: the model is in another currency")
+        #expect(answer.reason == "revenue in EUR does not count: the model is in another currency")
         #expect(device.updates[0].uncountedCurrencies == ["EUR"])
     }
 

@@ -1,5 +1,5 @@
 import ConversionModels
-import Simulation
+import TestKit
 import Testing
 
 @testable import ConversionValues

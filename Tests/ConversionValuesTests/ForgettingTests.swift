@@ -12,9 +12,7 @@ struct ForgettingTests {
     /// When an install may be forgotten that asked at noon only.
     private let expiry = Time.noon + 90 * Time.day
 
-    init() throws {
-        place = try ServicePlace()
-    }
+    init() throws { place = try ServicePlace() }
 
     private func ask(
         _ install: String, _ service: ConversionService, total: Double = 60,
@@ -25,8 +23,7 @@ struct ForgettingTests {
         device.lastCall = firstCall
         device.totals = ["GBP": total]
         device.hasThreeWindows = isThree
-        return try await service.answer(
-            device.request("order", at: now), nowMilliseconds: now)
+        return try await service.answer(device.request("order", at: now), nowMilliseconds: now)
     }
 
     /// What the served file holds is what the log makes, whatever was read at once.

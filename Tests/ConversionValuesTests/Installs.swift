@@ -1,8 +1,9 @@
 import ConversionModels
 import Foundation
 import Pipelines
-import Simulation
 import Streams
+import Synchronization
+import TestKit
 
 @testable import ConversionValues
 
@@ -11,9 +12,7 @@ enum Shipped {
     static func models() throws -> [ConversionModel] { try loaded.get() }
 
     private static let loaded = Result {
-        let root = URL(filePath: #filePath).resolvingSymlinksInPath()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return try PipelineDirectory(root.appending(path: "pipelines").path()).conversionModels()
+        try PipelineDirectory(Repository.path("pipelines")).conversionModels()
     }
     private static let knownApps = loaded.map {
         ConversionApps(
@@ -105,4 +104,12 @@ struct Device {
         if let told = answer.coarse { coarse[index] = max(coarse[index] ?? told, told) }
         if answer.locksWindow == true { locks[index] = true }
     }
+}
+
+final class Warnings: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    var all: [String] { texts.withLock { $0 } }
+
+    func add(_ text: String) { texts.withLock { $0.append(text) } }
 }

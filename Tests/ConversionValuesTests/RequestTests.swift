@@ -8,9 +8,7 @@ import Testing
 struct RequestTests {
     private func read(
         _ changes: [String: String], _ kind: ConversionRequest.Kind = .conversionValue
-    ) throws -> ConversionRequest {
-        try Device().request("ride", kind, changes, at: Time.noon)
-    }
+    ) throws -> ConversionRequest { try Device().request("ride", kind, changes, at: Time.noon) }
 
     private func refusal(
         _ changes: [String: String], _ kind: ConversionRequest.Kind = .conversionValue
@@ -119,14 +117,12 @@ struct RequestTests {
 
     @Test("answers have the guide's fields")
     func answers() {
-        #expect(
-            ConversionAnswer(fine: 7).json == #"{"status":"ok","conversion_value":7}"#)
+        #expect(ConversionAnswer(fine: 7).json == #"{"status":"ok","conversion_value":7}"#)
         #expect(
             ConversionAnswer(fine: 7, coarse: .medium, locksWindow: false).json
                 == #"{"status":"ok","conversion_value":7,"skan_updated_coarse_value":1,"#
                 + #""coarse_conversion_value":"medium","skan_updated_lock_window_value":false}"#)
-        #expect(
-            ConversionAnswer(reason: "why").json == #"{"status":"ok","reason":"why"}"#)
+        #expect(ConversionAnswer(reason: "why").json == #"{"status":"ok","reason":"why"}"#)
         #expect(
             ConversionAnswer.json(refused: Rejection(.missingField, "idfv is missing"))
                 == #"{"status":"error","error":"missing_field","detail":"idfv is missing","#

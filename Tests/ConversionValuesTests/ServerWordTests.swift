@@ -73,9 +73,7 @@ struct ServerWordTests {
         var server = Device(firstCall: Time.noon + Time.hour, lastCall: nil)
         server.hasThreeWindows = true
         server.state = old.state
-        let said = [
-            "conversion_value": "0", "total_revenue_by_currency": "{\"USD\":\(revenue)}",
-        ]
+        let said = ["conversion_value": "0", "total_revenue_by_currency": "{\"USD\":\(revenue)}"]
         _ = try server.ask("ride", .event, words(said), at: Time.noon + Time.hour + 1000)
         #expect(server.updates[0].startsInstall == false)
         var next = Device(firstCall: Time.noon + Time.hour, lastCall: nil)

@@ -2,30 +2,29 @@ import ConversionModels
 import EventLog
 import Foundation
 import GRDB
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 @testable import ConversionValues
 
 /// A log with the topic, and a place for the file of states; removed at the end.
 final class ServicePlace {
-    let path = NSTemporaryDirectory() + "weir-conversions-\(UUID().uuidString)"
+    private let files: TemporaryDirectory
+    var path: String { files.path }
 
     init() throws {
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        files = try TemporaryDirectory()
+
         try log(.create).createTopic("conversion-updates", partitionCount: 4)
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 
     func log(_ mode: EmbeddedLog.Mode = .existing) throws -> EmbeddedLog {
         try EmbeddedLog(path: path + "/log.sqlite", mode: mode)
     }
 
     func service(_ name: String = "conversions") throws -> ConversionService {
-        try ConversionService(
-            log: log(), storePath: "\(path)/\(name).sqlite", apps: Shipped.apps())
+        try ConversionService(log: log(), storePath: "\(path)/\(name).sqlite", apps: Shipped.apps())
     }
 
     /// What a file of states holds.

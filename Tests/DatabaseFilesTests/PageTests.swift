@@ -2,7 +2,7 @@ import CPageChecksums
 import DatabaseFiles
 import Foundation
 import GRDB
-import Simulation
+import TestKit
 import Testing
 
 @Suite("Checksums of pages")
@@ -50,9 +50,8 @@ struct PageTests {
             (key ?? []).withUnsafeBytes { keyBytes in
                 (value ?? []).withUnsafeBytes { valueBytes in
                     RecordSum.of(
-                        offset: offset, timestampMilliseconds: 2,
-                        key: key == nil ? nil : keyBytes, headers: nil,
-                        value: value == nil ? nil : valueBytes)
+                        offset: offset, timestampMilliseconds: 2, key: key == nil ? nil : keyBytes,
+                        headers: nil, value: value == nil ? nil : valueBytes)
                 }
             }
         }

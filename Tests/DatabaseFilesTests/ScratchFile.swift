@@ -1,20 +1,15 @@
 import DatabaseFiles
 import Foundation
 import GRDB
+import TestKit
 
 /// A directory for one test, with files of SQLite in it.
 final class ScratchFile {
-    let directory = NSTemporaryDirectory() + "weir-files-\(UUID().uuidString)"
+    private let files: TemporaryDirectory
+    var directory: String { files.path }
     var path: String { "\(directory)/a.sqlite" }
 
-    init() throws {
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: directory)
-    }
+    init() throws { files = try TemporaryDirectory() }
 
     /// A connection that makes its file with checksums. Its cache is so small that transactions spill.
     func open(_ name: String = "a", inWAL: Bool = false) throws -> DatabaseQueue {

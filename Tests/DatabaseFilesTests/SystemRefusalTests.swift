@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestKit
 import Testing
 
 @testable import DatabaseFiles
@@ -12,11 +13,7 @@ struct SystemRefusalTests {
 
     @Test("the page of the documentation has every error with the sentence that is printed")
     func page() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let page = try String(
-            contentsOf: root.appendingPathComponent("docs/operating-system-errors.md"),
-            encoding: .utf8)
+        let page = try Repository.text("docs/operating-system-errors.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `E") }.map(String.init)
         let expected = SystemRefusal.allCases.map { refusal in
             let names = refusal.errors.map { "`\($0.name)`" }.joined(separator: ", ")
@@ -56,21 +53,17 @@ struct SystemRefusalTests {
     @Test("opening says which of a missing directory, a directory and a file in the way it is")
     func opening() throws {
         func words(_ path: String) throws -> String {
-            do {
-                try DatabaseQueue(path: path).read { _ in }
-            } catch let error as DatabaseError {
+            do { try DatabaseQueue(path: path).read { _ in } } catch let error as DatabaseError {
                 guard case .refused(let words) = FileFault(error, path: path) else { return "" }
                 return words
             }
             return ""
         }
-        try "text".write(
-            toFile: "\(scratch.directory)/file", atomically: true, encoding: .utf8)
+        try "text".write(toFile: "\(scratch.directory)/file", atomically: true, encoding: .utf8)
         #expect(try words(scratch.directory) == SystemRefusal.directory.words)
         #expect(
             try words("\(scratch.directory)/none/a.sqlite") == SystemRefusal.missingDirectory.words)
-        #expect(
-            try words("\(scratch.directory)/file/a.sqlite") == SystemRefusal.noDirectory.words)
+        #expect(try words("\(scratch.directory)/file/a.sqlite") == SystemRefusal.noDirectory.words)
         #expect(
             try words("\(scratch.directory)/\(String(repeating: "a", count: 300))")
                 == SystemRefusal.tooLong.words)
@@ -114,9 +107,7 @@ struct SystemRefusalTests {
         #expect {
             try FileManager.default.createDirectory(
                 atPath: "/proc/none/x", withIntermediateDirectories: false)
-        } throws: { error in
-            SystemRefusal.words(of: error) != error.localizedDescription
-        }
+        } throws: { error in SystemRefusal.words(of: error) != error.localizedDescription }
     }
 }
 

@@ -1,7 +1,7 @@
 import DatabaseFiles
 import Foundation
 import GRDB
-import Simulation
+import TestKit
 import Testing
 
 @Suite("Checksums in a write-ahead log")
@@ -268,8 +268,7 @@ struct WriteAheadLogTests {
         for turn in 0..<60 {
             var bytes = whole
             // Sectors of the last transaction that did not reach the disk hold zeros, or what was there before.
-            for sector in before.end / 512...last.end / 512
-            where Bool.random(using: &generator) {
+            for sector in before.end / 512...last.end / 512 where Bool.random(using: &generator) {
                 let range = max(sector * 512, before.end)..<min(sector * 512 + 512, last.end)
                 guard !range.isEmpty else { continue }
                 bytes.replaceSubrange(
@@ -290,9 +289,7 @@ struct WriteAheadLogTests {
     func rolledBack() throws {
         let writer = try openWriter(isReset: false)
         for turn in 0..<10 {
-            let expected = try #require(
-                try commit(2, to: writer, seed: UInt64(turn)).last
-            ).rows
+            let expected = try #require(try commit(2, to: writer, seed: UInt64(turn)).last).rows
             try writer.inDatabase { db in
                 // It spills, and its frames stay.
                 try db.execute(

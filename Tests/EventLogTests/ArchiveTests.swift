@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import TestKit
 import Testing
 
 @Suite("An archive")
@@ -17,8 +18,7 @@ struct ArchiveTests {
     private func copy(
         _ source: any LogReader, partitions: [Int32]? = nil, start: ArchiveStart = .earliest
     ) throws -> Int64 {
-        let copy = try ArchiveCopy(
-            from: source, to: archive, partitions: partitions, start: start)
+        let copy = try ArchiveCopy(from: source, to: archive, partitions: partitions, start: start)
         try copy.copyToEnd()
         return copy.addedCount
     }
@@ -67,8 +67,7 @@ struct ArchiveTests {
         let times = try archive.reader(topic: "bids")
         #expect(try times.offset(partition: 2, atOrAfter: 0) == 1)
         #expect(
-            try archive.reader(topic: "bids").identity()
-                == source.reader(topic: "bids").identity())
+            try archive.reader(topic: "bids").identity() == source.reader(topic: "bids").identity())
     }
 
     @Test("is one file when it is done, which can be copied")
@@ -187,9 +186,7 @@ struct ArchiveTests {
         source.records = [ReadRecord("a", offset: 0)]
         try copy(source)
         let writer = try archive.writer()
-        #expect {
-            try writer.append([record("b")])
-        } throws: {
+        #expect { try writer.append([record("b")]) } throws: {
             "\($0)".contains("is a copy of topic 'bids' of another log")
         }
         try archive.createTopic("own", partitionCount: 1)
@@ -208,11 +205,7 @@ struct ArchiveTests {
         let other = ScriptedReader()
         other.records = source.records
         try copy(other)
-        #expect {
-            try late.copyToEnd()
-        } throws: {
-            "\($0)".contains("another process")
-        }
+        #expect { try late.copyToEnd() } throws: { "\($0)".contains("another process") }
         #expect(try archive.allRecords(of: "bids") == source.records)
     }
 
@@ -271,8 +264,6 @@ private func copyUntilKilled(after milliseconds: Int?, from source: String, to p
     }
     let reader = try EmbeddedLog(path: source, mode: .existing).reader(topic: "bids")
     try ArchiveCopy(from: reader, to: EmbeddedLog(path: path, mode: .create)).copyToEnd(
-        onProgress: { count in
-            if milliseconds == nil, count > 0 { kill(getpid(), SIGKILL) }
-        })
+        onProgress: { count in if milliseconds == nil, count > 0 { kill(getpid(), SIGKILL) } })
     while true { usleep(1000) }
 }

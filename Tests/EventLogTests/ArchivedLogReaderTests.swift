@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import TestKit
 import Testing
 
 @Suite("A reader with an archive before its log")
@@ -38,8 +39,7 @@ struct ArchivedLogReaderTests {
         }
         var records: [ReadRecord] = []
         while (0..<2).contains(where: { (reader.position(partition: $0) ?? 0) < 20 }) {
-            _ = try reader.read(
-                into: batch, maxRecords: 4, maxBytes: 1 << 20, waitMilliseconds: 0)
+            _ = try reader.read(into: batch, maxRecords: 4, maxBytes: 1 << 20, waitMilliseconds: 0)
             records += (0..<batch.count).map { ReadRecord(batch[$0]) }
             try #require(records.count <= 40)
         }
@@ -156,8 +156,7 @@ struct ArchivedLogReaderTests {
         live.changes = [.assigned([1])]
         #expect(try readOn(1).changes == [.assigned([1])])
         try reader.seek(partition: 1, to: 7)
-        #expect(
-            try readOn(60).records == all.filter { $0.partition == 1 && $0.offset >= 7 })
+        #expect(try readOn(60).records == all.filter { $0.partition == 1 && $0.offset >= 7 })
     }
 
     @Test("partitions that the archive does not have are the log's")

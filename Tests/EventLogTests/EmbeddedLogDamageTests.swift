@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Simulation
+import TestKit
 import Testing
 
 @testable import EventLog
@@ -34,9 +34,7 @@ struct EmbeddedLogDamageTests {
                 let found = try EmbeddedLog(path: temporary.path, mode: .existing)
                     .allRecords(of: "bids")
                 #expect(found == expected, "byte \(place)")
-            } catch LogError.damaged, LogError.damagedRecord {
-                refused += 1
-            } catch {
+            } catch LogError.damaged, LogError.damagedRecord { refused += 1 } catch {
                 Issue.record("byte \(place): \(error)")
             }
         }
@@ -66,8 +64,7 @@ struct EmbeddedLogDamageTests {
         var end = 0
         for number in 0..<12 {
             end = try Data(contentsOf: URL(fileURLWithPath: temporary.path + "-wal")).count
-            try writer.append(
-                (0..<20).map { record("\(number)-\($0)", partition: Int32($0 % 2)) })
+            try writer.append((0..<20).map { record("\(number)-\($0)", partition: Int32($0 % 2)) })
         }
         let expected = try log.allRecords(of: "bids")
         let path = temporary.directory + "/left.sqlite"
@@ -101,9 +98,7 @@ struct EmbeddedLogDamageTests {
 
     /// Changes a record as a fault of a program would: pages have the right sums.
     private func change(_ sql: String) throws {
-        try DatabaseQueue(path: temporary.path).writeWithoutTransaction {
-            try $0.execute(sql: sql)
-        }
+        try DatabaseQueue(path: temporary.path).writeWithoutTransaction { try $0.execute(sql: sql) }
     }
 
     @Test("a record that was changed is named by topic, partition and offset, and not archived")
@@ -116,8 +111,7 @@ struct EmbeddedLogDamageTests {
             TopicPartition(topic: "bids", partition: 1), offset: 7, address: log.address)
         #expect(throws: error) { try log.allRecords(of: "bids") }
         #expect(throws: error) { try log.verifyRecords() }
-        let archive = try EmbeddedLog(
-            path: temporary.directory + "/archive.sqlite", mode: .create)
+        let archive = try EmbeddedLog(path: temporary.directory + "/archive.sqlite", mode: .create)
         #expect(throws: error) {
             try ArchiveCopy(from: log.reader(topic: "bids"), to: archive).copyToEnd()
         }
@@ -145,10 +139,10 @@ struct EmbeddedLogDamageTests {
         try change("ALTER TABLE records DROP COLUMN checksum; PRAGMA user_version = 1")
         let reader = try EmbeddedLog(path: temporary.path, mode: .existing).reader(topic: "bids")
         try reader.subscribe(.all)
-        #expect(try reader.readToEnd() == before)
+        #expect(try reader.readRest() == before)
         try log.writer().append([record("new", partition: 0)])
         // Also by who has it open since before.
-        #expect(try reader.readToEnd().map(\.text) == ["new"])
+        #expect(try reader.readRest().map(\.text) == ["new"])
         try change("UPDATE records SET timestamp_ms = timestamp_ms + 1")
         #expect(
             throws: LogError.damagedRecord(

@@ -27,8 +27,7 @@ struct EmbeddedLogOpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: temporary.path)) == text)
 
         let other = temporary.directory + "/other.sqlite"
-        try DatabaseQueue(path: other).write { db in
-            try db.execute(sql: "CREATE TABLE theirs (x)")
+        try DatabaseQueue(path: other).write { db in try db.execute(sql: "CREATE TABLE theirs (x)")
         }
         let bytes = try Data(contentsOf: URL(fileURLWithPath: other))
         expectNotALog(other, creating)
@@ -100,9 +99,7 @@ struct EmbeddedLogOpeningTests {
         let log = try temporary.open(topic: "bids", partitionCount: 1)
         let link = temporary.directory + "/link"
         try FileManager.default.createSymbolicLink(
-            atPath: link,
-            withDestinationPath: temporary.path
-        )
+            atPath: link, withDestinationPath: temporary.path)
         let linked = try EmbeddedLog(path: link, mode: .existing)
         try linked.writer().append([record("a")])
         #expect(try log.allRecords(of: "bids").map(\.text) == ["a"])
@@ -115,9 +112,7 @@ struct EmbeddedLogOpeningTests {
         let log = try temporary.open(topic: "bids", partitionCount: 1)
         try FileManager.default.removeItem(atPath: temporary.path + ".lock")
         try FileManager.default.createDirectory(
-            atPath: temporary.path + ".lock",
-            withIntermediateDirectories: false
-        )
+            atPath: temporary.path + ".lock", withIntermediateDirectories: false)
         do {
             _ = try log.writer()
             Issue.record("a writer without a lock")
@@ -156,7 +151,7 @@ struct EmbeddedLogOpeningTests {
         try writer.append([record("a")])
         let reader = try log.reader(topic: "bids")
         try reader.subscribe(.all)
-        #expect(try reader.readToEnd().count == 1)
+        #expect(try reader.readRest().count == 1)
         let moved = temporary.directory + "/moved.sqlite"
         try FileManager.default.moveItem(atPath: temporary.path, toPath: moved)
         if isReplaced {
@@ -169,7 +164,7 @@ struct EmbeddedLogOpeningTests {
         #expect(
             throws: LogError.moved(
                 operation: "read", address: log.address, detail: FileFault.movedWords())
-        ) { try reader.readToEnd() }
+        ) { try reader.readRest() }
         // Nor is what is in its place now.
         let opening = LogError.moved(
             operation: "open", address: log.address, detail: FileFault.movedWords())
@@ -178,7 +173,7 @@ struct EmbeddedLogOpeningTests {
         try? FileManager.default.removeItem(atPath: temporary.path)
         try FileManager.default.moveItem(atPath: moved, toPath: temporary.path)
         try writer.append([record("c")])
-        #expect(try reader.readToEnd().map(\.text) == ["c"])
+        #expect(try reader.readRest().map(\.text) == ["c"])
     }
 
     @Test(
@@ -191,22 +186,21 @@ struct EmbeddedLogOpeningTests {
         try writer.append([record("a")])
         let reader = try log.reader(topic: "bids")
         try reader.subscribe(.all)
-        #expect(try reader.readToEnd().count == 1)
+        #expect(try reader.readRest().count == 1)
         let file = temporary.path + end
         let moved = temporary.directory + "/moved"
         try FileManager.default.moveItem(atPath: file, toPath: moved)
         if isReplaced { try FileManager.default.copyItem(atPath: moved, toPath: file) }
         func error(_ operation: String) -> LogError {
-            .moved(
-                operation: operation, address: log.address, detail: FileFault.movedWords(end))
+            .moved(operation: operation, address: log.address, detail: FileFault.movedWords(end))
         }
         #expect(throws: error("append to")) { try writer.append([record("b")]) }
-        #expect(throws: error("read")) { try reader.readToEnd() }
+        #expect(throws: error("read")) { try reader.readRest() }
         #expect(throws: error("open")) { _ = try log.writer() }
         try? FileManager.default.removeItem(atPath: file)
         try FileManager.default.moveItem(atPath: moved, toPath: file)
         try log.writer().append([record("c")])
-        #expect(try reader.readToEnd().map(\.text) == ["c"])
+        #expect(try reader.readRest().map(\.text) == ["c"])
     }
 
     private func expectNotALog(_ path: String, _ creating: Bool) {
@@ -220,5 +214,42 @@ struct EmbeddedLogOpeningTests {
             }
             #expect(address == "sqlite:\(path)")
         }
+    }
+}
+
+@Suite("LogAddress")
+struct LogAddressTests {
+    @Test("understands files and Kafka clusters, and writes them as they were read")
+    func understands() throws {
+        #expect(try LogAddress("sqlite:data/log.sqlite") == .sqlite(path: "data/log.sqlite"))
+        #expect(try LogAddress("kafka://a:9092,b.example:1") == .kafka(["a:9092", "b.example:1"]))
+        #expect(try LogAddress("kafka://[::1]:9092") == .kafka(["[::1]:9092"]))
+        for text in ["sqlite:/x y/log", "kafka://a:9092,b:9093"] {
+            #expect(try LogAddress(text).description == text)
+        }
+    }
+
+    @Test(
+        "refuses everything else",
+        arguments: [
+            "", "log.sqlite", "sqlite:", "SQLITE:x", "kafka:a:9092", "kafka://", "kafka://a",
+            "kafka://a:", "kafka://a:0", "kafka://a:65536", "kafka://a:9092,", "kafka://:9092",
+            "kafka://a:9092/topic", "kafka://a:+1", "kafka://a b:9092",
+        ])
+    func refuses(text: String) {
+        #expect(throws: LogError.badAddress(text)) { try LogAddress(text) }
+    }
+
+    @Test(
+        "never says a user and password back",
+        arguments: [
+            "kafka://anna:geheim@a:9092", "anna:geheim@a:9092", "kafka://b:9092,anna:ge@heim@a:1",
+            "http://anna:geheim@a:9092/x", "sqlite:\0//anna:geheim@a",
+        ])
+    func masks(text: String) throws {
+        let failure = #expect(throws: LogError.self) { try LogAddress(text) }
+        let words = try #require(failure).description
+        #expect(!words.contains("anna") && !words.contains("heim"), "\(words)")
+        #expect(words.contains("***@a") && words.contains("kafka.yaml"), "\(words)")
     }
 }

@@ -42,8 +42,7 @@ struct EmbeddedLogProcessTests {
                 [
                     path = path as String, milliseconds = milliseconds as Int,
                     appends = appends as Int
-                ] in
-                try appendUntilKilled(after: milliseconds, appends: appends, path: path)
+                ] in try appendUntilKilled(after: milliseconds, appends: appends, path: path)
             }
             let found = try temporary.open().allRecords(of: "bids")
             #expect(found.map(\.offset) == (0..<Int64(found.count)).map { $0 })
@@ -120,12 +119,11 @@ struct EmbeddedLogProcessTests {
         let reader = try log.reader(topic: "bids")
         let value = [UInt8](repeating: 7, count: 1 << 20)
         try log.writer().append(
-            (0..<80).map { _ in OutgoingRecord(topic: "bids", key: nil, value: value) }
-        )
+            (0..<80).map { _ in OutgoingRecord(topic: "bids", key: nil, value: value) })
         let wal = try FileManager.default.attributesOfItem(atPath: temporary.path + "-wal")
         #expect((wal[.size] as? Int ?? .max) < 1 << 20)
         try reader.subscribe(.all)
-        #expect(try reader.readToEnd().map(\.value?.count) == (0..<80).map { _ in 1 << 20 })
+        #expect(try reader.readRest().map(\.value?.count) == (0..<80).map { _ in 1 << 20 })
     }
 
     @Test("a lock that others keep is waited for, and the wait ends when they let go")
@@ -224,8 +222,7 @@ private func appendLarge(_ partition: Int32, rounds: Int, _ log: EmbeddedLog) th
         try writer.append(
             (0..<200).map { _ in
                 OutgoingRecord(topic: "bids", partition: partition, key: nil, value: value)
-            }
-        )
+            })
     }
 }
 
@@ -238,11 +235,7 @@ private func followUntil(count: Int, _ log: EmbeddedLog) throws {
     var found = 0
     while found < count {
         let reading = try reader.read(
-            into: batch,
-            maxRecords: 100,
-            maxBytes: 1 << 20,
-            waitMilliseconds: 60_000
-        )
+            into: batch, maxRecords: 100, maxBytes: 1 << 20, waitMilliseconds: 60_000)
         guard reading != .idle else {
             Issue.record("only \(found) of \(count) records came")
             return

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import TestKit
 import Testing
 
 @Suite("Reading an EmbeddedLog")
@@ -14,8 +15,7 @@ struct EmbeddedLogReaderTests {
         let reader = try log.reader(topic: "bids")
         #expect(try next(reader) == .idle)
         for (assignment, expected) in [
-            (LogAssignment.all, [0, 1, 2]), (.shared, [0, 1, 2]),
-            (.partitions([2, 0]), [0, 2]),
+            (LogAssignment.all, [0, 1, 2]), (.shared, [0, 1, 2]), (.partitions([2, 0]), [0, 2]),
         ] as [(LogAssignment, [Int32])] {
             try reader.subscribe(assignment)
             #expect(try next(reader) == .assigned(expected))
@@ -54,9 +54,7 @@ struct EmbeddedLogReaderTests {
         let log = try temporary.open(topic: "bids", partitionCount: 3)
         try log.writer().append(
             (0..<9000).map { record("\($0)", partition: 0) }
-                + (0..<3000).map { record("\($0)", partition: 1) }
-                + [record("last", partition: 2)]
-        )
+                + (0..<3000).map { record("\($0)", partition: 1) } + [record("last", partition: 2)])
         let reader = try log.reader(topic: "bids")
         try reader.subscribe(.all)
         _ = try next(reader)
@@ -81,8 +79,7 @@ struct EmbeddedLogReaderTests {
         try log.writer().append(
             sizes.map { size in
                 OutgoingRecord(topic: "bids", key: nil, value: [UInt8](repeating: 1, count: size))
-            }
-        )
+            })
         let reader = try log.reader(topic: "bids")
         try reader.subscribe(.all)
         _ = try next(reader)
@@ -195,16 +192,11 @@ struct EmbeddedLogReaderTests {
     }
 
     private func next(
-        _ reader: any LogReader,
-        maxRecords: Int = 100_000,
-        maxBytes: Int = 1 << 30,
+        _ reader: any LogReader, maxRecords: Int = 100_000, maxBytes: Int = 1 << 30,
         waitMilliseconds: Int = 0
     ) throws -> LogReading {
         try reader.read(
-            into: batch,
-            maxRecords: maxRecords,
-            maxBytes: maxBytes,
-            waitMilliseconds: waitMilliseconds
-        )
+            into: batch, maxRecords: maxRecords, maxBytes: maxBytes,
+            waitMilliseconds: waitMilliseconds)
     }
 }

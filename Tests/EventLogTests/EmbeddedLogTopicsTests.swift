@@ -23,14 +23,11 @@ struct EmbeddedLogTopicsTests {
         arguments: [
             ("", 1), ("a b", 1), ("..", 1), ("ä", 1), (String(repeating: "a", count: 250), 1),
             ("a", 0), ("a", -1), ("a", 10_001),
-        ] as [(String, Int32)]
-    )
+        ] as [(String, Int32)])
     func refusesTopics(name: String, partitionCount: Int32) throws {
         let temporary = try TemporaryLog()
         let log = try temporary.open()
-        #expect(throws: LogError.self) {
-            try log.createTopic(name, partitionCount: partitionCount)
-        }
+        #expect(throws: LogError.self) { try log.createTopic(name, partitionCount: partitionCount) }
         #expect(try log.topics().isEmpty)
     }
 
@@ -51,16 +48,14 @@ struct EmbeddedLogTopicsTests {
         #expect(throws: LogError.unknownTopic("bids", address: log.address)) {
             try log.reader(topic: "bids")
         }
-        #expect(throws: LogError.unknownTopic("bids", address: log.address)) {
-            try old.readToEnd()
-        }
+        #expect(throws: LogError.unknownTopic("bids", address: log.address)) { try old.readRest() }
         try log.createTopic("bids", partitionCount: 1)
         let new = try log.reader(topic: "bids", group: "g")
         #expect(try new.identity() != identity)
         #expect(try new.committedOffsets().isEmpty)
         #expect(try log.allRecords(of: "bids").isEmpty)
         #expect(try log.writer().append([record("new")]).map(\.offset) == [0])
-        #expect(throws: LogError.self) { try old.readToEnd() }
+        #expect(throws: LogError.self) { try old.readRest() }
         #expect(throws: LogError.self) { try old.identity() }
         let rows = try DatabaseQueue(path: temporary.path).read { db in
             try Int.fetchAll(
@@ -68,8 +63,7 @@ struct EmbeddedLogTopicsTests {
                 sql: """
                     SELECT count(*) FROM records UNION ALL SELECT count(*) FROM partitions
                     UNION ALL SELECT count(*) FROM times UNION ALL SELECT count(*) FROM group_offsets
-                    """
-            )
+                    """)
         }
         #expect(rows == [1, 1, 1, 0])
     }
@@ -107,13 +101,12 @@ struct EmbeddedLogTopicsTests {
         #expect((0..<batch.count).map { batch[$0].offset } == [0, 1, 2, 3, 4])
 
         #expect(try log.trim(topic: "bids", partition: 0, before: 9000) == 9000)
-        #expect(try reader.readToEnd().map(\.offset) == (9000..<10_000).map { Int64($0) })
+        #expect(try reader.readRest().map(\.offset) == (9000..<10_000).map { Int64($0) })
         #expect(
             try reader.bounds() == [
                 PartitionBounds(partition: 0, earliestOffset: 9000, endOffset: 10_000),
                 PartitionBounds(partition: 1, earliestOffset: 0, endOffset: 1),
-            ]
-        )
+            ])
         #expect(try log.trim(topic: "bids", partition: 0, before: 10) == 9000)
         #expect(try log.trim(topic: "bids", partition: 0, before: 50_000) == 10_000)
         #expect(try reader.bounds()[0].earliestOffset == 10_000)
@@ -121,12 +114,9 @@ struct EmbeddedLogTopicsTests {
         #expect(
             try log.allRecords(of: "bids").map(\.text).sorted { $0 ?? "" < $1 ?? "" } == [
                 "next", "other",
-            ]
-        )
+            ])
         let unknown = LogError.unknownPartition(
-            TopicPartition(topic: "bids", partition: 2),
-            partitionCount: 2
-        )
+            TopicPartition(topic: "bids", partition: 2), partitionCount: 2)
         #expect(throws: unknown) { try log.trim(topic: "bids", partition: 2, before: 1) }
     }
 }

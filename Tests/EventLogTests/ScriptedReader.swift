@@ -1,4 +1,5 @@
 import EventLog
+import TestKit
 
 /// A reader of records that a test wrote down, with gaps, and ends behind the last record, as Kafka has
 /// them. Reads a few records at a time.
@@ -46,9 +47,7 @@ final class ScriptedReader: LogReader {
         isNew = true
     }
 
-    func seek(partition: Int32, to offset: Int64) throws(LogError) {
-        positions[partition] = offset
-    }
+    func seek(partition: Int32, to offset: Int64) throws(LogError) { positions[partition] = offset }
 
     func read(
         into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
@@ -103,49 +102,4 @@ final class ScriptedReader: LogReader {
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {}
 
     func close() {}
-}
-
-extension RecordBatch {
-    fileprivate func append(_ record: ReadRecord) {
-        let headers = RecordHeaders.encode(
-            record.headers.map { OutgoingRecord.Header(name: $0.name, value: $0.value) })
-        record.key.lent { key in
-            headers.withUnsafeBytes { headers in
-                record.value.lent { value in
-                    append(
-                        partition: record.partition, offset: record.offset,
-                        timestampMilliseconds: record.timestampMilliseconds, key: key,
-                        headers: headers, value: value)
-                }
-            }
-        }
-    }
-}
-
-extension [UInt8]? {
-    fileprivate func lent(_ body: (UnsafeRawBufferPointer?) -> Void) {
-        guard let self else { return body(nil) }
-        self.withUnsafeBytes { body($0) }
-    }
-}
-
-extension ReadRecord {
-    /// A record of a text.
-    init(_ text: String, partition: Int32 = 0, offset: Int64, timestamp: Int64 = 0) {
-        self.init(
-            partition: partition, offset: offset, timestampMilliseconds: timestamp,
-            key: Array("key-\(text)".utf8), headers: [], value: Array(text.utf8))
-    }
-
-    init(
-        partition: Int32, offset: Int64, timestampMilliseconds: Int64, key: [UInt8]?,
-        headers: [Header], value: [UInt8]?
-    ) {
-        self.partition = partition
-        self.offset = offset
-        self.timestampMilliseconds = timestampMilliseconds
-        self.key = key
-        self.headers = headers
-        self.value = value
-    }
 }

@@ -4,9 +4,7 @@ import Testing
 
 @Suite("Dumps of impressions and clicks")
 struct AdDumpTests {
-    private func record(
-        _ offset: Int64, _ type: String, _ value: String
-    ) -> SampleStores.Record {
+    private func record(_ offset: Int64, _ type: String, _ value: String) -> SampleStores.Record {
         SampleStores.Record(offset: offset, type: type, value: value)
     }
 
@@ -19,8 +17,7 @@ struct AdDumpTests {
                 """
                 {"widget_id":"w","widget_index":0,"listings":[{"request_id":"r","position":0,\
                 "time_elapsed_ms":1},{"request_id":"r","position":1,"time_elapsed_ms":1}]}
-                """),
-            record(3, "skoverlay.presented", #"{"impression_id":"a","zone_id":"z"}"#),
+                """), record(3, "skoverlay.presented", #"{"impression_id":"a","zone_id":"z"}"#),
         ]
     }
 

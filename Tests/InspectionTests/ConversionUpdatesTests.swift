@@ -20,8 +20,7 @@ struct ConversionUpdatesTests {
         // The second version begins in the hour in which a value of the postback was set last.
         let versions = try [("m1", -48), ("m2", -24), ("m3", -23)].map { id, hours in
             try ConversionModelVersion(
-                id: id,
-                effectiveFromMilliseconds: SampleStores.noon + hours * SampleStores.hour,
+                id: id, effectiveFromMilliseconds: SampleStores.noon + hours * SampleStores.hour,
                 currency: "USD", fields: [])
         }
         return try ConversionModel(app: 525_463_029, versions: versions)
@@ -59,9 +58,7 @@ struct ConversionUpdatesTests {
         try stores.fold(ConversionUpdatesFold.self, [record(0, "a", value: 20)])
         try stores.foldPostbacks([.postback(0)])
         #expect(
-            try rows(by: ["model"], models: [model()]) == [
-                #"text("m1") 1 0"#, #"text("m2") 0 1"#,
-            ])
+            try rows(by: ["model"], models: [model()]) == [#"text("m1") 1 0"#, #"text("m2") 0 1"#])
         #expect(try rows(by: ["model"]) == [#"text("") 0 1"#, #"text("m1") 1 0"#])
     }
 
@@ -69,8 +66,7 @@ struct ConversionUpdatesTests {
     func digest() throws {
         try stores.fold(ConversionUpdatesFold.self, [record(0, "a", value: 20)])
         let alone = try stores.stores("data").digest()
-        try stores.fold(
-            ConversionUpdatesFold.self, [record(0, "a", value: 20)], into: "both")
+        try stores.fold(ConversionUpdatesFold.self, [record(0, "a", value: 20)], into: "both")
         try stores.foldPostbacks([.postback(0, value: 20)], into: "both")
         let both = try stores.stores("both").digest()
         try stores.fold(

@@ -3,7 +3,7 @@ import DatabaseFiles
 import Foundation
 import GRDB
 import Inspection
-import Simulation
+import TestKit
 import Testing
 
 @Suite("Damaged stores")
@@ -76,11 +76,9 @@ struct DamageTests {
         try fold(1000..<1010)
         #expect(throws: Never.self) { try sample.stores("data").digest() }
         let mixed = sample.directory("mixed")
-        try FileManager.default.createDirectory(
-            atPath: mixed, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: mixed, withIntermediateDirectories: true)
         try older.write(to: URL(fileURLWithPath: mixed + "/bids.sqlite"))
-        try FileManager.default.copyItem(
-            atPath: path + "-wal", toPath: mixed + "/bids.sqlite-wal")
+        try FileManager.default.copyItem(atPath: path + "-wal", toPath: mixed + "/bids.sqlite-wal")
         do {
             _ = try sample.stores("mixed").digest()
             Issue.record("it gave a digest")

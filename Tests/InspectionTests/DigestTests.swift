@@ -72,7 +72,5 @@ struct DigestTests {
     }
 
     @Test("without any store there is no digest")
-    func noStores() {
-        #expect(throws: InspectionError.self) { try digest("none") }
-    }
+    func noStores() { #expect(throws: InspectionError.self) { try digest("none") } }
 }

@@ -1,5 +1,6 @@
 import Inspection
 import JSONReader
+import TestKit
 import Testing
 
 @Suite("Formats of dumps")
@@ -11,23 +12,14 @@ struct DumpFormatTests {
             seats.enumerated().map {
                 .billing(0, Int64($0.offset), id: "\($0.offset)", seat: $0.element)
             })
-        var text = ""
-        let bids = try sample.stores("data").dump(
-            DumpQuery(name: "bids", grouping: .columns(["seat", "app_id"])))
-        bids.write(as: format) { (piece) throws(Never) in
-            text += String(decoding: piece, as: UTF8.self)
-        }
-        return text
+        return try sample.stores("data").dump(
+            DumpQuery(name: "bids", grouping: .columns(["seat", "app_id"]))
+        ).text(as: format)
     }
 
     private func empty(_ format: DumpFormat) throws -> String {
         try sample.foldBids([.billing(0, 0, id: "a")])
-        var text = ""
-        try sample.stores("data").dump(DumpQuery(name: "bid-faults"))
-            .write(as: format) { (piece) throws(Never) in
-                text += String(decoding: piece, as: UTF8.self)
-            }
-        return text
+        return try sample.stores("data").dump(DumpQuery(name: "bid-faults")).text(as: format)
     }
 
     @Test("json is one array with a row a line")
@@ -127,11 +119,7 @@ struct DumpFormatTests {
                 .init("text"), .init("count", isNumber: true), .init("share", isNumber: true),
             ],
             rows: [[.text(text), .integer(-7), .decimal("-0.50")]])
-        var written = ""
-        table.write(as: format, isRaw: isRaw) { (piece) throws(Never) in
-            written += String(decoding: piece, as: UTF8.self)
-        }
-        return written
+        return table.text(as: format, isRaw: isRaw)
     }
 
     @Test("texts of a dump are no formulas in csv")

@@ -1,5 +1,8 @@
-import Inspection
+import AggregateStore
+import Streams
 import Testing
+
+@testable import Inspection
 
 @Suite("Dumps")
 struct DumpTests {
@@ -175,9 +178,7 @@ struct DumpTests {
     @Test("one of several data directories that is missing is an error, not a smaller sum")
     func missingDirectory() throws {
         try sample.foldBids([.billing(0, 0, id: "a")])
-        #expect {
-            try sample.stores("data", "other")
-        } throws: { error in
+        #expect { try sample.stores("data", "other") } throws: { error in
             "\(error)".contains("other: No such file or directory")
         }
     }
@@ -186,13 +187,87 @@ struct DumpTests {
     func missingStores() throws {
         try sample.foldBids([.billing(0, 0, id: "a")])
         let stores = try sample.stores("data")
-        #expect {
-            try stores.dump(query("postbacks"))
-        } throws: { error in
+        #expect { try stores.dump(query("postbacks")) } throws: { error in
             "\(error)".contains("postbacks.sqlite") && (error as? InspectionError)?.isUsage == false
         }
         #expect(try stores.dump(query("outcomes")).rows.count == 1)
         #expect(try stores.dump(query("rejected")).rows.isEmpty)
         #expect(throws: InspectionError.self) { try sample.stores("none").dump(query("outcomes")) }
+    }
+}
+
+@Suite("Some measures, and names of codes")
+struct MeasureTests {
+    private let sample = SampleStores()
+
+    private func loss(_ offset: Int64, reason: Int) -> SampleStores.Record {
+        SampleStores.Record(
+            partition: 0, offset: offset, milliseconds: SampleStores.noon, type: "openrtb.loss",
+            value: """
+                {"auction_id":"\(offset)","bid_id":"b","seat":"s","loss_reason":\(reason)}
+                """)
+    }
+
+    @Test("loss reasons have OpenRTB's names, an exchange's own are said to be that")
+    func lossReasons() throws {
+        try sample.foldBids([
+            loss(0, reason: 102), loss(1, reason: 214), loss(2, reason: 1000), loss(3, reason: 50),
+        ])
+        let dump = try sample.stores("data").dump(
+            DumpQuery(name: "loss-reasons", grouping: .columns(["reason"])))
+        #expect(dump.columns.map(\.name) == ["reason"])
+        let named = dump.withLossReasonNames()
+        #expect(named.columns.map(\.name) == ["reason", "reason_name"])
+        #expect(
+            named.rows.map(\.columns) == [
+                [.integer(50), .text("")], [.integer(102), .text("lost to higher bid")],
+                [.integer(214), .text("creative filtered: invalid SKAdNetwork")],
+                [.integer(1000), .text("exchange's own")],
+            ])
+        #expect(named.rows.map(\.measures) == [[1], [1], [1], [1]])
+        let rejected = try sample.stores("data").dump(DumpQuery(name: "rejected"))
+        #expect(rejected.withLossReasonNames().columns.map(\.name).contains("reason_name") == false)
+    }
+
+    @Test("a dump is limited to measures in its own order, and an unknown one is refused")
+    func limited() throws {
+        try sample.foldBids([.billing(0, 0, id: "a"), loss(1, reason: 102)])
+        let dump = try sample.stores("data").dump(DumpQuery(name: "bids", grouping: .total))
+        let some = try dump.limited(toMeasures: ["billed", "losses"])
+        #expect(some.measures == ["losses", "billed"])
+        #expect(some.rows.map(\.measures) == [[1, 1]])
+        #expect(Set(dump.countedMeasures).isSuperset(of: ["losses", "billed"]))
+        #expect(!dump.countedMeasures.contains("wins"))
+        #expect(throws: InspectionError.unknownMeasure("clicks", known: dump.measures)) {
+            try dump.limited(toMeasures: ["clicks"])
+        }
+    }
+}
+
+@Suite("Keys of rows")
+struct RowKeyBytesTests {
+    private func key(_ values: [StoredValue]) -> RowKeyBytes {
+        var key = RowKeyBytes()
+        for value in values { key.append(value) }
+        return key
+    }
+
+    @Test("their bytes order as the values do")
+    func order() {
+        let texts = ["", "\u{0}", "\u{0}\u{1}", "\u{1}", "a", "a\u{0}", "a\u{0}b", "ab", "é", "z"]
+        let numbers: [Int64] = [.min, -256, -1, 0, 1, 255, 256, .max]
+        let rows = texts.flatMap { text in
+            numbers.flatMap { number in
+                ["", "b"].map { [StoredValue.text(text), .integer(number), .text($0)] }
+            }
+        }
+        for left in rows {
+            for right in rows {
+                #expect(
+                    (key(left) < key(right)) == left.lexicographicallyPrecedes(right),
+                    "\(left) \(right)")
+                #expect((key(left) == key(right)) == (left == right))
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@ import ConversionModels
 import Foundation
 import Inspection
 import Streams
+import TestKit
 import Testing
 
 @Suite("Exports under the names of measurement services")
@@ -66,8 +67,7 @@ struct ExportTests {
             [
                 forged, .postback(1), .losingPostback(2),
                 .init(offset: 3, milliseconds: SampleStores.noon + 1500, value: Self.four),
-                .init(
-                    offset: 4, type: "adattributionkit.postback", value: Self.adAttributionKit),
+                .init(offset: 4, type: "adattributionkit.postback", value: Self.adAttributionKit),
             ], models: [try model()],
             partners: partners.map {
                 PartnerRule(
@@ -89,9 +89,7 @@ struct ExportTests {
     }
 
     private func golden(_ name: String) throws -> String {
-        let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../Fixtures/exports/\(name)").standardized
-        return try String(contentsOf: file, encoding: .utf8)
+        try Repository.text("Tests/Fixtures/exports/\(name)")
     }
 
     @Test("a profile's rows are its golden file", arguments: ExportProfile.allCases)
@@ -112,12 +110,9 @@ struct ExportTests {
         #expect(lines[1].contains(",42,"))
         #expect(all.omissions.adAttributionKit == 1)
         for partner in ["acme", "lax"] {
-            #expect(
-                try text(ExportQuery(profile: .adjust, partner: partner)).text == all.text)
+            #expect(try text(ExportQuery(profile: .adjust, partner: partner)).text == all.text)
         }
-        #expect(
-            try text(ExportQuery(profile: .adjust, partner: "none")).text
-                == lines[0] + "\r\n")
+        #expect(try text(ExportQuery(profile: .adjust, partner: "none")).text == lines[0] + "\r\n")
     }
 
     @Test("an invalid signature is said to be one")

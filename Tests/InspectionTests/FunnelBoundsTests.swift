@@ -1,5 +1,6 @@
 import ConversionModels
 import Inspection
+import TestKit
 import Testing
 
 @Suite("Bounds of the funnel's revenue")
@@ -31,8 +32,7 @@ struct FunnelBoundsTests {
             ],
             coarse: [
                 1: [.high: [ModelEvent(event: "sale", revenueMinMicros: 6, revenueMaxMicros: 8)]]
-            ]
-        )
+            ])
     }
 
     /// The configuration that was in force when the postbacks were folded.
@@ -56,10 +56,7 @@ struct FunnelBoundsTests {
             "conversion-values", value("fine", "1", ["postbacks": 2]), value("coarse", "low"),
             value("coarse", "high", ["sequence_index": 1]),
             value("coarse", "low", ["sequence_index": 1]))
-        try record([
-            try ConversionModel(
-                app: 1, versions: [version("only", from: 0, max: 20)])
-        ])
+        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
         // Two of [4, 10], two without a value and one coarse one of [0, 20]; then [6, 8] and [0, 0],
         // and one without a value of [0, 8].
         #expect(try bounds() == [["USD 0.000014", "USD 0.000096", "0"]])
@@ -82,8 +79,7 @@ struct FunnelBoundsTests {
                     version("second", from: start, currency: "EUR", max: 50),
                 ])
         ])
-        #expect(
-            try bounds() == [["EUR 0.00; USD 0.00", "EUR 0.000186; USD 0.000096", "0"]])
+        #expect(try bounds() == [["EUR 0.00; USD 0.00", "EUR 0.000186; USD 0.000096", "0"]])
     }
 
     @Test("a postback of an app without a model has no bound, which is not 0")
@@ -95,13 +91,8 @@ struct FunnelBoundsTests {
             "conversion-values", value("fine", "1"),
             value("fine", "1", ["app_id": 3, "verdict": "invalid"]),
             value("fine", "1", ["app_id": 3, "did_win": 0]))
-        try record([
-            try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])
-        ])
-        #expect(
-            try bounds("campaign") == [
-                ["USD 0.000004", "USD 0.00003", "0"], ["", "", "1"],
-            ])
+        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
+        #expect(try bounds("campaign") == [["USD 0.000004", "USD 0.00003", "0"], ["", "", "1"]])
         #expect(try bounds() == [["USD 0.000004", "", "1"]])
         #expect(
             try stores.funnel(by: "app_id").lines[1].contains("\"revenue_bound_max_micros\":null"))
@@ -110,14 +101,11 @@ struct FunnelBoundsTests {
     @Test("an estimate stands apart, scales each window by itself, and is null where nothing tells")
     func estimate() throws {
         try stores.postbacks(
-            row(["postbacks": 4, "null_values": 2]),
-            row(["sequence_index": 1, "postbacks": 1]))
+            row(["postbacks": 4, "null_values": 2]), row(["sequence_index": 1, "postbacks": 1]))
         try stores.decoded(
             "conversion-values", value("fine", "1", ["postbacks": 1]), value("fine", "2"),
             value("coarse", "high", ["sequence_index": 1]))
-        try record([
-            try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])
-        ])
+        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
         func estimates() throws -> [[String]] {
             try stores.funnel(estimates: true).rows(
                 "estimated_revenue_micros", "estimated_value_share")
@@ -139,10 +127,7 @@ struct FunnelBoundsTests {
             var query = DumpQuery(name: name, grouping: try .init(by))
             query.notesMaturity = true
             let table = try stores.sample.stores("data").dump(query).withMaturity()
-            var text = ""
-            table.write(as: .csv) { (piece) throws(Never) in
-                text += String(decoding: piece, as: UTF8.self)
-            }
+            let text = table.text(as: .csv)
             return text.split(separator: "\r\n").dropFirst().map { line in
                 line.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
             }
@@ -154,9 +139,7 @@ struct FunnelBoundsTests {
                 ["2026-11-21", "42", "1", "0", "1.000000", "2027-02-04T00:00:00Z"],
             ])
         #expect(
-            try rows("postbacks", by: "total") == [
-                ["3", "0", "0.500000", "2027-02-04T00:00:00Z"]
-            ])
+            try rows("postbacks", by: "total") == [["3", "0", "0.500000", "2027-02-04T00:00:00Z"]])
         #expect(throws: InspectionError.self) { try rows("bids", by: "total") }
     }
 }

@@ -4,6 +4,7 @@ import GRDB
 import Inspection
 import Pipelines
 import Streams
+import TestKit
 
 /// Stores whose rows a test writes, and a catalog beside them.
 final class FunnelStores {
@@ -14,7 +15,6 @@ final class FunnelStores {
     /// 2026-11-21T05:00:00Z.
     static let morning = SampleStores.noon - 7 * SampleStores.hour
 
-    /// Reads a catalog.
     func setCatalog(_ text: String) throws {
         let directory = sample.directory("pipelines")
         try FileManager.default.createDirectory(
@@ -37,8 +37,7 @@ final class FunnelStores {
                 "framework": "skadnetwork", "version": "4.0", "conversion_type": "download",
                 "did_win": 1, "verdict": "valid", "postbacks": 1,
             ]
-            try insert(
-                known.merging(row) { $1 }, into: PostbacksFold.tables[0], of: "postbacks")
+            try insert(known.merging(row) { $1 }, into: PostbacksFold.tables[0], of: "postbacks")
         }
     }
 
@@ -77,8 +76,7 @@ final class FunnelStores {
         by: String? = nil, where conditions: [(String, String)] = [],
         date: FunnelQuery.DateRule = .arrival, since: Int64? = nil, until: Int64? = nil,
         trustsDevelopment: Bool = false, estimates: Bool = false,
-        apps: [String: Int64] = ["com.example": 1],
-        directories: [String] = ["data"]
+        apps: [String: Int64] = ["com.example": 1], directories: [String] = ["data"]
     ) throws -> Funnel {
         let query = DumpQuery(
             name: "funnel", grouping: try by.map { try DumpQuery.Grouping($0) } ?? .all,
@@ -128,33 +126,18 @@ final class FunnelStores {
             """, stream: stream)
     }
 
-    private func literal(_ value: Any) -> String {
-        value is String ? "'\(value)'" : "\(value)"
-    }
+    private func literal(_ value: Any) -> String { value is String ? "'\(value)'" : "\(value)" }
 }
 
 extension Funnel {
     /// The values of some columns of each row, as CSV has them.
     func rows(_ columns: String...) -> [[String]] {
-        let places = columns.compactMap { name in
-            table.columns.firstIndex { $0.name == name }
-        }
-        var text = ""
-        table.write(as: .csv) { (piece) throws(Never) in
-            text += String(decoding: piece, as: UTF8.self)
-        }
-        return text.split(separator: "\r\n").dropFirst().map { line in
+        let places = columns.compactMap { name in table.columns.firstIndex { $0.name == name } }
+        return table.text(as: .csv).split(separator: "\r\n").dropFirst().map { line in
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)
             return places.map { String(fields[$0]) }
         }
     }
 
-    /// The rows as lines of JSON.
-    var lines: [String] {
-        var text = ""
-        table.write(as: .ndjson) { (piece) throws(Never) in
-            text += String(decoding: piece, as: UTF8.self)
-        }
-        return text.split(separator: "\n").map(String.init)
-    }
+    var lines: [String] { table.text(as: .ndjson).split(separator: "\n").map(String.init) }
 }

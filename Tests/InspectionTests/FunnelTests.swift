@@ -2,6 +2,7 @@ import AggregateStore
 import Inspection
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @Suite("The funnel")
@@ -37,13 +38,11 @@ struct FunnelTests {
                     "billed_price_micros": 4_500_001_500,
                 ]))
         try stores.store(
-            "impressions",
-            postback("5239", ["format": "skoverlay", "presented": 2, "viewed": 0]),
+            "impressions", postback("5239", ["format": "skoverlay", "presented": 2, "viewed": 0]),
             postback("5239", ["format": "inapp", "presented": 1, "viewed": 0]),
             postback("5239", ["format": "outbrain", "presented": 0, "viewed": 2]),
             postback("5239", ["format": "skadn", "presented": 7, "viewed": 0]))
-        try stores.store(
-            "overlay-clicks", postback("5239", ["clicks": 2, "automatic_clicks": 1]))
+        try stores.store("overlay-clicks", postback("5239", ["clicks": 2, "automatic_clicks": 1]))
         try stores.postbacks(
             postback("39", ["null_values": 1]), postback("239", ["conversion_type": "redownload"]),
             postback("5239", ["conversion_type": "re-engagement"]),
@@ -101,15 +100,13 @@ struct FunnelTests {
         try stores.decoded(
             "decoded-events",
             postback(
-                "45",
-                ["currency": "USD", "revenue_max_micros": 5, "has_source_identifier": 0]),
+                "45", ["currency": "USD", "revenue_max_micros": 5, "has_source_identifier": 0]),
             postback("40", ["currency": "USD", "revenue_max_micros": 7]))
         let rows = try stores.funnel().rows(
             "campaign", "name", "media_source", "bids", "postbacks", "revenue_max_micros")
         #expect(
             rows == [
-                ["39", "low", "", "0", "1", ""],
-                ["40", "? of 2", "", "0", "0", "USD 0.000007"],
+                ["39", "low", "", "0", "1", ""], ["40", "? of 2", "", "0", "0", "USD 0.000007"],
                 ["5239", "launch", "video", "1", "2", "USD 0.000005"],
             ])
     }
@@ -177,8 +174,7 @@ struct FunnelTests {
         #expect(
             funnel.rows("cost_micros", "cpi", "roas_min", "roas_max") == [
                 ["EUR 0.50; USD 1.23", "", "", ""],
-                ["USD 1.23", "1.230000", "0.000000", "2.000000"],
-                ["EUR 1.23", "1.230000", "", ""],
+                ["USD 1.23", "1.230000", "0.000000", "2.000000"], ["EUR 1.23", "1.230000", "", ""],
             ])
         #expect(funnel.lines[0].contains(#""cost_micros":{"EUR":500000,"USD":1230000},"#))
         #expect(funnel.lines[0].contains(#""cpi":null,"roas_min":null,"roas_max":null"#))
@@ -208,8 +204,7 @@ struct FunnelTests {
             "decoded-events",
             postback(
                 "1", ["currency": "USD", "revenue_min_micros": most, "revenue_max_micros": most]))
-        #expect(
-            try stores.funnel().lines.first?.contains(#"{"USD":18446744073709551}"#) == true)
+        #expect(try stores.funnel().lines.first?.contains(#"{"USD":18446744073709551}"#) == true)
         #expect(
             try stores.funnel().rows("cpi", "roas_min") == [["18446744073.709552", "500.000000"]])
     }
@@ -295,8 +290,7 @@ struct FunnelTests {
                 "bundle_id": "com.example", "ownership": ownership,
             ]
             return cell.terms(
-                of: table, columns: table.columns.map { .text(known[$0.name] ?? "") })?
-                .count
+                of: table, columns: table.columns.map { .text(known[$0.name] ?? "") })?.count
         }
         #expect(terms("purchased") == 6)
         for ownership in ["family", "assigned", "other", ""] { #expect(terms(ownership) == nil) }
@@ -324,10 +318,7 @@ struct FunnelTests {
     @Test("without any row a table says so")
     func empty() throws {
         try stores.bids()
-        var text = ""
-        try stores.funnel().table.write(as: .table) { (piece) throws(Never) in
-            text += String(decoding: piece, as: UTF8.self)
-        }
+        let text = try stores.funnel().table.text(as: .table)
         #expect(text == "no rows\n")
     }
 }

@@ -1,5 +1,6 @@
 import Inspection
 import Streams
+import TestKit
 import Testing
 
 @Suite("Names in dumps")
@@ -9,10 +10,7 @@ struct NamesTests {
     private func lines(_ name: String, by: String) throws -> [String] {
         let dump = try stores.sample.stores("data").dump(
             DumpQuery(name: name, grouping: DumpQuery.Grouping(by)))
-        var text = ""
-        dump.named(by: stores.catalog, appsByBundle: [:]).write(as: .csv) {
-            (piece) throws(Never) in text += String(decoding: piece, as: UTF8.self)
-        }
+        let text = dump.named(by: stores.catalog, appsByBundle: [:]).text(as: .csv)
         return text.split(separator: "\r\n").map(String.init)
     }
 
@@ -78,8 +76,7 @@ struct NamesTests {
             event("38", isIdentifier: 1))
         #expect(try names() == ["four", "", "? of 2", ""])
         try stores.postbacks(["ad_network_id": "net", "app_id": 1, "campaign": "39"])
-        #expect(
-            try lines("postbacks", by: by).contains("net,39,1,Network,App,two,,,1,0"))
+        #expect(try lines("postbacks", by: by).contains("net,39,1,Network,App,two,,,1,0"))
     }
 
     @Test("what tells rows apart in the store is shown only when it is asked for")

@@ -1,4 +1,5 @@
 import Inspection
+import TestKit
 import Testing
 
 @Suite("Dumps of refused records")
@@ -46,23 +47,16 @@ struct RefusedRecordTests {
         try foldSome()
         let dump = try sample.stores("data").dump(
             DumpQuery(name: "rejected", grouping: .columns(["offset", "timestamp"])))
-        func text(_ format: DumpFormat) -> String {
-            var text = ""
-            dump.write(as: format) { (piece) throws(Never) in
-                text += String(decoding: piece, as: UTF8.self)
-            }
-            return text
-        }
         #expect(
-            text(.table) == """
+            dump.text(as: .table) == """
                 offset  timestamp                 records
                      0  1970-01-01T00:00:00.007Z        1
                      1  1970-01-01T00:00:00.005Z        1
                      2  1970-01-01T00:00:00.006Z        1
 
                 """)
-        #expect(text(.ndjson).hasPrefix(#"{"offset":0,"timestamp":7,"records":1}"#))
-        #expect(text(.csv).hasPrefix("offset,timestamp,records\r\n0,7,1\r\n"))
+        #expect(dump.text(as: .ndjson).hasPrefix(#"{"offset":0,"timestamp":7,"records":1}"#))
+        #expect(dump.text(as: .csv).hasPrefix("offset,timestamp,records\r\n0,7,1\r\n"))
     }
 
     @Test("conflicts are a list of their own, and nothing is untrusted")

@@ -7,10 +7,10 @@ import GRDB
 import Inspection
 import JSONReader
 import Streams
+import TestKit
 
 /// Stores in a temporary directory, made by folding a handful of records.
 final class SampleStores {
-    /// A record to fold.
     struct Record {
         var partition: Int32 = 0
         var offset: Int64
@@ -23,29 +23,19 @@ final class SampleStores {
     static let noon: Int64 = 1_795_262_400_000
     static let hour: Int64 = 3_600_000
 
-    let root: String
+    private let files = Result { try TemporaryDirectory() }
 
-    init() {
-        root = NSTemporaryDirectory() + "weir-inspection-\(UUID().uuidString)"
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: root)
-    }
-
-    func directory(_ name: String) -> String { "\(root)/\(name)" }
+    func directory(_ name: String) -> String { "\((try? files.get().path) ?? "")/\(name)" }
 
     func stores(_ names: String...) throws -> StoreSet {
         try StoreSet(directories: names.map(directory))
     }
 
-    /// Folds records into `bids.sqlite`, so many at a time.
     func foldBids(
         _ records: [Record], into name: String = "data", atOnce: Int = 100,
         configuration: String = "{}"
     ) throws {
-        try fold(
-            BidsFold.self, records, into: name, atOnce: atOnce, configuration: configuration)
+        try fold(BidsFold.self, records, into: name, atOnce: atOnce, configuration: configuration)
     }
 
     /// Folds records into the store of a stream with a window.
@@ -65,7 +55,6 @@ final class SampleStores {
         try run(fold, store, records, atOnce, configuration, window: Self.hour)
     }
 
-    /// Folds records into `postbacks.sqlite`.
     func foldPostbacks(
         _ records: [Record], into name: String = "data", models: [ConversionModel] = [],
         partners: [PartnerRule] = []
@@ -80,9 +69,8 @@ final class SampleStores {
             topic: "postbacks",
             configuration: .init(
                 maxRecordBytes: 1_048_576, trustsDevelopment: false, models: models,
-                partners: partners),
-            attestor: Attestor(keys: try TrustedKeys(), threadCount: 1), parser: parser,
-            jwsParser: jwsParser, memory: store)
+                partners: partners), attestor: Attestor(keys: try TrustedKeys(), threadCount: 1),
+            parser: parser, jwsParser: jwsParser, memory: store)
         try run(fold, store, records, 100, "{}", window: nil)
     }
 
@@ -110,8 +98,7 @@ final class SampleStores {
         guard let decoder = StoreNotificationDecoder(trust: trust, maxRecordBytes: 1_048_576)
         else { throw CocoaError(.featureUnsupported) }
         let fold = StoreNotificationsFold(
-            topic: "store-notifications", decoders: [decoder],
-            memory: store)
+            topic: "store-notifications", decoders: [decoder], memory: store)
         try run(fold, store, records, atOnce, "{}", window: nil)
     }
 
@@ -140,26 +127,16 @@ final class SampleStores {
         for start in stride(from: 0, to: records.count, by: atOnce) {
             let batch = RecordBatch()
             for record in records[start..<min(start + atOnce, records.count)] {
-                batch.append(record)
+                batch.append(
+                    ReadRecord(
+                        partition: record.partition, offset: record.offset,
+                        timestamp: record.milliseconds,
+                        headers: record.type.map { [.init("ce_type", $0)] } ?? [],
+                        value: record.value.map { Array($0.utf8) }))
             }
             fold.begin(fold.prepare(batch))
             for index in 0..<batch.count { try fold.fold(index) }
             _ = try store.store(fold, batch: batch)
-        }
-    }
-}
-
-extension RecordBatch {
-    fileprivate func append(_ record: SampleStores.Record) {
-        let headers = RecordHeaders.encode(record.type.map { [.init("ce_type", $0)] } ?? [])
-        let value = record.value.map { Array($0.utf8) }
-        headers.withUnsafeBytes { headers in
-            (value ?? []).withUnsafeBytes { bytes in
-                append(
-                    partition: record.partition, offset: record.offset,
-                    timestampMilliseconds: record.milliseconds, key: nil, headers: headers,
-                    value: value == nil ? nil : bytes)
-            }
         }
     }
 }
@@ -206,12 +183,7 @@ extension SampleStores.Record {
 }
 
 extension StoreSet {
-    /// The rows of a dump as lines of JSON.
     func lines(_ query: DumpQuery) throws -> [String] {
-        var text = ""
-        try dump(query).write(as: .ndjson) { (piece) throws(Never) in
-            text += String(decoding: piece, as: UTF8.self)
-        }
-        return text.split(separator: "\n").map(String.init)
+        try dump(query).text(as: .ndjson).split(separator: "\n").map(String.init)
     }
 }

@@ -1,5 +1,5 @@
 import JSONReader
-import Simulation
+import TestKit
 import Testing
 
 @Suite("Members are found as the contract says")

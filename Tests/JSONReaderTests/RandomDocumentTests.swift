@@ -1,6 +1,6 @@
 import Foundation
 import JSONReader
-import Simulation
+import TestKit
 import Testing
 
 @Suite("Random documents")

@@ -1,6 +1,6 @@
 import CRdKafka
 import Foundation
-import MockKafka
+import TestKit
 import Testing
 
 /// Something that happens to a cluster, and passes.
@@ -9,9 +9,7 @@ struct ClusterFault: Sendable, CustomTestStringConvertible {
     /// Begins, and sees to it that it ends.
     var strike: @Sendable (_ cluster: MockCluster, _ topic: String) -> Void
 
-    init(
-        _ name: String, _ strike: @escaping @Sendable (_: MockCluster, _: String) -> Void
-    ) {
+    init(_ name: String, _ strike: @escaping @Sendable (_: MockCluster, _: String) -> Void) {
         testDescription = name
         self.strike = strike
     }

@@ -1,6 +1,6 @@
 import CRdKafka
 import EventLog
-import MockKafka
+import TestKit
 import Testing
 
 @Suite(

@@ -2,9 +2,8 @@ import CRdKafka
 import EventLog
 import Foundation
 import KafkaLog
-import MockKafka
-import Simulation
 import Synchronization
+import TestKit
 import Testing
 
 @Suite("A consumer group")
@@ -278,8 +277,7 @@ struct GroupTests {
             try place.mock.setBroker(-1, isUp: true)
             let other = try place.log.reader(topic: place.topic, group: place.group)
             let isTold = Wait.until {
-                _ = try? reader.read(
-                    into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
+                _ = try? reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
                 return (try? other.committedOffsets()) == [0: 3, 1: 7]
             }
             #expect(isTold)
@@ -344,16 +342,14 @@ final class Place {
     }
 
     func reader(_ settings: [String: String]) throws -> any LogReader {
-        let reader = try TestLog.kafka(cluster.brokers, settings)
-            .reader(topic: topic, group: group)
+        let reader = try TestLog.kafka(cluster.brokers, settings).reader(topic: topic, group: group)
         try reader.subscribe(.shared)
         return reader
     }
 
     /// Appends 50 records to each partition.
     func append() throws {
-        try writer.append(
-            (0..<200).map { record("\($0)", topic: topic, partition: Int32($0 % 4)) })
+        try writer.append((0..<200).map { record("\($0)", topic: topic, partition: Int32($0 % 4)) })
         appended += 50
     }
 
@@ -396,8 +392,7 @@ final class Place {
     func expectAllRead(by members: [Member]) throws {
         let isRead = Wait.until(seconds: 2 * Wait.seconds) {
             (0..<4).allSatisfy { partition in
-                Set(members.flatMap { $0.seen.records[partition] ?? [] })
-                    == Set(0..<appended)
+                Set(members.flatMap { $0.seen.records[partition] ?? [] }) == Set(0..<appended)
             }
         }
         let missing = (0..<4 as Range<Int32>).map { partition in

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import TestKit
 import Testing
 
 @Suite("An archive of a cluster's topic")
@@ -38,8 +39,7 @@ struct KafkaArchiveTests {
     }
 
     @Test(
-        "is read first, and the cluster goes on where it ends",
-        arguments: clusters, [false, true])
+        "is read first, and the cluster goes on where it ends", arguments: clusters, [false, true])
     func goesOn(kind: TestLog.Kind, isShared: Bool) throws {
         let log = try TestLog(kind)
         let topic = try log.makeTopic(2)
@@ -54,10 +54,10 @@ struct KafkaArchiveTests {
         defer { reader.close() }
         try reader.subscribe(isShared ? .shared : .all)
         #expect(try reader.readOn(into: batch) == .assigned([0, 1]))
-        var found: [CopiedRecord] = []
+        var found: [ReadRecord] = []
         while found.count < 800 {
             try #require(try reader.readOn(into: batch, maxRecords: 70) == .records)
-            found += (0..<batch.count).map { CopiedRecord(batch[$0]) }
+            found += batch.copies
         }
         let wanted = try log.records(of: topic)
         for partition in Int32(0)...1 {
@@ -67,7 +67,7 @@ struct KafkaArchiveTests {
         }
         try writer.append([record("late", topic: topic, partition: 1)])
         #expect(try reader.readOn(into: batch) == .records)
-        #expect((0..<batch.count).map { CopiedRecord(batch[$0]).text } == ["late"])
+        #expect(batch.copies.map(\.text) == ["late"])
         try reader.commit([0: 400, 1: 401])
         #expect(try reader.committedOffsets() == [0: 400, 1: 401])
     }

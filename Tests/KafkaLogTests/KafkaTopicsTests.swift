@@ -1,5 +1,5 @@
 import EventLog
-import MockKafka
+import TestKit
 import Testing
 
 @Suite("Topics of a cluster", .enabled(if: TestCluster.realBrokers != nil))

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import TestKit
 import Testing
 
 /// What every log promises, whichever backend it has.
@@ -47,11 +48,11 @@ struct LogContractTests {
                 value: large),
         ])
         let found = try log.records(of: topic)
-        #expect(found.map(\.key) == [nil, [], [0, 255]])
+        #expect(found.map(\.keyBytes) == [nil, [], [0, 255]])
         #expect(found.map(\.value) == [nil, [], large])
-        #expect(found[0].headers.isEmpty)
+        #expect(found[0].headerList.isEmpty)
         #expect(
-            found[2].headers == [
+            found[2].headerList == [
                 .init("ce_type", "x"), .init(name: "n", value: nil), .init("", ""),
                 .init("ce_type", "second"),
             ])
@@ -143,10 +144,10 @@ struct LogContractTests {
         #expect(try reader.readOn(into: batch) == .assigned([0, 1]))
         try reader.seek(partition: 0, to: 7)
         try reader.pause(partition: 0)
-        var found: [CopiedRecord] = []
+        var found: [ReadRecord] = []
         while found.count < 50 {
             try #require(try reader.readOn(into: batch) == .records)
-            found += (0..<batch.count).map { CopiedRecord(batch[$0]) }
+            found += batch.copies
         }
         #expect(found.allSatisfy { $0.partition == 1 })
         #expect(
@@ -167,10 +168,10 @@ struct LogContractTests {
             record("p0", topic: topic, partition: 0), record("p1", topic: topic, partition: 1),
         ])
         #expect(try reader.readOn(into: batch) == .records)
-        #expect((0..<batch.count).map { CopiedRecord(batch[$0]).text } == ["p0"])
+        #expect(batch.copies.map(\.text) == ["p0"])
         try reader.resume(partition: 1)
         #expect(try reader.readOn(into: batch) == .records)
-        #expect((0..<batch.count).map { CopiedRecord(batch[$0]).text } == ["p1"])
+        #expect(batch.copies.map(\.text) == ["p1"])
     }
 
     @Test("a waiting reader sees what is appended meanwhile", arguments: TestLog.Kind.available)
@@ -188,7 +189,7 @@ struct LogContractTests {
         #expect(ContinuousClock.now - start >= .milliseconds(59))
         try log.log.writer().append([record("late", topic: topic, partition: 3)])
         #expect(try reader.readOn(into: batch) == .records)
-        #expect((0..<batch.count).map { CopiedRecord(batch[$0]).text } == ["late"])
+        #expect(batch.copies.map(\.text) == ["late"])
     }
 
     @Test(
@@ -223,8 +224,7 @@ struct LogContractTests {
     func knowsBounds(kind: TestLog.Kind) throws {
         let log = try TestLog(kind)
         let topic = try log.makeTopic(3)
-        try log.log.writer().append(
-            (0..<5).map { record("\($0)", topic: topic, partition: 1) })
+        try log.log.writer().append((0..<5).map { record("\($0)", topic: topic, partition: 1) })
         let reader = try log.log.reader(topic: topic)
         defer { reader.close() }
         #expect(
@@ -237,8 +237,7 @@ struct LogContractTests {
         #expect(throws: LogError.self) { try reader.bounds(of: [3]) }
         #expect(try reader.partitionCount() == 3)
         #expect(try !reader.identity().isEmpty)
-        #expect(
-            try log.log.topics().first { $0.name == topic }?.partitionCount == 3)
+        #expect(try log.log.topics().first { $0.name == topic }?.partitionCount == 3)
         let beyond = LogError.unknownPartition(
             TopicPartition(topic: topic, partition: 3), partitionCount: 3)
         #expect(throws: beyond) {
@@ -294,8 +293,8 @@ struct LogContractTests {
         }
         #expect(first.position(0).offset == 0)
         first.remove(at: 0)
-        #expect((0..<first.count).allSatisfy { CopiedRecord(first[$0]).text == "\($0 + 1)" })
+        #expect((0..<first.count).allSatisfy { ReadRecord(first[$0]).text == "\($0 + 1)" })
         let start = Int(second.position(0).offset)
-        #expect((0..<second.count).allSatisfy { CopiedRecord(second[$0]).text == "\(start + $0)" })
+        #expect((0..<second.count).allSatisfy { ReadRecord(second[$0]).text == "\(start + $0)" })
     }
 }

@@ -1,8 +1,8 @@
 import EventLog
 import Foundation
 import KafkaLog
-import Simulation
 import Synchronization
+import TestKit
 
 /// A member of a consumer group on a thread of its own: reads on from the group's offsets, and commits
 /// what it read.

@@ -1,8 +1,9 @@
 import CRdKafka
 import EventLog
 import Foundation
-import MockKafka
-import Simulation
+import KafkaLog
+import Logging
+import TestKit
 import Testing
 
 @Suite("A reader of a cluster with faults")
@@ -194,5 +195,76 @@ struct Found {
         for partition in 0..<partitionCount {
             #expect(offsets[partition] == Array(0..<count), "partition \(partition)")
         }
+    }
+}
+
+@Suite("A reader that paused partitions")
+struct PausedReaderTests {
+    @Test("reads them again once it subscribes anew", arguments: TestLog.Kind.available)
+    func subscribesAnew(kind: TestLog.Kind) async throws {
+        try await onThread {
+            let log = try TestLog(kind)
+            let topic = try log.makeTopic(2)
+            try log.log.writer().append(
+                (0..<10).map { record("\($0)", topic: topic, partition: Int32($0 % 2)) })
+            let reader = try log.log.reader(topic: topic)
+            defer { reader.close() }
+            let batch = RecordBatch()
+            for start in [3, 1, 2] as [Int64] {
+                try reader.subscribe(.partitions([0, 1]))
+                #expect(try reader.readOn(into: batch) == .assigned([0, 1]))
+                for partition in [0, 1] as [Int32] {
+                    try reader.seek(partition: partition, to: start)
+                }
+                var firsts: [Int32: Int64] = [:]
+                let deadline = ContinuousClock.now + .seconds(60)
+                while firsts.count < 2, ContinuousClock.now < deadline {
+                    _ = try reader.read(
+                        into: batch, maxRecords: 100, maxBytes: 1 << 20, waitMilliseconds: 50)
+                    for index in 0..<batch.count where firsts[batch[index].partition] == nil {
+                        firsts[batch[index].partition] = batch[index].offset
+                        try reader.pause(partition: batch[index].partition)
+                    }
+                }
+                #expect(firsts == [0: start, 1: start])
+            }
+        }
+    }
+}
+
+@Suite("A reader slower than its fetcher")
+struct SlowReaderTests {
+    @Test("never waits the second that librdkafka 2.0 sleeps once its queue was full")
+    func isNotStalled() throws {
+        let log = try TestLog(.mock)
+        let topic = try log.makeTopic(8)
+        let value = [UInt8](repeating: 7, count: 1000)
+        try log.log.writer().append(
+            (0..<24_000).map { number in
+                OutgoingRecord(topic: topic, partition: Int32(number % 8), key: nil, value: value)
+            })
+        // The queue holds a twelfth of it.
+        let small = try KafkaLog(
+            KafkaSettings(brokers: log.cluster?.brokers ?? [], memoryBytes: 4 << 20),
+            logger: .quiet)
+        let reader = try small.reader(topic: topic)
+        defer { reader.close() }
+        try reader.subscribe(.all)
+        let batch = RecordBatch()
+        #expect(try reader.readOn(into: batch) == .assigned(Array(0..<8)))
+        #expect(try reader.readOn(into: batch) == .records)
+        var count = batch.count
+        let stopwatch = Stopwatch()
+        var longest = 0.0
+        while count < 24_000 {
+            usleep(15_000)
+            let start = stopwatch.seconds
+            let reading = try reader.read(
+                into: batch, maxRecords: 2000, maxBytes: 1 << 24, waitMilliseconds: 60_000)
+            longest = max(longest, stopwatch.seconds - start)
+            try #require(reading == .records)
+            count += batch.count
+        }
+        #expect(longest < 0.9)
     }
 }

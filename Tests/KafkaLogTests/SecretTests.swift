@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 import KafkaLog
 import Logging
-import MockKafka
 import Synchronization
+import TestKit
 import Testing
 
 @Suite("Kafka settings and secrets")
@@ -13,8 +13,7 @@ struct SecretTests {
     private func words(_ written: [String: String]) throws -> String {
         let failure = #expect(throws: LogError.self) {
             let settings = try KafkaSettings(brokers: Self.brokers, written: written)
-            _ = try KafkaLog(
-                settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            _ = try KafkaLog(settings, logger: .quiet)
         }
         return try #require(failure).description
     }
@@ -47,8 +46,7 @@ struct SecretTests {
 
     @Test("The isolation that Weir has may be written, and no other")
     func isolation() throws {
-        _ = try KafkaSettings(
-            brokers: Self.brokers, written: ["isolation.level": "read_committed"])
+        _ = try KafkaSettings(brokers: Self.brokers, written: ["isolation.level": "read_committed"])
         let text = try words(["isolation.level": "read_uncommitted"])
         #expect(text.contains("isolation.level is read_committed"), "\(text)")
     }
@@ -67,8 +65,7 @@ struct SecretTests {
                 _ = try KafkaLog(
                     KafkaSettings(
                         brokers: Self.brokers, written: [name: text],
-                        places: [name: "pipelines/kafka.yaml:3: settings.\(name)"]),
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                        places: [name: "pipelines/kafka.yaml:3: settings.\(name)"]), logger: .quiet)
             }
             let words = try #require(failure).description
             #expect(
@@ -91,9 +88,9 @@ struct SecretTests {
     func secretsAreNotLogged() async throws {
         try await onThread {
             let secret = "s3cr3t-\(UUID().uuidString)"
-            let path = NSTemporaryDirectory() + "weir-secret-\(UUID().uuidString)"
-            try "\(secret)\nsecond line\n".write(toFile: path, atomically: true, encoding: .utf8)
-            defer { try? FileManager.default.removeItem(atPath: path) }
+            let files = try TemporaryDirectory()
+            let path = try files.write("\(secret)\nsecond line\n", to: "secret")
+            defer { withExtendedLifetime(files) {} }
             let cluster = try MockCluster()
             try cluster.createTopic("topic", partitionCount: 1)
             let lines = LoggedLines()
@@ -139,7 +136,5 @@ private final class LoggedLines: LogHandler {
         set {}
     }
 
-    func log(event: LogEvent) {
-        lines.withLock { $0.append("\(event.message)") }
-    }
+    func log(event: LogEvent) { lines.withLock { $0.append("\(event.message)") } }
 }

@@ -1,10 +1,10 @@
 import CRdKafka
 import EventLog
 import Foundation
-import KafkaLog
-import MockKafka
-import Simulation
+import TestKit
 import Testing
+
+@testable import KafkaLog
 
 @Suite("A member's share of the partitions")
 struct ShareTests {
@@ -123,6 +123,36 @@ private struct KeptPartitions {
                     next[partition] = offset + 1
                 }
             case .idle: break
+            }
+        }
+    }
+}
+
+@Suite("Offsets of a group")
+struct CommitTests {
+    @Test("that do not change are committed again after a while, since brokers forget old ones")
+    func repeated() async throws {
+        try await onThread {
+            let test = try TestLog(.preferred)
+            let topic = try test.makeTopic(1)
+            let log = try #require(test.log as? KafkaLog)
+            let group = "group-of-\(topic)"
+            let other = KafkaCommits(of: try log.openConsumer(group: group), topic: topic)
+            let reader = try log.reader(topic: topic, group: group)
+            defer { reader.close() }
+            for (repetition, expected) in [(Duration.seconds(3600), 3), (.milliseconds(100), 5)]
+                as [(Duration, Int64)]
+            {
+                let commits = KafkaCommits(
+                    of: try log.openConsumer(group: group), topic: topic, repetition: repetition)
+                try commits.commit([0: 5])
+                // As a broker that forgets it would, another one changes what it knows.
+                try other.commit([0: 3])
+                Thread.sleep(forTimeInterval: 0.2)
+                try commits.commit([0: 5])
+                try commits.settle(.seconds(60))
+                #expect(try reader.committedOffsets() == [0: expected])
+                try other.commit([0: 4])
             }
         }
     }

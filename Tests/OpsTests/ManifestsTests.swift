@@ -9,8 +9,7 @@ struct ManifestsTests {
     private let ops = OpsDirectory()
     private let workers = [
         "bids", "impressions", "overlay-clicks", "postbacks", "store-notifications",
-        "conversion-updates",
-        "partner-postbacks",
+        "conversion-updates", "partner-postbacks",
     ]
 
     @Test("every YAML file can be read, and has something in it")

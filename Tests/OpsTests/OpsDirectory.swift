@@ -1,12 +1,12 @@
 import Foundation
+import TestKit
 import Testing
 import Yams
 
 /// The files of `ops/`, by paths relative to the repository.
 struct OpsDirectory {
     /// The repository.
-    let root = URL(filePath: #filePath).resolvingSymlinksInPath()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let root = Repository.root
 
     /// Paths of all files below `ops/`, bytewise.
     func paths() throws -> [String] {
@@ -62,9 +62,7 @@ struct OpsDirectory {
 
 extension Node {
     /// The texts of a list; none when there is no such list.
-    func texts(_ key: String) -> [String] {
-        self[key]?.sequence?.compactMap(\.string) ?? []
-    }
+    func texts(_ key: String) -> [String] { self[key]?.sequence?.compactMap(\.string) ?? [] }
 
     /// Every value of this key, at any depth.
     func values(ofKey key: String) -> [Node] {

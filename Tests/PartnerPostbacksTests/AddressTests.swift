@@ -1,6 +1,6 @@
 import Foundation
-import Simulation
 import Synchronization
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -33,9 +33,7 @@ struct AddressTests {
             "192.169.0.0", "223.255.255.255", "2606:4700:4700::1111", "2a00:1450::1",
             "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1",
         ])
-    func allowed(text: String) throws {
-        #expect(try #require(IPAddress(text)).refusal == nil)
-    }
+    func allowed(text: String) throws { #expect(try #require(IPAddress(text)).refusal == nil) }
 
     @Test(
         "other ways to write an address are none that a file may have",
@@ -115,8 +113,7 @@ struct AddressTests {
             ], resolver: resolver)
         defer { withExtendedLifetime(place) { resolver.answer() } }
         try place.accept(
-            Documents.install(),
-            Documents.install(id: Documents.id(1), partner: "well"))
+            Documents.install(), Documents.install(id: Documents.id(1), partner: "well"))
         try place.turn { try place.states(partner: "well") == [.delivered: 1] }
         // The other name's server has not answered yet, and does not before all of this is over.
         try place.sendDue()
@@ -131,9 +128,7 @@ final class FixedResolver: HostResolver {
     private let answers: [[String]]
     private let asked = Mutex(0)
 
-    init(_ answers: [[String]]) {
-        self.answers = answers
-    }
+    init(_ answers: [[String]]) { self.answers = answers }
 
     var askedCount: Int { asked.withLock { $0 } }
 

@@ -3,7 +3,7 @@ import Foundation
 import JSONReader
 import Logging
 import Program
-import Simulation
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks

@@ -1,7 +1,8 @@
 import Foundation
 import JSONReader
 import NIOSSL
-import Simulation
+import Synchronization
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -31,14 +32,10 @@ final class DeliveryPlace {
             parser: parser, attemptsOnce: attemptsOnce)
     }
 
-    deinit {
-        sender.stop()
-    }
+    deinit { sender.stop() }
 
     /// Takes documents over, as from the topic.
-    func accept(_ documents: String...) throws {
-        try accept(documents)
-    }
+    func accept(_ documents: String...) throws { try accept(documents) }
 
     func accept(_ documents: [String]) throws {
         let records = try documents.map { text in
@@ -88,3 +85,5 @@ final class DeliveryPlace {
             .reduce(into: [:]) { $0[$1.state] = $1.count }
     }
 }
+
+extension ManualClock: DeliveryClock {}

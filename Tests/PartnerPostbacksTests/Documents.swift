@@ -9,8 +9,7 @@ enum Documents {
     /// A winning postback of SKAdNetwork 4.0, decoded.
     static func install(
         id: String = id, revision: Int = 1, partner: String = "acme",
-        campaign: String = "Autumn, web",
-        country: String = "null"
+        campaign: String = "Autumn, web", country: String = "null"
     ) -> String {
         """
         {"id":"\(id)","revision":\(revision),"partner":"\(partner)","postback":{"version":"4.0",\

@@ -1,6 +1,6 @@
 import Foundation
 import JSONReader
-import Simulation
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -121,8 +121,7 @@ struct EncodingTests {
                 #expect(!hasControls)
                 let values = request.headers.filter { $0.name == "X-Campaign" }.map(\.value)
                 #expect(values == ["c=\(text)"])
-                #expect(
-                    request.headers.allSatisfy { $0.value.utf8.allSatisfy { $0 >= 0x20 } })
+                #expect(request.headers.allSatisfy { $0.value.utf8.allSatisfy { $0 >= 0x20 } })
             } catch let fault as RenderingFault {
                 #expect(hasControls, "\(text.debugDescription)")
                 #expect(

@@ -1,6 +1,6 @@
 import Foundation
 import JSONReader
-import Simulation
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -80,14 +80,12 @@ struct OrderTests {
     func held() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace([
-            "acme":
-                "url: \(partner.url)/?c={conversion.coarse}\nallow_private: true\nmissing: hold"
+            "acme": "url: \(partner.url)/?c={conversion.coarse}\nallow_private: true\nmissing: hold"
         ])
         try place.accept(Documents.install())
         try place.sendAll()
         #expect(try place.delivery().state == .held)
-        #expect(
-            try place.delivery().reason == "missing: c: {conversion.coarse} has no value")
+        #expect(try place.delivery().reason == "missing: c: {conversion.coarse} has no value")
         #expect(partner.requests.isEmpty)
         let retried = try place.store.retry(
             .id(Documents.id), nowMilliseconds: place.clock.nowMilliseconds)
@@ -103,14 +101,12 @@ struct OrderTests {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
         try place.accept(Documents.install(partner: "late"))
-        #expect(
-            try place.delivery().reason == "unknown_partner: no file partners/late.yaml")
+        #expect(try place.delivery().reason == "unknown_partner: no file partners/late.yaml")
         try place.store.begin(KnownPartners(urls: ["acme": "", "late": ""]), nowMilliseconds: 7)
         #expect(try place.delivery().state == .pending)
         try place.store.begin(KnownPartners(urls: ["acme": ""]), nowMilliseconds: 8)
         #expect(try place.delivery().state == .held)
-        #expect(
-            try place.delivery().reason == "unknown_partner: no file partners/late.yaml")
+        #expect(try place.delivery().reason == "unknown_partner: no file partners/late.yaml")
     }
 
     @Test(
@@ -148,8 +144,7 @@ struct OrderTests {
             try place.accept(Documents.install(revision: revision))
             try place.sendAll()
         }
-        let retried = try place.store.retry(
-            .allDead, nowMilliseconds: place.clock.nowMilliseconds)
+        let retried = try place.store.retry(.allDead, nowMilliseconds: place.clock.nowMilliseconds)
         #expect(retried == RetriedDeliveries(retried: 1, left: 1))
         try place.sendAll()
         let history = try place.store.history(of: Documents.id)

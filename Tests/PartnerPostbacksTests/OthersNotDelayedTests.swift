@@ -1,21 +1,19 @@
 import Foundation
 import Synchronization
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
 
 @Suite("Partners that are away", .serialized)
 struct OthersNotDelayedTests {
-    @Test(
-        "one that is silent or down delays nobody else",
-        arguments: [true, false])
+    @Test("one that is silent or down delays nobody else", arguments: [true, false])
     func others(isSilent: Bool) throws {
         let well = try ScriptedPartner()
         let silent = try ScriptedPartner { _, _ in .silence }
-        let port = isSilent ? silent.port : ScriptedPartner.closedPort
+        let port = isSilent ? Int(silent.port) : ScriptedPartner.closedPort
         let place = try DeliveryPlace([
-            "away":
-                "url: http://127.0.0.1:\(port)/\nallow_private: true\ntimeout_seconds: 60",
+            "away": "url: http://127.0.0.1:\(port)/\nallow_private: true\ntimeout_seconds: 60",
             "well": "url: \(well.url)/\nallow_private: true",
         ])
         try place.accept(
@@ -129,8 +127,7 @@ struct OthersNotDelayedTests {
         arguments: [401, 403])
     func denied(status: Int) throws {
         let isLetIn = Mutex(false)
-        let partner = try ScriptedPartner { _, _ in
-            .answer(isLetIn.withLock { $0 } ? 200 : status)
+        let partner = try ScriptedPartner { _, _ in .answer(isLetIn.withLock { $0 } ? 200 : status)
         }
         let place = try DeliveryPlace([
             "acme": "url: \(partner.url)/\nallow_private: true\nconcurrency: 2"

@@ -1,14 +1,16 @@
-import Foundation
 import Pipelines
 import Streams
+import TestKit
 
 @testable import PartnerPostbacks
 
 /// A pipelines directory with partners; removed with the value.
 final class PartnerFiles {
-    let path = NSTemporaryDirectory() + "weir-partners-\(UUID().uuidString)"
+    private let files: TemporaryDirectory
+    var path: String { files.path }
 
     init() throws {
+        files = try TemporaryDirectory()
         try write("partner-postbacks.yaml", "commit_interval_ms: 5\n")
     }
 
@@ -18,30 +20,17 @@ final class PartnerFiles {
         try add(name, delivery)
     }
 
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
     /// Adds a partner that is sent everything; `delivery` is the mapping's lines, without indentation.
     func add(_ name: String, _ delivery: String) throws {
         let lines = delivery.split(separator: "\n", omittingEmptySubsequences: false)
         try write(
             "partners/\(name).yaml",
-            "name: \(name)\ntrust: [valid]\ndelivery:\n"
-                + lines.map { "  \($0)\n" }.joined())
+            "name: \(name)\ntrust: [valid]\ndelivery:\n" + lines.map { "  \($0)\n" }.joined())
     }
 
-    func write(_ name: String, _ text: String) throws {
-        let file = path + "/" + name
-        try FileManager.default.createDirectory(
-            atPath: (file as NSString).deletingLastPathComponent,
-            withIntermediateDirectories: true)
-        try text.write(toFile: file, atomically: true, encoding: .utf8)
-    }
+    func write(_ name: String, _ text: String) throws { try files.write(text, to: name) }
 
-    func partners() throws -> [Partner] {
-        try PipelineDirectory(path).partners()
-    }
+    func partners() throws -> [Partner] { try PipelineDirectory(path).partners() }
 
     func routes() throws -> [PartnerRoute] {
         try partners().filter { !$0.delivery.isOff }.map { try PartnerRoute($0, directory: path) }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Synchronization
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -11,9 +12,7 @@ struct RestTests {
     private final class Mood: Sendable {
         private let reaction: Mutex<ScriptedPartner.Reaction>
 
-        init(_ reaction: ScriptedPartner.Reaction) {
-            self.reaction = Mutex(reaction)
-        }
+        init(_ reaction: ScriptedPartner.Reaction) { self.reaction = Mutex(reaction) }
 
         func set(_ new: ScriptedPartner.Reaction) { reaction.withLock { $0 = new } }
         var current: ScriptedPartner.Reaction { reaction.withLock { $0 } }
@@ -82,8 +81,7 @@ struct RestTests {
             "busy": "url: \(busy.url)/\nallow_private: true",
             "well": "url: \(well.url)/\nallow_private: true",
         ])
-        try place.accept(
-            documents(30, partner: "busy") + documents(30, partner: "well", from: 30))
+        try place.accept(documents(30, partner: "busy") + documents(30, partner: "well", from: 30))
         try place.sendDue()
         #expect(busy.requests.count == 4)
         #expect(try place.states(partner: "well") == [.delivered: 30])
@@ -111,8 +109,7 @@ struct RestTests {
     @Test("a partner that could not be reached is tried again by a restart")
     func away() throws {
         let place = try DeliveryPlace([
-            "acme":
-                "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
+            "acme": "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
         try place.accept(documents(10))
         try place.sendDue()
@@ -149,8 +146,7 @@ struct RestTests {
     @Test("a breaker that is open is closed by a retry too, and by --all-dead it is not")
     func breaker() throws {
         let place = try DeliveryPlace([
-            "acme":
-                "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
+            "acme": "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
         try place.accept(documents(10))
         try place.sendDue()

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -16,9 +17,7 @@ struct ScheduleTests {
             "ops/runbooks/partner-away.md", "ops/grafana/dashboards/weir.json",
         ])
     func words(_ page: String) throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../\(page)").standardized
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text(page)
         let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(RetrySchedule.words == "10 attempts over 3 days and 3 hours, up to a tenth longer")
         #expect(line.contains(RetrySchedule.words))
@@ -95,8 +94,7 @@ struct ScheduleTests {
     func retryAfter(text: String, pause: Int64?) throws {
         let partner = try ScriptedPartner { _, number in
             number == 0
-                ? .answer(
-                    429, ["Retry-After: \(text)", "Date: Tue, 21 Nov 2023 00:00:00 GMT"])
+                ? .answer(429, ["Retry-After: \(text)", "Date: Tue, 21 Nov 2023 00:00:00 GMT"])
                 : .answer(200)
         }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
@@ -121,8 +119,7 @@ struct ScheduleTests {
         ])
     func refused(status: Int, reason: String) throws {
         let elsewhere = try ScriptedPartner()
-        let partner = try ScriptedPartner { _, _ in
-            .answer(status, ["Location: \(elsewhere.url)/"])
+        let partner = try ScriptedPartner { _, _ in .answer(status, ["Location: \(elsewhere.url)/"])
         }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
         try place.accept(Documents.install())

@@ -22,12 +22,9 @@ struct SecretTests {
         let request = try #require(try files.request(Documents.install()))
         let encoded = "s3cret%2F%26%22%3F"
         #expect(request.url == "https://e.example/\(encoded)/p?token=\(encoded)&a=0")
-        #expect(
-            request.headers.first == .init("Authorization", "Bearer \(secret)", isSecret: true))
+        #expect(request.headers.first == .init("Authorization", "Bearer \(secret)", isSecret: true))
         #expect(request.headers.filter(\.isSecret).map(\.name) == ["Authorization"])
-        #expect(
-            text(request.body)
-                == #"{"key":"s3cret/&\"?","text":"k=s3cret/&\"?","n":1}"#)
+        #expect(text(request.body) == #"{"key":"s3cret/&\"?","text":"k=s3cret/&\"?","n":1}"#)
 
         let form = try PartnerFiles(
             "url: https://e.example/\nbody: {form: {k: \"/{secret.key}\"}}\n"

@@ -1,5 +1,6 @@
 import Foundation
 import NIOSSL
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -62,14 +63,30 @@ struct TLSTests {
     func otherCertificate(
         _ host: String, _ isTrusted: Bool, _ certificate: String, _ words: String
     ) throws {
-        let (partner, place) = try place(
-            host: host, isTrusted: isTrusted, certificate: certificate)
+        let (partner, place) = try place(host: host, isTrusted: isTrusted, certificate: certificate)
         try place.accept(Documents.install())
         try place.sendDue()
         #expect(partner.requests.isEmpty)
         #expect(try place.delivery().state == .pending)
-        let attempt = try #require(
-            try place.store.history(of: Documents.id).first?.attempts.first)
+        let attempt = try #require(try place.store.history(of: Documents.id).first?.attempts.first)
         #expect(attempt.fault?.hasPrefix(words) == true, "\(attempt.fault ?? "")")
+    }
+}
+
+@Suite("A sender that has ended")
+struct SenderEndTests {
+    @Test("what is sent at the end is answered with a failure, and nothing is left open")
+    func stopped() async throws {
+        let files = try PartnerFiles("url: http://127.0.0.1:9/\nallow_private: true")
+        let route = try #require(try files.routes().first)
+        let request = try #require(try files.request(Documents.install()))
+        let clients = PinnedClients(group: .singleton, connectSeconds: 1, tls: nil)
+        clients.stop()
+        let address = try #require(IPAddress(route.destination.host))
+        #expect(clients.client(for: route.destination.host, at: address) == nil)
+        // Sent while the sender is ending: every one is told of, or the process would end here.
+        let sender = HTTPSender(partnerCount: 1)
+        for _ in 0..<50 { sender.send(request, to: route.destination) { _ in } }
+        sender.stop()
     }
 }

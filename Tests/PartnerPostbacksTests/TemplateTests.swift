@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -81,8 +82,7 @@ struct TemplateTests {
                 "conversion-value":63,"postback-sequence-index":0,\
                 "attribution-signature":"MEUC+/="}
                 """)
-        let base64 = try body(
-            "body: {form: {v: \"{sk_payload_base64}\"}}", Documents.reEngagement)
+        let base64 = try body("body: {form: {v: \"{sk_payload_base64}\"}}", Documents.reEngagement)
         let decoded = try #require(
             base64.dropFirst(2).removingPercentEncoding.flatMap { Data(base64Encoded: $0) })
         #expect(
@@ -141,112 +141,9 @@ struct TemplateTests {
         #expect(empty?.headers.contains { $0.name == "X-A" } == false)
     }
 
-    @Test(
-        "a fault names its place and what to do",
-        arguments: [
-            (
-                "url: https://e.example/?a={postback.ap_id}",
-                "4: delivery.url: names {postback.ap_id} at character 22, which is no macro: did you mean {postback.app_id}?"
-            ),
-            (
-                "url: https://e.example/\nbody:\n  form:\n    x: \"{app_id}\"",
-                "7: delivery.body.form.x: names {app_id} at character 1, which is no macro: did you mean {postback.app_id}?"
-            ),
-            (
-                "url: https://e.example/\nheaders: {X-A: \"{zzzzzzzzzzzzzzzzzz}\"}",
-                "5: delivery.headers.X-A: names {zzzzzzzzzzzzzzzzzz} at character 1, which is no macro: docs/partner-delivery.md lists them"
-            ),
-            (
-                "url: https://e.example/a}b",
-                "4: delivery.url: has a lone } at character 20: write }} for the brace itself, or {name} for a macro"
-            ),
-            (
-                "url: https://{campaign.name}.example/",
-                "4: delivery.url: has a macro in its host or port, so that a postback could say where it goes: write them out"
-            ),
-            (
-                "url: https://u:p@e.example/",
-                "4: delivery.url: has a name or password before the host: give a header, as Authorization: file:PATH"
-            ),
-            (
-                "url: https://e.example/#x",
-                "4: delivery.url: has a fragment, which is never sent: remove # and what follows"
-            ),
-            (
-                "url: https://e.example:99999/",
-                "4: delivery.url: has the port '99999': write 1 to 65535"
-            ),
-            (
-                "url: https://2130706433/",
-                "4: delivery.url: has the host '2130706433', another way to write an address: write it as 203.0.113.7"
-            ),
-            (
-                "url: https://e.example/?{id}=1",
-                "4: delivery.url: has a macro in the name of a parameter, '{id}': write a name"
-            ),
-            (
-                "url: https://e.example/\nheaders: {Host: x}",
-                "5: delivery.headers.Host: is a header that Weir writes itself: remove it"
-            ),
-            (
-                "url: https://e.example/\nheaders: {\"X A\": x}",
-                "5: delivery.headers.X A: is no name of a header: write letters, digits and dashes"
-            ),
-            (
-                "url: https://e.example/\nheaders: {X-A: \"a\\r\\nb\"}",
-                "5: delivery.headers.X-A: has control characters, which no header may have"
-            ),
-            (
-                "url: https://e.example/\nheaders: {X-A: 1, x-a: 2}",
-                "5: delivery.headers.x-a: is given twice, in other case: keep one"
-            ),
-            (
-                "url: https://e.example/?q=1\nbody: none\nmissing: {p: drop}",
-                "6: delivery.missing.p: names no field of this delivery: write one of path, q"
-            ),
-            (
-                "url: https://e.example/\nmethod: PATCH",
-                "5: delivery.method: is 'PATCH': write one of GET, POST, PUT"
-            ),
-            (
-                "url: https://e.example/\nmethod: GET\nbody: json",
-                "6: delivery.body: is sent with POST and PUT only: give `method`, or put the fields into the url"
-            ),
-            (
-                "url: https://e.example/\nbody: xml",
-                "5: delivery.body: is 'xml': write json, form, none, or a mapping of json or form"
-            ),
-            (
-                "url: https://e.example/\nheaders: {X-A: \"env:WEIR_TEST_NOT_SET\"}",
-                "5: delivery.headers.X-A: names the variable WEIR_TEST_NOT_SET, which is not set: set it"
-            ),
-            (
-                "url: https://e.example/?k={secret.key}",
-                "4: delivery.url: names {secret.key} at character 22, which `secrets` does not have: add it there"
-            ),
-            (
-                "url: https://e.example/\nsecrets: {key: s3cret}",
-                "5: delivery.secrets.key: is no place of a secret: write env:NAME or file:PATH, and not the secret"
-            ),
-            (
-                "url: https://e.example/\nsecrets: {\"a b\": \"env:A\"}",
-                "5: delivery.secrets.a b: is no name: write letters, digits, - and _"
-            ),
-            (
-                "url: https://e.example/\nsecrets: {key: \"file:none\"}",
-                "5: delivery.secrets.key: names the file none, which cannot be read"
-            ),
-            (
-                "url: https://e.example/\nsecret_file: none.txt",
-                "5: delivery.secret_file: names the file none.txt, which cannot be read"
-            ),
-            (
-                "url: https://e.example/\ntimeout_seconds: 0",
-                "5: delivery.timeout_seconds: is 0: write 1 to 60"
-            ),
-        ])
-    func faults(delivery: String, words: String) throws {
-        #expect(try PartnerFiles(delivery).fault() == "partners/acme.yaml:\(words)")
+    @Test("a fault names its place and what to do", arguments: FaultCase.all("partner-templates"))
+    func faults(_ wrong: FaultCase) throws {
+        #expect(try PartnerFiles(wrong.text).fault() == "partners/acme.yaml:\(wrong.words)")
     }
 
     @Test(

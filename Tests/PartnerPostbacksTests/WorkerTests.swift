@@ -1,9 +1,10 @@
 import EventLog
 import Foundation
+import KafkaLog
 import Logging
 import Program
-import Simulation
 import Synchronization
+import TestKit
 import Testing
 
 @testable import PartnerPostbacks
@@ -95,15 +96,14 @@ struct DeliveringWorkerTests {
         let place = try LogPlace(url: partner.url)
         try place.publish([Documents.install()])
         let first = try place.start()
-        worker.withLock { $0 = first.processIdentifier }
+        worker.withLock { $0 = first.process.processIdentifier }
         Wait.until { !partner.requests.isEmpty }
         usleep(200_000)
-        kill(first.processIdentifier, SIGKILL)
-        first.waitUntilExit()
+        first.kill()
         #expect(partner.requests.count == 1)
         let second = try place.start(["--until-end"])
-        second.waitUntilExit()
-        #expect(second.terminationStatus == 0)
+        try second.waitForExit()
+        #expect(second.status == 0)
         #expect(
             partner.requests.map { $0.headers["idempotency-key"] }
                 == [String](repeating: "\(Documents.id):1", count: 2))
@@ -121,12 +121,10 @@ struct DeliveringWorkerTests {
         for _ in 0..<8 {
             let process = try place.start()
             usleep(UInt32.random(in: 20_000...250_000, using: &generator))
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+            process.kill()
         }
         try place.deliver()
-        let keys = Set(partner.requests.compactMap { $0.headers["idempotency-key"] })
-        #expect(keys == Set((0..<400).map { "\(Documents.id($0)):1" }))
+        #expect(partner.keys == Set((0..<400).map { "\(Documents.id($0)):1" }))
         let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
         #expect(try store.deliveries(state: .delivered, limit: 1000).count == 400)
     }
@@ -138,9 +136,7 @@ struct DeliveringWorkerTests {
         try place.publish([Documents.install()])
         let process = try place.start(["--metrics", "127.0.0.1:0"])
         Wait.until { !partner.requests.isEmpty }
-        kill(process.processIdentifier, SIGTERM)
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+        #expect(try process.stop() == 0 && process.process.terminationReason == .exit)
         let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
         #expect(try store.history(of: Documents.id).first?.delivery.state == .delivered)
     }
@@ -151,8 +147,8 @@ struct DeliveringWorkerTests {
         try place.publish([Documents.install()])
         #expect(throws: (any Error).self) { try place.deliver() }
         let process = try place.start(["--until-end"])
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 1)
+        try process.waitForExit()
+        #expect(process.status == 1)
     }
 }
 
@@ -160,9 +156,7 @@ struct DeliveringWorkerTests {
 private final class LogPlace {
     let files: PartnerFiles
 
-    init(url: String) throws {
-        files = try PartnerFiles("url: \(url)/\nallow_private: true")
-    }
+    init(url: String) throws { files = try PartnerFiles("url: \(url)/\nallow_private: true") }
 
     private var address: LogAddress { .sqlite(path: files.path + "/log.sqlite") }
 
@@ -179,8 +173,7 @@ private final class LogPlace {
 
     func deliver() throws {
         try PartnerPostbacksWorker.work(
-            WorkerOptions(
-                log: address, data: files.path, pipelines: files.path, untilEnd: true),
+            WorkerOptions(log: address, data: files.path, pipelines: files.path, untilEnd: true),
             stop: StopSignal())
     }
 
@@ -190,22 +183,49 @@ private final class LogPlace {
             .committedOffsets()
     }
 
-    func start(_ arguments: [String] = []) throws -> Process {
-        let directory = Bundle.main.executableURL?.deletingLastPathComponent()
-        let candidates =
-            [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
-            + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
-        let program = try #require(
-            candidates.map { $0.appendingPathComponent("weir-partner-postbacks") }
-                .first { FileManager.default.isExecutableFile(atPath: $0.path) })
-        let process = Process()
-        process.executableURL = program
-        process.arguments =
+    func start(_ arguments: [String] = []) throws -> Program {
+        try Program(
+            "weir-partner-postbacks",
             ["--log", address.description, "--data", files.path, "--pipelines", files.path]
-            + arguments
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try Spawning.apart { try process.run() }
-        return process
+                + arguments)
+    }
+}
+
+@Suite("Delivering from Kafka", .serialized)
+struct KafkaTests {
+    @Test("documents of all partitions are sent once, and a new store begins where the group is")
+    func kafka() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("partner-postbacks", partitionCount: 4)
+        let partner = try ScriptedPartner()
+        let files = try PartnerFiles("url: \(partner.url)/\nallow_private: true")
+        let log = try KafkaLog(
+            KafkaSettings(brokers: cluster.brokers),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        func publish(_ numbers: Range<Int>) throws {
+            try log.writer().append(
+                numbers.map { number in
+                    let id = Documents.id(number)
+                    return OutgoingRecord(
+                        topic: "partner-postbacks", key: Array(id.utf8), headers: [],
+                        value: Array(Documents.install(id: id).utf8))
+                })
+        }
+        func deliver(_ data: String) throws {
+            try PartnerPostbacksWorker.work(
+                WorkerOptions(
+                    log: LogAddress("kafka://" + cluster.brokers.joined(separator: ",")),
+                    data: "\(files.path)/\(data)", pipelines: files.path, untilEnd: true),
+                stop: StopSignal())
+        }
+        try publish(0..<40)
+        try deliver("one")
+        #expect(partner.requests.count == 40)
+        try deliver("one")
+        try publish(40..<60)
+        try deliver("other")
+        let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
+        #expect(keys.count == 60)
+        #expect(Set(keys) == Set((0..<60).map { "\(Documents.id($0)):1" }))
     }
 }

@@ -26,9 +26,7 @@ struct CatalogTests {
         """
 
     private func names(
-        _ campaign: String,
-        app: Int64 = 1,
-        as kind: CampaignIDKind = .sourceIdentifier
+        _ campaign: String, app: Int64 = 1, as kind: CampaignIDKind = .sourceIdentifier
     ) throws -> [String] {
         let match = try catalog(campaigns)
             .campaign(network: "N.EXAMPLE", app: app, campaign: campaign, as: kind)
@@ -48,8 +46,7 @@ struct CatalogTests {
               Abc.SKAdNetwork: Abc
               com.example: {name: Example, ad_signing_keys: ["\(key)"]}
             apps: {525463029: Rides, "7": 0}
-            """
-        )
+            """)
         #expect(catalog.networkName("abc.skadnetwork") == "Abc")
         #expect(catalog.networkName("ABC.skadnetwork") == "Abc")
         #expect(catalog.networkName("other") == nil)
@@ -96,8 +93,7 @@ struct CatalogTests {
             campaigns:
               - {name: spring, network: n, app: 1, partner: Agency,
                  offers: [introductory, "promotional:a", "code:B", "win_back:c", "retention:d"]}
-            """
-        )
+            """)
         for offer in ["introductory", "promotional:a", "code:B", "win_back:c", "retention:d"] {
             #expect(catalog.campaign(app: 1, offer: offer)?.name == "spring")
         }

@@ -90,7 +90,5 @@ struct AddressRangeTests {
         arguments: [
             "", "10.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/08", "::/129", "a/8", "1.2.3.4/8/9",
         ])
-    func noRange(_ text: String) {
-        #expect(AddressRange(text) == nil)
-    }
+    func noRange(_ text: String) { #expect(AddressRange(text) == nil) }
 }

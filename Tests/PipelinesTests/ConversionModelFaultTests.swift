@@ -1,4 +1,5 @@
 import Pipelines
+import TestKit
 import Testing
 
 @Suite("Faults in files of conversion models")
@@ -13,30 +14,8 @@ struct ConversionModelFaultTests {
 
     @Test(
         "a fault of the model or a version is at the line of its key",
-        arguments: [
-            ("versions: []\n", "1: app: is missing: add it"),
-            ("app: 7\n", "1: versions: is missing: add it"),
-            ("app: 7\nversions: []\n", "2: versions: is empty: write at least one version"),
-            (
-                "versions: []\napp: 8\n",
-                "2: app: is 8, and the file is named 7.yaml: make one both"
-            ),
-            (
-                "app: 07\nversions: []\n",
-                "1: app: '07' starts with 0: write the number without"
-                    + " leading zeros"
-            ),
-            (
-                "app: 7\nversions:\n  - id: a\n    from: b\n",
-                "4: versions[0].from: unknown key; known here: id, effective_from, currency, fine,"
-                    + " coarse"
-            ),
-            ("app: 7\nversions:\n  - effective_from: b\n", "3: versions[0].id: is missing: add it"),
-        ]
-    )
-    func topFaults(text: String, words: String) throws {
-        #expect(try fault(text) == words)
-    }
+        arguments: FaultCase.all("models"))
+    func topFaults(_ wrong: FaultCase) throws { #expect(try fault(wrong.text) == wrong.words) }
 
     private func version(_ id: String, _ from: String) -> String {
         """
@@ -77,25 +56,21 @@ struct ConversionModelFaultTests {
         let first = "app: 7\nversions:\n" + version("one", "2026-01-01T00:00:00Z")
         #expect(
             try fault(first + version("\"one\"", "2026-02-01T00:00:00Z"))
-                == "7: versions[1].id: is the id of an earlier version: give every version its own"
-        )
+                == "7: versions[1].id: is the id of an earlier version: give every version its own")
         for from in ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"] {
             #expect(
                 try fault(first + version("two", from))
                     == "8: versions[1].effective_from: is not after the version before it:"
-                    + " append versions in the order they take effect"
-            )
+                    + " append versions in the order they take effect")
         }
         #expect(
             try fault("app: 7\nversions:\n" + version("one", "2026-01-01T00:30:00Z"))
                 == "4: versions[0].effective_from: is not a whole hour of UTC:"
-                + " write it as 2026-01-31T05:00:00Z"
-        )
+                + " write it as 2026-01-31T05:00:00Z")
         #expect(
             try fault(first.replacing("USD", with: "usd"))
                 == "5: versions[0].currency: is no currency:"
-                + " write the three capital letters of ISO 4217, as USD"
-        )
+                + " write the three capital letters of ISO 4217, as USD")
     }
 
     /// The fault of one field, without `versions[0].fine.fields`; the field starts in line 8.
@@ -105,78 +80,16 @@ struct ConversionModelFaultTests {
         return try fault(text)?.replacing("versions[0].fine.fields", with: "")
     }
 
-    @Test(
-        "a fault of a field is at the line of its key",
-        arguments: [
-            ("        - {bits: [0, 1]}", "8: [0].kind: is missing: add it"),
-            (
-                "        - {kind: money, bits: [0, 1]}",
-                "8: [0].kind: is 'money': write one of revenue, events, flags, days, table"
-            ),
-            ("        - kind: days", "8: [0].bits: is missing: add it"),
-            (
-                "        - kind: days\n          bits: [0]",
-                "9: [0].bits: has 1 numbers: write [lowest, highest]"
-            ),
-            ("        - kind: days\n          bits: [0, 6]", "9: [0].bits[1]: is 6: write 0 to 5"),
-            (
-                "        - kind: days\n          bits: [3, 2]",
-                "9: [0].bits: are no bits: write [lowest, highest], within 0 to 5, lowest first"
-            ),
-            (
-                "        - kind: days\n          bits: [0, 1]\n          max: 5",
-                "10: [0].max: unknown key; known here: kind, bits"
-            ),
-            (
-                "        - {kind: days, bits: [0, 1]}\n        - {kind: days, bits: [2, 2]}",
-                "9: [1].kind: is the second field of days: keep one"
-            ),
-            (
-                "        - {kind: days, bits: [0, 2]}\n        - kind: flags\n          bits: [2, 4]\n"
-                    + "          flags: {}",
-                "10: [1].bits: overlap the bits of fields[0]: give every bit to one field"
-            ),
-            (
-                "        - kind: flags\n          bits: [2, 4]\n          flags:\n            2: a\n"
-                    + "            5: b",
-                "12: [0].flags.5: is not a bit of this field:"
-                    + " write an absolute bit number from 2 to 4"
-            ),
-            (
-                "        - kind: flags\n          bits: [2, 4]\n          flags: {2: a, 3: a}",
-                "10: [0].flags.3: is the flag of another bit: give every flag a name of its own"
-            ),
-            (
-                "        - kind: events\n          bits: [0, 1]\n          values:\n            \"4\":\n"
-                    + "              event: a",
-                "11: [0].values.4: does not fit into the field's bits: write a number from 0 to 3"
-            ),
-            (
-                "        - kind: events\n          bits: [0, 1]\n          values: {a: {event: a}}",
-                "10: [0].values.a: the key must be a whole number in plain digits"
-            ),
-            (
-                "        - kind: table\n          bits: [0, 5]\n          values: {64: []}",
-                "10: [0].values.64: the key must be 0 to 63"
-            ),
-            (
-                "        - kind: table\n          bits: [0, 5]\n          values: {6: {event: a}}",
-                "10: [0].values.6: must be a list, and here is a mapping"
-            ),
-        ]
-    )
-    func fieldFaults(fields: String, words: String) throws {
-        #expect(try fieldFault(fields) == words)
+    @Test("a fault of a field is at the line of its key", arguments: FaultCase.all("model-fields"))
+    func fieldFaults(_ wrong: FaultCase) throws {
+        #expect(try fieldFault(wrong.text) == wrong.words)
     }
 
     @Test(
         "a fault of buckets is at the line of the bucket",
         arguments: [
             ("[]", "10", "9: [0].buckets: is empty: write the lower bound of at least one bucket"),
-            (
-                "[0,\n            -1]", "10",
-                "10: [0].buckets[1]: is negative: write 0 or more"
-            ),
+            ("[0,\n            -1]", "10", "10: [0].buckets[1]: is negative: write 0 or more"),
             (
                 "[0,\n            5,\n            5.0000001]", "10",
                 "11: [0].buckets[2]: is not above the bucket before it: write the bounds ascending"
@@ -194,12 +107,8 @@ struct ConversionModelFaultTests {
                 "[0, five]", "10",
                 "9: [0].buckets[1]: must be an amount in plain digits, as 4.99, and here is 'five'"
             ),
-            (
-                "[0, 5]", "1e13",
-                "10: [0].max: is too large: its millionths must fit into 64 bits"
-            ),
-        ]
-    )
+            ("[0, 5]", "1e13", "10: [0].max: is too large: its millionths must fit into 64 bits"),
+        ])
     func bucketFaults(buckets: String, max: String, words: String) throws {
         let field = """
                     - kind: revenue
@@ -237,8 +146,7 @@ struct ConversionModelFaultTests {
                 "times: unknown key; known here: event, count_min, count_max, revenue_min,"
                     + " revenue_max", 11
             ),
-        ]
-    )
+        ])
     func eventFaults(event: String, words: String, line: Int) throws {
         let head = "app: 7\nversions:\n" + version("one", "2026-01-01T00:00:00Z")
         let coarse = """
@@ -247,9 +155,7 @@ struct ConversionModelFaultTests {
                     medium:
                         - \(event.isEmpty ? "{}" : event)
             """
-        #expect(
-            try fault(head + coarse) == "\(line): versions[0].coarse.1.medium[0].\(words)"
-        )
+        #expect(try fault(head + coarse) == "\(line): versions[0].coarse.1.medium[0].\(words)")
     }
 
     @Test("windows are 0, 1 and 2, and coarse values low, medium and high")
@@ -257,17 +163,14 @@ struct ConversionModelFaultTests {
         let head = "app: 7\nversions:\n" + version("one", "2026-01-01T00:00:00Z")
         #expect(
             try fault(head + "    coarse:\n      \"3\": {}\n")
-                == "8: versions[0].coarse.3: the key must be 0 to 2"
-        )
+                == "8: versions[0].coarse.3: the key must be 0 to 2")
         #expect(
             try fault(head + "    coarse:\n      \"1\":\n        none: []\n")
-                == "9: versions[0].coarse.1.none: unknown key; known here: low, medium, high"
-        )
+                == "9: versions[0].coarse.1.none: unknown key; known here: low, medium, high")
         let large = "{event: a, count_max: 9223372036854775807}"
         #expect(
             try fault(head + "    coarse:\n      \"1\":\n        high: [\(large), {event: a}]\n")
                 == "9: versions[0].coarse.1.high: add up to more than 64 bits for the event 'a':"
-                + " lower its counts or revenue"
-        )
+                + " lower its counts or revenue")
     }
 }

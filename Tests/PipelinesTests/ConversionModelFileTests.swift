@@ -8,8 +8,7 @@ struct ConversionModelFileTests {
         try #require(
             try TemporaryPipelines(["conversion-models/7.yaml": text]).read {
                 try $0.conversionModels()
-            }.first
-        )
+            }.first)
     }
 
     private let head = """
@@ -43,26 +42,20 @@ struct ConversionModelFileTests {
         )
         func event(_ name: String, _ figures: (Int64, Int64, Int64, Int64)) -> DecodedEvent {
             DecodedEvent(
-                event: name,
-                countMin: figures.0,
-                countMax: figures.1,
-                revenueMinMicros: figures.2,
-                revenueMaxMicros: figures.3
-            )
+                event: name, countMin: figures.0, countMax: figures.1, revenueMinMicros: figures.2,
+                revenueMaxMicros: figures.3)
         }
         #expect(
             version.decode(fine: 0b101101) == [
                 event("revenue", (0, 0, 990_000, 4_990_000)), event("a", (1, 3, 0, 0)),
                 event("b", (1, 1, 0, 0)), event("c", (2, 2, 1_500_000, 1_500_000)),
                 event("d", (1, 1, 0, 0)),
-            ]
-        )
+            ])
         #expect(version.decode(fine: 2) == [event("revenue", (0, 0, 4_990_000, 10_000_000))])
         #expect(version.day(fine: 16) == 1)
         #expect(version.decode(coarse: .low, sequenceIndex: 0) == [event("e", (1, 1, 0, 0))])
         #expect(
-            version.decode(coarse: .high, sequenceIndex: 2) == [event("f", (0, 9, 0, 2_000_000))]
-        )
+            version.decode(coarse: .high, sequenceIndex: 2) == [event("f", (0, 9, 0, 2_000_000))])
         #expect(version.decode(coarse: .high, sequenceIndex: 0) == [])
         #expect(version.effectiveFromMilliseconds == 1_767_225_600_000)
     }
@@ -75,8 +68,7 @@ struct ConversionModelFileTests {
                       fields:
                         - {kind: revenue, bits: [0, 3], buckets: [0, 5], max: 10}
                         - {kind: events, bits: [4, 5], values: {"1": {event: a}, "2": {event: b}}}
-                """
-        )
+                """)
         let other = try model(
             """
             # The same again.
@@ -91,12 +83,10 @@ struct ConversionModelFileTests {
               effective_from: "2026-01-01T02:00:00.000+02:00"
               id: "one"
             app: "7"
-            """
-        )
+            """)
         #expect(plain.canonicalText == other.canonicalText)
         let changed = try model(
-            head + "    fine: {fields: [{kind: revenue, bits: [0, 3], buckets: [0, 5], max: 11}]}"
-        )
+            head + "    fine: {fields: [{kind: revenue, bits: [0, 3], buckets: [0, 5], max: 11}]}")
         #expect(plain.canonicalText != changed.canonicalText)
     }
 
@@ -130,8 +120,7 @@ struct ConversionModelFileTests {
             }
             #expect(
                 fault?.hasPrefix("conversion-models/7.yaml:2: versions[0].effective_from: is")
-                    == true
-            )
+                    == true)
             return
         }
         #expect(try model(file).versions.map(\.effectiveFromMilliseconds) == [milliseconds])

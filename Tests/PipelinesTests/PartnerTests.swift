@@ -1,4 +1,5 @@
 import Pipelines
+import TestKit
 import Testing
 
 @Suite("Partners")
@@ -27,10 +28,8 @@ struct PartnerTests {
         #expect(partner.filter.windows == [0, 2])
 
         let open = try #require(
-            try partners(
-                "name: some-1\ntrust: [valid]\ndelivery: {url: HTTPS://example.com}\n"
-            ).first
-        )
+            try partners("name: some-1\ntrust: [valid]\ndelivery: {url: HTTPS://example.com}\n")
+                .first)
         #expect(open.filter.networks == nil)
         #expect(open.filter.apps == nil && open.filter.windows == nil)
         #expect(!open.delivery.allowPrivate)
@@ -82,72 +81,24 @@ struct PartnerTests {
 
     private enum FixtureFault: Error { case otherShape }
 
-    @Test(
-        "a fault names its place",
-        arguments: [
-            (
-                "name: other\ntrust: [valid]\ndelivery: {url: https://e}\n",
-                "1: name: is 'other', and the file is named some-1.yaml: make one both"
-            ),
-            (
-                "name: Some\ntrust: [valid]\ndelivery: {url: https://e}\n",
-                "1: name: is 'Some': write lower-case letters, digits and dashes"
-            ),
-            (
-                "name: some-1\ntrust: [valid, good]\ndelivery: {url: https://e}\n",
-                "2: trust[1]: is 'good': write one of valid, development, invalid, unverifiable"
-            ),
-            (
-                "name: some-1\ntrust:\n  - valid\n  - valid\ndelivery: {url: https://e}\n",
-                "4: trust[1]: is listed twice: keep one"
-            ),
-            (
-                "name: some-1\ntrust: []\ndelivery: {url: https://e}\n",
-                "2: trust: is empty, so that nothing would be sent:"
-                    + " write [valid], or remove the partner"
-            ),
-            ("name: some-1\ndelivery: {url: https://e}\n", "1: trust: is missing: add it"),
-            ("name: some-1\ntrust: [valid]\n", "1: delivery: is missing: add it"),
-            (
-                "name: some-1\ntrust: [valid]\nfilter: {apps: []}\ndelivery: {url: https://e}\n",
-                "3: filter.apps: is empty, so that nothing would be sent:"
-                    + " remove the key to send all"
-            ),
-            (
-                "name: some-1\ntrust: [valid]\nfilter:\n  campaigns: [1]\ndelivery: {url: https://e}\n",
-                "4: filter.campaigns: unknown key; known here: networks, apps, windows"
-            ),
-            (
-                "name: some-1\ntrust: [valid]\ndelivery:\n  url: https://e\n  retries: 5\n",
-                "5: delivery.retries: unknown key; known here: url, allow_private, method, headers,"
-                    + " body, preset, missing, timeout_seconds, concurrency, rate_per_second,"
-                    + " secret_file, secrets"
-            ),
-            (
-                "name: some-1\ntrust: [valid]\ndelivery: {url: \"\"}\n",
-                "3: delivery.url: is empty: write an address, as https://example.com/postbacks"
-            ),
-        ]
-    )
-    func faults(text: String, words: String) throws {
-        let pipelines = try TemporaryPipelines(["partners/some-1.yaml": text])
+    @Test("a fault names its place", arguments: FaultCase.all("partners"))
+    func faults(_ wrong: FaultCase) throws {
+        let pipelines = try TemporaryPipelines(["partners/some-1.yaml": wrong.text])
         let fault = pipelines.fault { dir throws(ConfigurationError) in try dir.partners() }
-        #expect(fault == "partners/some-1.yaml:\(words)")
+        #expect(fault == "partners/some-1.yaml:\(wrong.words)")
     }
 
     @Test(
         "an address is http or https and has a host",
         arguments: [
             "example.com", "ftp://e", "https://", "https:///a", "https://?a", "\"https://a b\"",
-        ]
-    )
+        ])
     func addresses(url: String) throws {
         let text = "name: some-1\ntrust: [valid]\ndelivery:\n  url: \(url)\n"
         let pipelines = try TemporaryPipelines(["partners/some-1.yaml": text])
         let fault = pipelines.fault { dir throws(ConfigurationError) in try dir.partners() }
         #expect(
             fault == "partners/some-1.yaml:4: delivery.url: is no address:"
-                + " write it as https://example.com/postbacks"
-        )
+                + " write it as https://example.com/postbacks")
     }
 }

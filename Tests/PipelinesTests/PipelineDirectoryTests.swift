@@ -21,23 +21,19 @@ struct PipelineDirectoryTests {
         let pipelines = try TemporaryPipelines()
         #expect(
             pipelines.fault { directory throws(ConfigurationError) in try directory.bids() }
-                == "bids.yaml: does not exist: copy the one that Weir ships as pipelines/bids.yaml"
-        )
+                == "bids.yaml: does not exist: copy the one that Weir ships as pipelines/bids.yaml")
         #expect(
             pipelines.fault { directory throws(ConfigurationError) in try directory.postbacks() }
                 == "postbacks.yaml: does not exist:"
-                + " copy the one that Weir ships as pipelines/postbacks.yaml"
-        )
+                + " copy the one that Weir ships as pipelines/postbacks.yaml")
     }
 
     @Test("a missing directory is an error for everything that is read from it")
     func missingDirectory() {
         let directory = PipelineDirectory("/nowhere/pipelines")
         let fault = ConfigurationError(
-            kind: .missingFile,
-            file: "/nowhere/pipelines",
-            words: "is no directory: give --pipelines the directory of the configuration"
-        )
+            kind: .missingFile, file: "/nowhere/pipelines",
+            words: "is no directory: give --pipelines the directory of the configuration")
         #expect(throws: fault) { try directory.bids() }
         #expect(throws: fault) { try directory.catalog() }
         #expect(throws: fault) { try directory.conversionModels() }
@@ -64,8 +60,7 @@ struct PipelineDirectoryTests {
         }
         let pipelines = try TemporaryPipelines(files)
         #expect(
-            try pipelines.read { try $0.conversionModels() }.map(\.app) == [9, 10, 525_463_029]
-        )
+            try pipelines.read { try $0.conversionModels() }.map(\.app) == [9, 10, 525_463_029])
         #expect(try pipelines.read { try $0.partners() }.map(\.name) == ["a", "a-b", "a1", "b"])
     }
 
@@ -102,8 +97,7 @@ struct PipelineDirectoryTests {
             ("partners/Example.yaml", "name it after the partner"),
             ("partners/a.yml", "name it after the partner"),
             ("partners/a_b.yaml", "name it after the partner"),
-        ]
-    )
+        ])
     func namesOfFiles(file: String, words: String) throws {
         let faults = try TemporaryPipelines([file: ""]).read { $0.check() }
         #expect(faults.count == 1 && faults[0].kind == .unknownFile)
@@ -127,11 +121,10 @@ struct PipelineDirectoryTests {
         #expect(
             places == [
                 "typo.yaml nothing reads it; known here", "bids.yaml:1 a",
-                "catalog.yaml:1 networks",
-                "conversion-models/1.yaml:1 app", "conversion-models/2.yaml:2 versions",
-                "partners/a.yaml:1 name", "partners/c.yaml:1 name",
-            ]
-        )
+                "catalog.yaml:1 networks", "conversion-models/1.yaml:1 app",
+                "conversion-models/2.yaml:2 versions", "partners/a.yaml:1 name",
+                "partners/c.yaml:1 name",
+            ])
     }
 
     @Test("check asks for no file of a stream, and reads those that are there")
@@ -143,9 +136,7 @@ struct PipelineDirectoryTests {
     @Test("control characters of a file cannot break the line of an error")
     func oneLine() throws {
         let pipelines = try TemporaryPipelines(["bids.yaml": "\"a\\nb\\eb\": 1"])
-        let fault = pipelines.fault { directory throws(ConfigurationError) in
-            try directory.bids()
-        }
+        let fault = pipelines.fault { directory throws(ConfigurationError) in try directory.bids() }
         #expect(fault?.hasPrefix("bids.yaml:1: a\\nb\\u{1B}b: unknown key") == true)
     }
 
@@ -159,8 +150,7 @@ struct PipelineDirectoryTests {
               - {bundle_id: com.example.none}
             """
         ])
-        #expect(
-            try pipelines.read { try $0.appsByBundle() } == ["com.example.rides": 525_463_029])
+        #expect(try pipelines.read { try $0.appsByBundle() } == ["com.example.rides": 525_463_029])
         #expect(try TemporaryPipelines().read { try $0.appsByBundle() } == [:])
     }
 }

@@ -2,20 +2,15 @@ import ConversionModels
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @Suite("The files that Weir ships")
 struct ShippedFilesTests {
-    private var directory: PipelineDirectory {
-        let root = URL(filePath: #filePath).resolvingSymlinksInPath()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return PipelineDirectory(root.appending(path: "pipelines").path())
-    }
+    private let directory = PipelineDirectory(Repository.path("pipelines"))
 
     @Test("nothing is wrong with them")
-    func check() {
-        #expect(directory.check() == [])
-    }
+    func check() { #expect(directory.check() == []) }
 
     @Test("the settings that they write out are the defaults")
     func defaults() throws {
@@ -59,12 +54,8 @@ struct ShippedFilesTests {
             let digits = try #require(campaign.sourceIdentifier).suffix(2)
             #expect(
                 catalog.campaign(
-                    network: campaign.network,
-                    app: campaign.app,
-                    campaign: String(digits)
-                )
-                    == .known(campaign)
-            )
+                    network: campaign.network, app: campaign.app, campaign: String(digits))
+                    == .known(campaign))
         }
     }
 
@@ -104,9 +95,7 @@ struct ShippedFilesTests {
                         $0[$1.event] = $1.countMin - (flags.contains($1.event) ? 1 : 0)
                     },
                     revenueMicros: decoded.reduce(into: [:]) { $0[$1.event] = $1.revenueMinMicros },
-                    day: version.day(fine: fine) ?? 0,
-                    flags: flags
-                )
+                    day: version.day(fine: fine) ?? 0, flags: flags)
                 let encoded = try version.encode(state)
                 #expect(version.decode(fine: encoded) == decoded)
                 #expect(version.day(fine: encoded) == version.day(fine: fine))

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @Suite("Files of the streams")
@@ -23,9 +24,7 @@ struct StreamFileTests {
     }
 
     @Test(
-        "a file without keys has every default",
-        arguments: ["", "# nothing\n", "{}", "---\n{}\n"]
-    )
+        "a file without keys has every default", arguments: ["", "# nothing\n", "{}", "---\n{}\n"])
     func defaults(text: String) throws {
         let bids = try bids(text)
         #expect(bids.settings.topic == "bids")
@@ -117,58 +116,8 @@ struct StreamFileTests {
 
     @Test(
         "a fault in bids.yaml names file, line, key and what to do, in one line",
-        arguments: [
-            (
-                "topic: a\nbatch: 5\n",
-                "bids.yaml:2: batch: unknown key; known here: topic, group, batch_records,"
-                    + " commit_interval_ms, dedupe_max_ids, max_record_bytes, kafka,"
-                    + " dedupe_window_seconds"
-            ),
-            (
-                "topic: a\nkafka: {}\ntopic: b\n",
-                "bids.yaml:1: topic: key 'topic' is given more than once, first here: keep one"
-            ),
-            (
-                "kafka:\n  - a\n",
-                "bids.yaml:1: kafka: must be a mapping of keys, and here is a list"
-            ),
-            (
-                "kafka:\n  a.b:\n    c: 1\n",
-                "bids.yaml:2: kafka.a.b: must be a text or a number, and here is a mapping"
-            ),
-            (
-                "\nbatch_records: many\n",
-                "bids.yaml:2: batch_records: must be a whole number in plain digits,"
-                    + " and here is 'many'"
-            ),
-            ("batch_records: 0", "bids.yaml:1: batch_records: is 0: write 1 to 1000000"),
-            ("batch_records: -1", "bids.yaml:1: batch_records: is -1: write 1 to 1000000"),
-            (
-                "topic:\nbatch_records: 5\n",
-                "bids.yaml:1: topic: must be the name of a topic, and here is nothing"
-            ),
-            (
-                "[a]", "bids.yaml:1: must be a mapping of keys, and here is a list"
-            ),
-            (
-                "? [a]\n: 1\n",
-                "bids.yaml:1: a key must be plain text, and here is a list or mapping"
-            ),
-            (
-                "topic: !secret a",
-                "bids.yaml:1: topic: has the tag '!secret': write the value without a tag"
-            ),
-            (
-                "a: &x {topic: b}\n<<: *x\n",
-                "bids.yaml:1: a: unknown key; known here: topic, group, batch_records,"
-                    + " commit_interval_ms, dedupe_max_ids, max_record_bytes, kafka,"
-                    + " dedupe_window_seconds"
-            ),
-        ]
-    )
-    func bidsFaults(text: String, words: String) throws {
-        #expect(try bidsFault(text) == words)
-    }
+        arguments: FaultCase.all("bids"))
+    func bidsFaults(_ wrong: FaultCase) throws { #expect(try bidsFault(wrong.text) == wrong.words) }
 
     @Test(
         "numbers are whole, in plain digits, without leading zeros, within their bounds",
@@ -178,8 +127,7 @@ struct StreamFileTests {
             ("dedupe_window_seconds", "0", "31622400", ["-1", "31622401"]),
             ("dedupe_max_ids", "1", "1000000000000", ["0", "1000000000001"]),
             ("max_record_bytes", "1", "1048576", ["0", "1048577"]),
-        ]
-    )
+        ])
     func bounds(key: String, least: String, most: String, outside: [String]) throws {
         for number in [least, most] { #expect(try bidsFault("\(key): \(number)") == nil) }
         let malformed = [
@@ -191,15 +139,12 @@ struct StreamFileTests {
             #expect(fault.hasPrefix("bids.yaml:1: \(key): "))
         }
         #expect(
-            try bidsFault("\(key): 017")
-                == "bids.yaml:1: \(key): '017' starts with 0:"
-                + " write the number without leading zeros"
-        )
+            try bidsFault("\(key): 017") == "bids.yaml:1: \(key): '017' starts with 0:"
+                + " write the number without leading zeros")
         #expect(
             try bidsFault("\(key): \"17\"")
                 == "bids.yaml:1: \(key): must be a whole number, and here is the text '17':"
-                + " remove the quotes or the tag"
-        )
+                + " remove the quotes or the tag")
     }
 
     @Test("booleans are true and false and nothing else")
@@ -207,8 +152,7 @@ struct StreamFileTests {
         for word in ["yes", "True", "1", "on", "~", "[true]", "'true'"] {
             let fault = try #require(try postbacksFault("trust_development: \(word)"))
             #expect(
-                fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, and")
-            )
+                fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, and"))
         }
         #expect(try postbacksFault("trust_development: false") == nil)
     }
@@ -218,54 +162,14 @@ struct StreamFileTests {
         for name in ["''", "a b", "..", ".", "ä", "a/b", String(repeating: "a", count: 250)] {
             #expect(
                 try bidsFault("topic: \(name)")?.hasPrefix("bids.yaml:1: topic: is no topic")
-                    == true
-            )
+                    == true)
         }
         #expect(try bidsFault("topic: " + String(repeating: "a", count: 249)) == nil)
     }
 
-    @Test(
-        "a fault in postbacks.yaml names its place",
-        arguments: [
-            (
-                "topic: p\ndedupe_window_seconds: 5\n",
-                "postbacks.yaml:2: dedupe_window_seconds: ids of postbacks are remembered forever:"
-                    + " remove this key"
-            ),
-            (
-                "trusted_keys:\n  production: AAAA\n",
-                "postbacks.yaml:2: trusted_keys.production: must be a list, and here is 'AAAA'"
-            ),
-            (
-                "trusted_keys:\n  production:\n    - AAAA\n    - [B]\n",
-                "postbacks.yaml:4: trusted_keys.production[1]: must be a public key, SPKI in base64,"
-                    + " and here is a list"
-            ),
-            (
-                "trusted_keys:\n  production: ['']\n",
-                "postbacks.yaml:2: trusted_keys.production[0]: is empty: write a public key, SPKI in"
-                    + " base64"
-            ),
-            (
-                "trusted_keys:\n  adattributionkit:\n    - kid: a\n      verdict: valid\n",
-                "postbacks.yaml:3: trusted_keys.adattributionkit[0].key: is missing: add it"
-            ),
-            (
-                "trusted_keys:\n  adattributionkit:\n    - kid: a\n      key: b\n      verdict: invalid\n",
-                "postbacks.yaml:5: trusted_keys.adattributionkit[0].verdict: is 'invalid':"
-                    + " write one of valid, development"
-            ),
-            (
-                "trusted_keys:\n  adattributionkit:\n"
-                    + "    - {kid: a, key: b, verdict: valid}\n"
-                    + "    - {kid: a, key: c, verdict: valid}\n",
-                "postbacks.yaml:4: trusted_keys.adattributionkit[1].kid: is the kid of an earlier"
-                    + " key: give every key its own"
-            ),
-        ]
-    )
-    func postbacksFaults(text: String, words: String) throws {
-        #expect(try postbacksFault(text) == words)
+    @Test("a fault in postbacks.yaml names its place", arguments: FaultCase.all("postbacks"))
+    func postbacksFaults(_ wrong: FaultCase) throws {
+        #expect(try postbacksFault(wrong.text) == wrong.words)
     }
 
     @Test(
@@ -273,8 +177,7 @@ struct StreamFileTests {
         arguments: [
             ("topic: a\nkafka: {\n", 3), ("topic: a\n\tb: c\n", 2), ("a: b: c\n", 1),
             ("topic: a\n---\ntopic: b\n", 2), ("topic: *nothing\n", 1), ("topic: a\nb: \u{7}\n", 2),
-        ]
-    )
+        ])
     func syntax(text: String, line: Int) throws {
         let fault = try #require(try bidsFault(text))
         #expect(fault.hasPrefix("bids.yaml:\(line): not YAML: "), "\(fault)")
@@ -298,9 +201,7 @@ struct StreamFileTests {
     func notUTF8() throws {
         let pipelines = try TemporaryPipelines()
         try pipelines.write(Data([0x74, 0x3A, 0x20, 0xFF]), to: "bids.yaml")
-        let fault = pipelines.fault { directory throws(ConfigurationError) in
-            try directory.bids()
-        }
+        let fault = pipelines.fault { directory throws(ConfigurationError) in try directory.bids() }
         #expect(fault == "bids.yaml: is not UTF-8: save it as UTF-8")
     }
 }

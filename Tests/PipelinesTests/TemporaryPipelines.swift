@@ -1,24 +1,17 @@
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 /// A pipelines directory of its own, removed with the value.
 final class TemporaryPipelines {
-    let path: String
+    private let files: TemporaryDirectory
+    var path: String { files.path }
 
     init(_ files: [String: String] = [:]) throws {
-        path = FileManager.default.temporaryDirectory
-            .appending(path: "weir-pipelines-\(UUID().uuidString)").path()
-        try FileManager.default.createDirectory(
-            atPath: path,
-            withIntermediateDirectories: true
-        )
+        self.files = try TemporaryDirectory()
         for (name, text) in files { try write(text, to: name) }
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
     }
 
     /// Reads the directory while it is there.
@@ -26,18 +19,9 @@ final class TemporaryPipelines {
         try withExtendedLifetime(self) { try body(PipelineDirectory(path)) }
     }
 
-    func write(_ text: String, to name: String) throws {
-        try write(Data(text.utf8), to: name)
-    }
+    func write(_ text: String, to name: String) throws { try files.write(text, to: name) }
 
-    func write(_ bytes: Data, to name: String) throws {
-        let url = URL(filePath: "\(path)/\(name)")
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(),
-            withIntermediateDirectories: true
-        )
-        try bytes.write(to: url)
-    }
+    func write(_ bytes: Data, to name: String) throws { try files.write(bytes, to: name) }
 
     /// What an error says, without the directory's own path.
     func words(_ error: ConfigurationError) -> String {
@@ -45,9 +29,7 @@ final class TemporaryPipelines {
     }
 
     /// The words of the error that reading throws.
-    func fault<Value>(
-        _ read: (PipelineDirectory) throws(ConfigurationError) -> Value
-    ) -> String? {
+    func fault<Value>(_ read: (PipelineDirectory) throws(ConfigurationError) -> Value) -> String? {
         defer { withExtendedLifetime(self) {} }
         do {
             _ = try read(PipelineDirectory(path))

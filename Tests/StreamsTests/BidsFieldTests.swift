@@ -23,33 +23,10 @@ struct BidsFieldTests {
         return result.reasons.joined()
     }
 
-    /// What a field accepts and refuses. Absent, null and, for ids, "" are the same.
-    struct Rule: CustomTestStringConvertible {
-        var type: String?
-        var base: Document
-        var path: String
-        var isRequired = false
-        var accepts: [Document] = []
-        var wrongType: [Document] = []
-        var outOfRange: [Document] = []
-        /// The field whose value makes this one required.
-        var isRequiredBy: String?
-
-        /// One value of each kind that is refused.
-        var faults: [(reason: RejectionReason, value: Document?)] {
-            var faults: [(reason: RejectionReason, value: Document?)] = []
-            if isRequired { faults.append((.missingField, nil)) }
-            if let value = wrongType.first { faults.append((.wrongType, value)) }
-            if let value = outOfRange.first { faults.append((.outOfRange, value)) }
-            return faults
-        }
-
-        var testDescription: String { "\(type ?? "openrtb.auction") \(path)" }
-    }
-
-    private static let noText: [Document] = [5, true, [], [:]]
-    private static let noNumber: [Document] = ["5", "", true, [], [:], 1.5]
-    private static let noObject: [Document] = ["x", 5, [], false]
+    private static let noText = FieldRule.noText
+    private static let noNumber = FieldRule.noNumber
+    private static let noObject = FieldRule.noObject
+    private static let noPrice: [Document] = ["1", true, [], [:]]
     private static let noIdentifier: [Document] = ["x", "-5", "1.0", "5 ", 1.5, true, [], [:]]
     private static let beyond: [Document] = [
         .raw("9223372036854775808"), .raw("1e300"), .raw("99999999999999999999"),
@@ -59,183 +36,134 @@ struct BidsFieldTests {
         7, "7", "007", 7.0, .raw("7e0"), "", .raw("9223372036854775807"),
     ]
 
-    static let rules: [Rule] = auctionRules + noticeRules + offerRules
+    static let rules = auctionRules + noticeRules + offerRules
 
-    private static let auctionRules: [Rule] = [
-        .init(base: Auction.valid, path: "request", isRequired: true, wrongType: noObject),
-        .init(
-            base: Auction.valid, path: "request.id", isRequired: true, accepts: ["x"],
-            wrongType: noText),
-        .init(base: Auction.valid, path: "request.app", wrongType: noObject),
-        .init(
-            base: Auction.valid, path: "request.app.bundle",
-            accepts: identifiers + ["com.example", "-5"],
-            wrongType: [1.5, true, [], [:]], outOfRange: beyond),
-        .init(base: Auction.valid, path: "request.device", accepts: [[:]], wrongType: noObject),
-        .init(base: Auction.valid, path: "request.device.os", accepts: [""], wrongType: noText),
-        .init(base: Auction.valid, path: "request.device.osv", accepts: [""], wrongType: noText),
-        .init(
-            base: Auction.valid, path: "request.imp", accepts: [[]],
-            wrongType: ["x", [:], [5], ["x"], [.null]]),
-        .init(base: Auction.valid, path: "request.imp.0.id", accepts: [""], wrongType: noText),
-        .init(
-            base: Auction.valid, path: "request.imp.0.instl", accepts: [0, 1.0, 7],
-            wrongType: noNumber, outOfRange: [.raw("1e30")]),
-        .init(
-            base: Auction.valid, path: "request.imp.0.displaymanager", accepts: [""],
-            wrongType: noText),
-        .init(
-            base: Auction.valid, path: "request.imp.0.displaymanagerver", accepts: [""],
-            wrongType: noText),
-        .init(base: Auction.valid, path: "request.imp.0.ext", accepts: [[:]], wrongType: noObject),
-        .init(base: Auction.valid, path: "request.imp.0.ext.skadn", accepts: [5, "x", [], [:]]),
-        .init(base: Auction.valid, path: "response", accepts: [[:]], wrongType: noObject),
-        .init(base: Auction.valid, path: "response.cur", accepts: ["", "usd"], wrongType: noText),
-        .init(
-            base: Auction.valid, path: "response.seatbid", accepts: [[]],
-            wrongType: ["x", 5, [:], [5], [.null]]),
-        .init(
-            base: Auction.valid, path: "response.seatbid.0.seat", accepts: [""], wrongType: noText),
-        .init(
-            base: Auction.valid, path: "response.seatbid.0.bid", accepts: [[]],
-            wrongType: ["x", [:], [5], [.null]]),
-        .init(
-            base: Auction.valid, path: Auction.bid + ".impid", accepts: ["", "2"], wrongType: noText
-        ),
-        .init(base: Auction.valid, path: Auction.bid + ".ext", accepts: [[:]], wrongType: noObject),
-        .init(base: Auction.valid, path: Auction.skadn, accepts: [5, "x", [], [:]]),
-        .init(
-            base: Auction.valid, path: Auction.bid + ".price", isRequired: true,
-            accepts: [0, .raw("-0"), .raw("-0.0"), 1_000_000, 0.5, .raw("1e6"), .raw("1e-400")],
-            wrongType: ["1", true, [], [:]],
-            outOfRange: [
-                -1, .raw("-1e-9"), .raw("1000000.0000001"), .raw("1e300"),
-                .raw("18446744073709551616"),
-            ]),
-    ]
+    private static let auctionRules = FieldRule.all(
+        of: Auction.valid,
+        [
+            .required("request", wrong: noObject),
+            .required("request.id", accepts: ["x"], wrong: noText),
+            .optional("request.app", wrong: noObject),
+            .optional(
+                "request.app.bundle", accepts: identifiers + ["com.example", "-5"],
+                wrong: [1.5, true, [], [:]], beyond: beyond),
+            .optional("request.device", accepts: [[:]], wrong: noObject),
+            .optional("request.device.os", accepts: [""], wrong: noText),
+            .optional("request.device.osv", accepts: [""], wrong: noText),
+            .optional("request.imp", accepts: [[]], wrong: ["x", [:], [5], ["x"], [.null]]),
+            .optional("request.imp.0.id", accepts: [""], wrong: noText),
+            .optional(
+                "request.imp.0.instl", accepts: [0, 1.0, 7], wrong: noNumber,
+                beyond: [.raw("1e30")]),
+            .optional("request.imp.0.displaymanager", accepts: [""], wrong: noText),
+            .optional("request.imp.0.displaymanagerver", accepts: [""], wrong: noText),
+            .optional("request.imp.0.ext", accepts: [[:]], wrong: noObject),
+            .optional("request.imp.0.ext.skadn", accepts: [5, "x", [], [:]]),
+            .optional("response", accepts: [[:]], wrong: noObject),
+            .optional("response.cur", accepts: ["", "usd"], wrong: noText),
+            .optional("response.seatbid", accepts: [[]], wrong: ["x", 5, [:], [5], [.null]]),
+            .optional("response.seatbid.0.seat", accepts: [""], wrong: noText),
+            .optional("response.seatbid.0.bid", accepts: [[]], wrong: ["x", [:], [5], [.null]]),
+            .optional(Auction.bid + ".impid", accepts: ["", "2"], wrong: noText),
+            .optional(Auction.bid + ".ext", accepts: [[:]], wrong: noObject),
+            .optional(Auction.skadn, accepts: [5, "x", [], [:]]),
+            .required(
+                Auction.bid + ".price",
+                accepts: [
+                    0, .raw("-0"), .raw("-0.0"), 1_000_000, 0.5, .raw("1e6"), .raw("1e-400"),
+                ],
+                wrong: noPrice,
+                beyond: [
+                    -1, .raw("-1e-9"), .raw("1000000.0000001"), .raw("1e300"),
+                    .raw("18446744073709551616"),
+                ]),
+        ])
 
-    private static let noticeRules: [Rule] = ["openrtb.win", "openrtb.loss", "openrtb.billing"]
-        .flatMap {
+    private static let noticeRules = ["openrtb.win", "openrtb.loss", "openrtb.billing"].flatMap {
+        FieldRule.all(
+            of: notice, type: $0,
             [
-                Rule(
-                    type: $0, base: notice, path: "auction_id", isRequired: true, wrongType: noText),
-                Rule(type: $0, base: notice, path: "bid_id", isRequired: true, wrongType: noText),
-                Rule(type: $0, base: notice, path: "seat", accepts: [""], wrongType: noText),
-                Rule(type: $0, base: notice, path: "currency", accepts: [""], wrongType: noText),
-                Rule(
-                    type: $0, base: notice, path: "skan_version", accepts: [""], wrongType: noText),
-                Rule(type: $0, base: notice, path: "campaign", accepts: [[:]], wrongType: noObject),
-                Rule(
-                    type: $0, base: notice, path: "campaign.ad_network_id", accepts: [""],
-                    wrongType: noText),
-                Rule(
-                    type: $0, base: notice, path: "campaign.source_identifier",
-                    accepts: ["", "0039", 39], wrongType: [1.5, true, [], [:]],
-                    outOfRange: Array(beyond.dropLast())),
-                Rule(
-                    type: $0, base: notice, path: "campaign.campaign_id", accepts: identifiers,
-                    wrongType: noIdentifier, outOfRange: beyond),
-                Rule(
-                    type: $0, base: notice, path: "campaign.app_id", accepts: identifiers,
-                    wrongType: noIdentifier, outOfRange: beyond),
-                Rule(
-                    type: $0, base: notice, path: "campaign.source_app_id", accepts: identifiers,
-                    wrongType: noIdentifier, outOfRange: beyond),
+                .required("auction_id", wrong: noText), .required("bid_id", wrong: noText),
+                .optional("seat", accepts: [""], wrong: noText),
+                .optional("currency", accepts: [""], wrong: noText),
+                .optional("skan_version", accepts: [""], wrong: noText),
+                .optional("campaign", accepts: [[:]], wrong: noObject),
+                .optional("campaign.ad_network_id", accepts: [""], wrong: noText),
+                .optional(
+                    "campaign.source_identifier", accepts: ["", "0039", 39],
+                    wrong: [1.5, true, [], [:]], beyond: Array(beyond.dropLast())),
                 $0 == "openrtb.billing"
-                    ? Rule(
-                        type: $0, base: notice, path: "price", isRequired: true,
-                        accepts: [0, 1_000_000], wrongType: ["1", true, [], [:]],
-                        outOfRange: [-1, 1_000_001])
-                    : Rule(type: $0, base: notice, path: "price", accepts: ["x", -1, true]),
+                    ? .required(
+                        "price", accepts: [0, 1_000_000], wrong: noPrice, beyond: [-1, 1_000_001])
+                    : .optional("price", accepts: ["x", -1, true]),
                 $0 == "openrtb.loss"
-                    ? Rule(
-                        type: $0, base: notice, path: "loss_reason", isRequired: true,
-                        accepts: [0, -1, 5.0, .raw("9223372036854775807")], wrongType: noNumber,
-                        outOfRange: [.raw("9223372036854775808"), .raw("1e300")])
-                    : Rule(type: $0, base: notice, path: "loss_reason", accepts: ["x", 1.5]),
+                    ? .required(
+                        "loss_reason", accepts: [0, -1, 5.0, .raw("9223372036854775807")],
+                        wrong: noNumber, beyond: [.raw("9223372036854775808"), .raw("1e300")])
+                    : .optional("loss_reason", accepts: ["x", 1.5]),
             ]
-        }
+                + ["campaign_id", "app_id", "source_app_id"].map {
+                    .optional(
+                        "campaign.\($0)", accepts: identifiers, wrong: noIdentifier, beyond: beyond)
+                })
+    }
 
-    private static let offerRules: [Rule] = [
-        .init(
-            type: "inapp.bid", base: offer, path: "auction_id", isRequired: true, wrongType: noText),
-        .init(type: "inapp.bid", base: offer, path: "adapter", isRequired: true, wrongType: noText),
-        .init(
-            type: "inapp.bid", base: offer, path: "competition_type", isRequired: true,
-            accepts: ["keyword"], wrongType: noText, outOfRange: ["Price", "other"]),
-        .init(
-            type: "inapp.bid", base: offer, path: "rendering_type",
-            accepts: ["primary_sdk", "third_party"], wrongType: noText,
-            outOfRange: ["Mediation", "other"]),
-        .init(
-            type: "inapp.bid", base: offer, path: "price", isRequired: true,
-            accepts: [0, 1_000_000], wrongType: ["1", true, [], [:]], outOfRange: [-1, 1_000_001],
-            isRequiredBy: "competition_type"),
-        .init(
-            type: "inapp.bid", base: offer, path: "currency", isRequired: true, wrongType: noText,
-            isRequiredBy: "competition_type"),
-        .init(
-            type: "inapp.bid", base: offer.with(["competition_type": "keyword"]), path: "keyword",
-            isRequired: true, wrongType: noText),
-        .init(
-            type: "inapp.bid", base: offer.with(["competition_type": "keyword"]), path: "price",
-            accepts: [0], wrongType: ["1"], outOfRange: [-1]),
-        .init(
-            type: "inapp.bid", base: offer.with(["competition_type": "keyword"]), path: "currency",
-            accepts: [""], wrongType: noText),
-        .init(
-            type: "inapp.bid", base: offer, path: "campaign", accepts: [[:]], wrongType: noObject),
-        .init(type: "inapp.bid", base: offer, path: "winning_ssp", accepts: [5, "x"]),
-        .init(
-            type: "inapp.bidder_won", base: offer, path: "auction_id", isRequired: true,
-            wrongType: noText),
-        .init(
-            type: "inapp.bidder_won", base: offer, path: "adapter", isRequired: true,
-            wrongType: noText),
-        .init(
-            type: "inapp.bidder_won", base: offer, path: "currency", accepts: [""],
-            wrongType: noText),
-        .init(
-            type: "inapp.bidder_won", base: offer, path: "competition_type", accepts: ["other", 5]),
-        .init(type: "inapp.bidder_won", base: offer, path: "price", accepts: [-1, "x"]),
-    ]
+    private static let offerRules =
+        FieldRule.all(
+            of: offer, type: "inapp.bid",
+            [
+                .required("auction_id", wrong: noText), .required("adapter", wrong: noText),
+                .required(
+                    "competition_type", accepts: ["keyword"], wrong: noText,
+                    beyond: ["Price", "other"]),
+                .optional(
+                    "rendering_type", accepts: ["primary_sdk", "third_party"], wrong: noText,
+                    beyond: ["Mediation", "other"]),
+                .required(
+                    "price", accepts: [0, 1_000_000], wrong: noPrice, beyond: [-1, 1_000_001]
+                )
+                .required(by: "competition_type"),
+                .required("currency", wrong: noText).required(by: "competition_type"),
+                .optional("campaign", accepts: [[:]], wrong: noObject),
+                .optional("winning_ssp", accepts: [5, "x"]),
+            ])
+        + FieldRule.all(
+            of: offer.with(["competition_type": "keyword"]), type: "inapp.bid",
+            [
+                .required("keyword", wrong: noText),
+                .optional("price", accepts: [0], wrong: ["1"], beyond: [-1]),
+                .optional("currency", accepts: [""], wrong: noText),
+            ])
+        + FieldRule.all(
+            of: offer, type: "inapp.bidder_won",
+            [
+                .required("auction_id", wrong: noText), .required("adapter", wrong: noText),
+                .optional("currency", accepts: [""], wrong: noText),
+                .optional("competition_type", accepts: ["other", 5]),
+                .optional("price", accepts: [-1, "x"]),
+            ])
 
     @Test("each field is judged as its rule says", arguments: rules)
-    func field(_ rule: Rule) throws {
-        func reason(_ value: Document?) throws -> String {
-            try self.reason(rule.base.with([rule.path: value]), rule.type)
-        }
-        #expect(try self.reason(rule.base, rule.type) == "accepted")
-        let absent = rule.isRequired ? "missing_field" : "accepted"
-        #expect(try reason(nil) == absent)
-        #expect(try reason(.null) == absent)
-        if rule.isRequired, rule.wrongType == Self.noText {
-            #expect(try reason("") == "missing_field")
-        }
-        for value in rule.accepts { #expect(try reason(value) == "accepted", "\(value.text)") }
-        for value in rule.wrongType { #expect(try reason(value) == "wrong_type", "\(value.text)") }
-        for value in rule.outOfRange {
-            #expect(try reason(value) == "out_of_range", "\(value.text)")
-        }
+    func field(_ rule: FieldRule) throws {
+        try rule.check(emptyIsAbsent: rule.wrongType == Self.noText) { try reason($0, rule.type) }
     }
 
     @Test("a record with several faults is refused for the first in the contract's order")
     func precedence() throws {
+        let order = [RejectionReason.missingField, .wrongType, .outOfRange].sorted().map(\.name)
         for first in Self.rules {
             for second in Self.rules where second.type == first.type && second.base == first.base {
-                guard !first.path.hasPrefix(second.path), !second.path.hasPrefix(first.path) else {
-                    continue
-                }
-                guard first.isRequiredBy != second.path, second.isRequiredBy != first.path else {
-                    continue
-                }
+                guard !first.path.hasPrefix(second.path), !second.path.hasPrefix(first.path),
+                    first.isRequiredBy != second.path, second.isRequiredBy != first.path
+                else { continue }
                 for one in first.faults {
                     for other in second.faults {
                         let document = first.base.with([
                             first.path: one.value, second.path: other.value,
                         ])
+                        let earlier = order.first { [one.reason, other.reason].contains($0) }
                         #expect(
-                            try reason(document, first.type) == min(one.reason, other.reason).name,
+                            try reason(document, first.type) == earlier,
                             "\(first.path) \(one.reason), \(second.path) \(other.reason)")
                     }
                 }

@@ -107,9 +107,8 @@ struct BidsOverlayTests {
                 ]) == "sret")
         }
         #expect(
-            try measures([
-                Auction.imp + ".displaymanager": "other", "request.device.osv": "13",
-            ]) == "sr--")
+            try measures([Auction.imp + ".displaymanager": "other", "request.device.osv": "13"])
+                == "sr--")
     }
 
     @Test("of two impressions with one id the first is the bid's")

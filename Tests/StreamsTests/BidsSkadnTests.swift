@@ -108,9 +108,7 @@ struct BidsSkadnTests {
         }
         // Lower case is ASCII only: the Kelvin sign is no k.
         #expect(
-            try fault([
-                offer + ".skadnetids": ["k"], skadn + ".network": "\u{212A}",
-            ]) == "network")
+            try fault([offer + ".skadnetids": ["k"], skadn + ".network": "\u{212A}"]) == "network")
     }
 
     @Test("the source app equals the impression's, as number or text, and is there on both sides")
@@ -168,9 +166,8 @@ struct BidsSkadnTests {
         }
         for campaign: Document? in [nil, .null, 0, 101, "0", "101", "", "x", -1, 1.5, [1]] {
             #expect(
-                try fault([
-                    skadn + ".version": .string(version), skadn + ".campaign": campaign,
-                ]) == "campaign")
+                try fault([skadn + ".version": .string(version), skadn + ".campaign": campaign])
+                    == "campaign")
         }
     }
 
@@ -201,9 +198,8 @@ struct BidsSkadnTests {
             try fault([skadn + ".version": .string(version), skadn + ".fidelities": nil]) == nil)
         for name in ["nonce", "timestamp", "signature"] {
             #expect(
-                try fault([
-                    skadn + ".version": .string(version), "\(skadn).\(name)": nil,
-                ]) == "signature")
+                try fault([skadn + ".version": .string(version), "\(skadn).\(name)": nil])
+                    == "signature")
         }
     }
 

@@ -42,9 +42,7 @@ struct DecodedEventsTests {
     }
 
     @Test("a fine value gives a row an event, with its bounds")
-    func fine() throws {
-        #expect(try rows(Postbacks.record(postback)) == [revenue, purchase])
-    }
+    func fine() throws { #expect(try rows(Postbacks.record(postback)) == [revenue, purchase]) }
 
     @Test("development counts where the pipeline trusts it; nothing else ever does")
     func trust() throws {
@@ -149,8 +147,7 @@ struct DecodedEventsTests {
         let records =
             try SigningKeys.Signer.allCases.reversed().map {
                 try Postbacks.record(postback, by: $0)
-            }
-            + [Postbacks.record(postback.with(["did-win": false, "transaction-id": "x"]))]
+            } + [Postbacks.record(postback.with(["did-win": false, "transaction-id": "x"]))]
         let result = try foldPostbacks(records)
         #expect(
             result.sum("conversion-values", "postbacks", where: ["kind": "fine", "value": "18"])

@@ -1,5 +1,5 @@
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 /// What a window is meant to do, written without a thought of speed.

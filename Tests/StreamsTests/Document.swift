@@ -1,5 +1,6 @@
 import JSONReader
 import Streams
+import TestKit
 
 /// A JSON document that tests write, alter and send: order, duplicates and the way in which numbers
 /// are written are kept.
@@ -39,13 +40,11 @@ indirect enum Document: Equatable, Sendable {
         }
     }
 
-    /// Reads a document.
     init(text: some StringProtocol) throws {
-        guard let parser = JSONParser() else { throw FixtureError("no memory for a parser") }
+        guard let parser = JSONParser() else { throw TestFault("no memory for a parser") }
         self = try Array(text.utf8).withUnsafeBytes { Document(try parser.parse($0)) }
     }
 
-    /// The document as JSON.
     var text: String {
         switch self {
         case .null: "null"
@@ -54,8 +53,7 @@ indirect enum Document: Equatable, Sendable {
         case .string(let text): Self.quoted(text)
         case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
         case .object(let members):
-            "{"
-                + members.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ",")
+            "{" + members.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ",")
                 + "}"
         }
     }
@@ -130,12 +128,10 @@ indirect enum Document: Equatable, Sendable {
         if case .array(let elements) = self { elements } else { [] }
     }
 
-    /// The text of a string.
     var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// A whole number.
     var integer: Int64? {
         if case .raw(let text) = self { Int64(text) } else { nil }
     }

@@ -37,8 +37,7 @@ struct EnvelopeTests {
         ]
         let result = try foldBids([record(win.text, headers)])
         #expect(
-            result.rows("outcomes")
-                == [["topic": "bids", "type": "openrtb.win", "accepted": 1]])
+            result.rows("outcomes") == [["topic": "bids", "type": "openrtb.win", "accepted": 1]])
     }
 
     @Test(
@@ -103,9 +102,7 @@ struct EnvelopeTests {
     @Test(
         "a document that is no object is of the wrong type",
         arguments: ["[]", "null", "5", "\"a\""])
-    func noObject(_ text: String) throws {
-        #expect(try reason(record(text, [])) == "wrong_type")
-    }
+    func noObject(_ text: String) throws { #expect(try reason(record(text, [])) == "wrong_type") }
 
     @Test("a record's timestamp counts whatever it is; -1 counts as 0")
     func timestamps() throws {

@@ -1,13 +1,7 @@
 import EventLog
-import Foundation
 import Streams
+import TestKit
 import Testing
-
-struct FixtureError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
 
 /// A file of `Tests/Fixtures`: records, and the rows that they give.
 ///
@@ -23,22 +17,15 @@ struct Fixture: CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    private static var root: URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Fixtures")
-    }
-
     static func all(of stream: String) -> [Fixture] {
-        let files = try? FileManager.default.contentsOfDirectory(
-            at: root.appending(path: stream), includingPropertiesForKeys: nil)
-        return (files ?? []).filter { $0.pathExtension == "json" }
-            .map { Fixture(stream: stream, name: $0.deletingPathExtension().lastPathComponent) }
-            .sorted { $0.name < $1.name }
+        let files = try? Repository.files(in: "Tests/Fixtures/\(stream)", endingIn: ".json")
+        return (files ?? []).map {
+            Fixture(stream: stream, name: $0.deletingPathExtension().lastPathComponent)
+        }
     }
 
     func document() throws -> Document {
-        let file = Self.root.appending(path: stream).appending(path: name + ".json")
-        return try Document(text: String(contentsOf: file, encoding: .utf8))
+        try Document(text: Repository.text("Tests/Fixtures/\(stream)/\(name).json"))
     }
 
     static func records(of document: Document) throws -> [TestRecord] {
@@ -72,7 +59,7 @@ struct Fixture: CustomTestStringConvertible {
         if let partition = document["partition"]?.integer { record.partition = Int32(partition) }
         if let time = document["time"]?.string {
             guard let timestamp = UTC.milliseconds(text: time) else {
-                throw FixtureError("\(time) is no time")
+                throw TestFault("\(time) is no time")
             }
             record.timestamp = timestamp
         }
@@ -82,7 +69,7 @@ struct Fixture: CustomTestStringConvertible {
     private static func signer(_ document: Document) throws -> SigningKeys.Signer? {
         guard let name = document["sign"]?.string else { return nil }
         guard let signer = SigningKeys.Signer(rawValue: name) else {
-            throw FixtureError("\(name) signs nothing")
+            throw TestFault("\(name) signs nothing")
         }
         return signer
     }

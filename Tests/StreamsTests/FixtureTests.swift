@@ -1,46 +1,96 @@
+import EventLog
+import Streams
 import Testing
 
-@Suite("Fixtures of streams with a window")
+@Suite("Fixtures")
 struct FixtureTests {
-    @Test("the records of a fixture give its rows: bids", arguments: Fixture.all(of: "bids"))
-    func bids(_ fixture: Fixture) throws {
-        let document = try fixture.document()
-        let result = try foldBids(Fixture.records(of: document))
-        Fixture.check(result, against: document["expected"] ?? [:])
-    }
+    private static let counts = [
+        "bids": 5, "impressions": 5, "overlay-clicks": 4, "conversion-updates": 3, "postbacks": 3,
+        "store-notifications": 8,
+    ]
 
     @Test(
-        "the records of a fixture give its rows: impressions",
-        arguments: Fixture.all(of: "impressions"))
-    func impressions(_ fixture: Fixture) throws {
+        "the records of a fixture give its rows",
+        arguments: counts.keys.sorted().flatMap { Fixture.all(of: $0) })
+    func fixture(_ fixture: Fixture) throws {
         let document = try fixture.document()
-        let result = try foldImpressions(Fixture.records(of: document))
+        let records = try Fixture.records(of: document)
+        let result =
+            switch fixture.stream {
+            case "postbacks": try foldPostbacks(records)
+            case "store-notifications": try foldNotifications(records)
+            case "bids": try foldBids(records)
+            default:
+                try #require(WindowedStream(rawValue: fixture.stream))
+                    .fold(records, windowMilliseconds: 604_800_000)
+            }
         Fixture.check(result, against: document["expected"] ?? [:])
     }
+
+    @Test("the fixtures are there", arguments: counts)
+    func present(_ stream: String, _ count: Int) { #expect(Fixture.all(of: stream).count >= count) }
 
     @Test(
-        "the records of a fixture give its rows: overlay-clicks",
-        arguments: Fixture.all(of: "overlay-clicks"))
-    func overlayClicks(_ fixture: Fixture) throws {
-        let document = try fixture.document()
-        let result = try foldOverlayClicks(Fixture.records(of: document))
-        Fixture.check(result, against: document["expected"] ?? [:])
+        "notifications that are repeated change no number",
+        arguments: Fixture.all(of: "store-notifications"))
+    func repeated(_ fixture: Fixture) throws {
+        let records = try Fixture.records(of: fixture.document())
+        let result = try foldNotifications(records)
+        let again = try foldNotifications(records + records)
+        #expect(again.rows("store-notifications") == result.rows("store-notifications"))
+        #expect(again.outcome(.accepted) == result.outcome(.accepted))
     }
 
+    @Test("among them, those of notifications use every measure")
+    func everyMeasure() throws {
+        var used: Set<String> = []
+        for fixture in Fixture.all(of: "store-notifications") {
+            let rows = try fixture.document()["expected.store-notifications"]?.elements ?? []
+            used.formUnion(rows.flatMap { $0.members.map(\.name) })
+        }
+        #expect(used.isSuperset(of: StoreNotificationsKey.table.measures))
+    }
+}
+
+@Suite("What is known of an event before it is appended")
+struct EventCheckTests {
     @Test(
-        "the records of a fixture give its rows: conversion-updates",
-        arguments: Fixture.all(of: "conversion-updates"))
-    func conversionUpdates(_ fixture: Fixture) throws {
-        let document = try fixture.document()
-        let result = try foldConversionUpdates(Fixture.records(of: document))
-        Fixture.check(result, against: document["expected"] ?? [:])
+        "is what the worker says of it: the same reason and words, or none",
+        arguments: ["bids", "impressions", "overlay-clicks"].flatMap { Fixture.all(of: $0) })
+    func sameAsWorker(_ fixture: Fixture) throws {
+        let reader = try #require(RecordKeyReader())
+        let topic = try #require(ProducerTopic(rawValue: fixture.stream))
+        for record in try Fixture.records(of: fixture.document()) {
+            // What no producer can send: no value, or another envelope.
+            guard let value = record.value, record.headers.allSatisfy({ $0.name == "ce_type" })
+            else { continue }
+            let type = record.headers.first?.value.map { String(decoding: $0, as: UTF8.self) }
+            let refused = try Self.fold(record, topic).refused.first
+            let events: [KeyedEvent]
+            do throws(Rejection) {
+                events = try reader.events(value, topic: topic, type: type ?? topic.defaultType)
+            } catch {
+                #expect(error.reason.name == refused?.reason, "\(record)")
+                // Of several topics, it has to say which has no such type.
+                if error.reason != .unknownType {
+                    #expect(error.detail == refused?.detail, "\(record)")
+                }
+                continue
+            }
+            // The worker has to take each of the parts that are appended.
+            for event in events {
+                var part = record
+                part.value = event.value ?? value
+                #expect(try Self.fold(part, topic).refused.isEmpty, "\(record)")
+            }
+        }
     }
 
-    @Test("the fixtures are there")
-    func present() {
-        #expect(Fixture.all(of: "bids").count >= 5)
-        #expect(Fixture.all(of: "impressions").count >= 5)
-        #expect(Fixture.all(of: "overlay-clicks").count >= 4)
-        #expect(Fixture.all(of: "conversion-updates").count >= 3)
+    private static func fold(_ record: TestRecord, _ topic: ProducerTopic) throws -> FoldResult {
+        switch topic {
+        case .bids: try foldBids([record])
+        case .impressions: try foldImpressions([record])
+        case .overlayClicks: try foldOverlayClicks([record])
+        }
     }
 }

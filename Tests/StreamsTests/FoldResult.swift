@@ -1,7 +1,7 @@
 import EventLog
 import Streams
+import Testing
 
-/// A value of a row.
 enum Field: Hashable, CustomStringConvertible, ExpressibleByStringLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral
 {
@@ -48,7 +48,6 @@ struct FoldResult: Equatable {
         var description: String { "\(partition)/\(offset) \(type) \(reason): \(detail)" }
     }
 
-    /// What a partner gets.
     struct Published: Equatable {
         var partner: String
         var id: String
@@ -66,7 +65,35 @@ struct FoldResult: Equatable {
     private(set) var watermarks: [Int32: Int64] = [:]
     private(set) var records: Int64 = 0
 
-    mutating func add(_ deltas: Deltas, _ symbols: SymbolTable) {
+    /// Folds a batch that was prepared, and takes what came of it.
+    mutating func add<Fold: StreamFold>(
+        _ batch: RecordBatch, foldedBy fold: Fold, _ prepared: Fold.Prepared
+    ) throws {
+        fold.begin(prepared)
+        for index in 0..<batch.count { try fold.fold(index) }
+        #expect(!fold.hasOverflowed)
+        let effects = fold.effects
+        for table in fold.deltas + [effects.outcomes] { add(table, effects.symbols) }
+        for record in effects.refused {
+            refused.append(
+                Refused(
+                    partition: batch[record.index].partition, offset: batch[record.index].offset,
+                    type: record.type, reason: record.reason, detail: record.detail))
+        }
+        for progress in effects.progress {
+            nextOffsets[progress.partition] = progress.nextOffset
+            watermarks[progress.partition] = progress.watermarkMilliseconds
+            records += progress.records
+        }
+        published += fold.outbox.map {
+            Published(
+                partner: $0.partner, id: $0.id, revision: $0.document.revision,
+                partition: $0.partition,
+                offset: $0.originOffset, document: $0.document.stored)
+        }
+    }
+
+    private mutating func add(_ deltas: Deltas, _ symbols: SymbolTable) {
         let table = deltas.table
         deltas.forEachRow { index, measures in
             var row: Row = [:]
@@ -81,30 +108,6 @@ struct FoldResult: Equatable {
                 sums[table.name, default: [:]][deltas.partition(ofRow: index), default: [:]][
                     row, default: [:]][name, default: 0] += amount
             }
-        }
-    }
-
-    mutating func add(_ effects: FoldEffects, of batch: RecordBatch) {
-        add(effects.outcomes, effects.symbols)
-        for record in effects.refused {
-            refused.append(
-                Refused(
-                    partition: batch[record.index].partition, offset: batch[record.index].offset,
-                    type: record.type, reason: record.reason, detail: record.detail))
-        }
-        for progress in effects.progress {
-            nextOffsets[progress.partition] = progress.nextOffset
-            watermarks[progress.partition] = progress.watermarkMilliseconds
-            records += progress.records
-        }
-    }
-
-    mutating func add(_ outbox: [PartnerPostback]) {
-        published += outbox.map {
-            Published(
-                partner: $0.partner, id: $0.id, revision: $0.document.revision,
-                partition: $0.partition,
-                offset: $0.originOffset, document: $0.document.stored)
         }
     }
 

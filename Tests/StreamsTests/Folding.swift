@@ -23,65 +23,56 @@ enum Batching {
     }
 }
 
-/// Folds records of the topic `bids`; `restarts` gives each batch a new fold with the stored memory.
+extension WindowedStream {
+    /// Folds records of the stream's topic; `restarts` gives each batch a new fold with the stored memory.
+    func fold(
+        _ records: [TestRecord], _ batching: Batching = .together,
+        windowMilliseconds: Int64 = 3_600_000, restarts: Bool = false
+    ) throws -> FoldResult {
+        switch self {
+        case .bids:
+            try foldBids(
+                records, batching, windowMilliseconds: windowMilliseconds, restarts: restarts)
+        case .impressions:
+            try StreamsTests.fold(
+                ImpressionsFold.self, records, batching, windowMilliseconds, restarts: restarts)
+        case .overlayClicks:
+            try StreamsTests.fold(
+                OverlayClicksFold.self, records, batching, windowMilliseconds, restarts: restarts)
+        case .conversionUpdates:
+            try StreamsTests.fold(
+                ConversionUpdatesFold.self, records, batching, windowMilliseconds,
+                restarts: restarts)
+        }
+    }
+}
+
 func foldBids(
     _ records: [TestRecord], _ batching: Batching = .together,
-    windowMilliseconds: Int64 = 3_600_000,
-    maxRecordBytes: Int = 1_048_576, adKeys: [String: [VerificationKey]] = [:],
-    restarts: Bool = false
+    windowMilliseconds: Int64 = 3_600_000, maxRecordBytes: Int = 1_048_576,
+    adKeys: [String: [VerificationKey]] = [:], restarts: Bool = false
 ) throws -> FoldResult {
     let parsers = try (0..<2).map { _ in try #require(JSONParser()) }
     return try fold(
-        records, batching, windowMilliseconds, maxRecordBytes, restarts,
-        prepare: { (fold: BidsFold) in fold.verifyAds(of: adKeys, parsers: parsers) }
-    ) { fold, result in
-        for table in fold.deltas { result.add(table, fold.effects.symbols) }
-    }
+        BidsFold.self, records, batching, windowMilliseconds, maxRecordBytes, restarts: restarts
+    ) { $0.verifyAds(of: adKeys, parsers: parsers) }
 }
 
-/// Folds records of the topic `impressions`.
-func foldImpressions(
-    _ records: [TestRecord], _ batching: Batching = .together,
-    windowMilliseconds: Int64 = 604_800_000,
-    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
-) throws -> FoldResult {
-    try fold(
-        records, batching, windowMilliseconds, maxRecordBytes, restarts
-    ) { (fold: ImpressionsFold, result) in
-        for table in fold.deltas { result.add(table, fold.effects.symbols) }
-    }
+func foldImpressions(_ records: [TestRecord]) throws -> FoldResult {
+    try WindowedStream.impressions.fold(records, windowMilliseconds: 604_800_000)
 }
 
-/// Folds records of the topic `overlay-clicks`.
-func foldOverlayClicks(
-    _ records: [TestRecord], _ batching: Batching = .together,
-    windowMilliseconds: Int64 = 604_800_000,
-    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
-) throws -> FoldResult {
-    try fold(
-        records, batching, windowMilliseconds, maxRecordBytes, restarts
-    ) { (fold: OverlayClicksFold, result) in
-        for table in fold.deltas { result.add(table, fold.effects.symbols) }
-    }
+func foldOverlayClicks(_ records: [TestRecord]) throws -> FoldResult {
+    try WindowedStream.overlayClicks.fold(records, windowMilliseconds: 604_800_000)
 }
 
-/// Folds records of the topic `conversion-updates`.
-func foldConversionUpdates(
-    _ records: [TestRecord], _ batching: Batching = .together,
-    windowMilliseconds: Int64 = 604_800_000,
-    maxRecordBytes: Int = 1_048_576, restarts: Bool = false
-) throws -> FoldResult {
-    try fold(
-        records, batching, windowMilliseconds, maxRecordBytes, restarts
-    ) { (fold: ConversionUpdatesFold, result) in
-        for table in fold.deltas { result.add(table, fold.effects.symbols) }
-    }
+func foldConversionUpdates(_ records: [TestRecord]) throws -> FoldResult {
+    try WindowedStream.conversionUpdates.fold(records, windowMilliseconds: 604_800_000)
 }
 
 private func fold<Fold: WindowedFold>(
-    _ records: [TestRecord], _ batching: Batching, _ windowMilliseconds: Int64,
-    _ maxRecordBytes: Int, _ restarts: Bool, prepare: (Fold) -> Void = { _ in },
-    addTables: (Fold, inout FoldResult) -> Void
+    _: Fold.Type, _ records: [TestRecord], _ batching: Batching, _ windowMilliseconds: Int64,
+    _ maxRecordBytes: Int = 1_048_576, restarts: Bool, prepare: (Fold) -> Void = { _ in }
 ) throws -> FoldResult {
     func makeFold() throws -> Fold {
         let fold = Fold(
@@ -98,11 +89,7 @@ private func fold<Fold: WindowedFold>(
     var nextOffsets: [Int32: Int64] = [:]
     for records in batching.cut(records) {
         let batch = RecordBatch(records, from: &nextOffsets)
-        fold.begin(fold.prepare(batch))
-        for index in 0..<batch.count { try fold.fold(index) }
-        #expect(!fold.hasOverflowed)
-        result.add(fold.effects, of: batch)
-        addTables(fold, &result)
+        try result.add(batch, foldedBy: fold, fold.prepare(batch))
         fold.clear()
         guard restarts else { continue }
         let old = fold
@@ -116,7 +103,24 @@ private func fold<Fold: WindowedFold>(
     return result
 }
 
-/// Folds one record of the topic `bids`.
+/// Folds with a memory for ever. Each batch is prepared before the one that precedes it is folded.
+private func fold(
+    _ records: [TestRecord], _ batching: Batching, _ fold: some StreamFold, memory: RowsInMemory
+) throws -> FoldResult {
+    var result = FoldResult()
+    var nextOffsets: [Int32: Int64] = [:]
+    let batches = batching.cut(records).map { RecordBatch($0, from: &nextOffsets) }
+    var upcoming = batches.first.map { fold.prepare($0) }
+    for (place, batch) in batches.enumerated() {
+        guard let prepared = upcoming else { break }
+        upcoming = place + 1 < batches.count ? fold.prepare(batches[place + 1]) : nil
+        try result.add(batch, foldedBy: fold, prepared)
+        try fold.writeMemory(to: memory)
+        fold.clear()
+    }
+    return result
+}
+
 func foldBid(_ document: Document, type: String? = nil) throws -> FoldResult {
     try foldBids([TestRecord(document, type: type)])
 }
@@ -155,34 +159,31 @@ struct PostbackPipeline {
     var maxRecordBytes = 1_048_576
 }
 
-/// Folds records of the topic `postbacks`.
 func foldPostbacks(
     _ records: [TestRecord], _ batching: Batching = .together,
     _ pipeline: PostbackPipeline = PostbackPipeline()
 ) throws -> FoldResult {
     let memory = RowsInMemory()
-    let fold = PostbacksFold(
+    let postbacks = PostbacksFold(
         topic: "postbacks",
         configuration: .init(
             maxRecordBytes: pipeline.maxRecordBytes, trustsDevelopment: pipeline.trustsDevelopment,
             models: pipeline.models, partners: pipeline.partners),
         attestor: Attestor(keys: try pipeline.keys.get(), threadCount: 2),
         parser: try #require(JSONParser()), jwsParser: try #require(JSONParser()), memory: memory)
-    var result = FoldResult()
-    var nextOffsets: [Int32: Int64] = [:]
-    let batches = batching.cut(records).map { RecordBatch($0, from: &nextOffsets) }
-    var upcoming = batches.first.map { fold.prepare($0) }
-    for (place, batch) in batches.enumerated() {
-        guard let prepared = upcoming else { break }
-        upcoming = place + 1 < batches.count ? fold.prepare(batches[place + 1]) : nil
-        fold.begin(prepared)
-        for index in 0..<batch.count { try fold.fold(index) }
-        #expect(!fold.hasOverflowed)
-        result.add(fold.effects, of: batch)
-        for table in fold.deltas { result.add(table, fold.effects.symbols) }
-        result.add(fold.outbox)
-        try fold.writeMemory(to: memory)
-        fold.clear()
+    return try fold(records, batching, postbacks, memory: memory)
+}
+
+func foldNotifications(
+    _ records: [TestRecord], _ batching: Batching = .together,
+    environments: Set<AppStoreEnvironment> = [.production, .sandbox], threads: Int = 2
+) throws -> FoldResult {
+    let memory = RowsInMemory()
+    let trust = try Notifications.trust(environments)
+    let decoders = try (0..<threads).map { _ in
+        try #require(StoreNotificationDecoder(trust: trust, maxRecordBytes: 1_048_576))
     }
-    return result
+    let notifications = StoreNotificationsFold(
+        topic: "store-notifications", decoders: decoders, memory: memory)
+    return try fold(records, batching, notifications, memory: memory)
 }

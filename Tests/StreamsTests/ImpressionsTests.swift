@@ -76,9 +76,7 @@ struct ImpressionsTests {
 
     @Test("an answer is the same wrapped as Outbrain sends it, and unwrapped")
     func wrapping() throws {
-        let unwrapped = Outbrain.with([
-            "response": Outbrain.recommendations[Outbrain.answer]
-        ])
+        let unwrapped = Outbrain.with(["response": Outbrain.recommendations[Outbrain.answer]])
         let wrapped = Outbrain.with([:])
         #expect(
             try foldImpressions([wrapped]).rows("impressions")

@@ -12,17 +12,16 @@ struct NotificationV1PitfallTests {
     @Test("PROD and Production are one environment")
     func environmentNames() throws {
         let records = ["PROD", "Production", "Sandbox"].enumerated().map { number, name in
-            Notifications.v1(
-                "DID_RENEW",
-                [Notifications.listed.with(["transaction_id": .raw("\(number)")])],
+            v1(
+                "DID_RENEW", [Notifications.listed.with(["transaction_id": .raw("\(number)")])],
                 with: ["environment": .string(name)])
         }
         let result = try foldNotifications(records)
         #expect(result.count("renewals", where: ["environment": "Production"]) == 2)
         #expect(result.count("renewals", where: ["environment": "Sandbox"]) == 1)
-        let unknown = Notifications.v1("DID_RENEW", with: ["environment": "Prod"])
+        let unknown = v1("DID_RENEW", with: ["environment": "Prod"])
         #expect(try foldNotifications([unknown]).reasons == ["untrusted"])
-        let absent = Notifications.v1("DID_RENEW", with: ["environment": nil])
+        let absent = v1("DID_RENEW", with: ["environment": nil])
         #expect(
             try foldNotifications([absent]).count(
                 "renewals", where: ["environment": "Production"]) == 1)
@@ -30,18 +29,16 @@ struct NotificationV1PitfallTests {
             ["environment": nil, "unified_receipt.environment": nil], ["environment": ""],
         ]
         for changes in nowhere {
-            let record = Notifications.v1("DID_RENEW", with: changes)
+            let record = v1("DID_RENEW", with: changes)
             #expect(try foldNotifications([record]).reasons == ["missing_field"])
         }
     }
 
     @Test("an empty bundle id is a missing one: the withdrawn object's counts")
     func emptyBundle() throws {
-        let record = Notifications.v1(
+        let record = v1(
             "DID_RENEW",
-            with: [
-                "bid": "", "latest_receipt_info": ["bid": .string(Notifications.bundle)],
-            ])
+            with: ["bid": "", "latest_receipt_info": ["bid": .string(Notifications.bundle)]])
         #expect(try measures([record]) == ["renewals": 1])
     }
 
@@ -50,8 +47,8 @@ struct NotificationV1PitfallTests {
         let changes: KeyValuePairs<String, Document?> = [
             "auto_renew_status": "true", "auto_renew_status_change_date_ms": "soon",
         ]
-        #expect(try measures([Notifications.v1("DID_RENEW", with: changes)]) == ["renewals": 1])
-        let change = Notifications.v1("DID_CHANGE_RENEWAL_STATUS", with: changes)
+        #expect(try measures([v1("DID_RENEW", with: changes)]) == ["renewals": 1])
+        let change = v1("DID_CHANGE_RENEWAL_STATUS", with: changes)
         #expect(try foldNotifications([change]).reasons == ["wrong_type"])
     }
 
@@ -67,9 +64,7 @@ struct NotificationV1PitfallTests {
                     "expires_date_formatted": "2026-11-28 05:20:00 Etc/GMT",
                 ]),
             ]
-            let result = try foldNotifications([
-                TestRecord(body, type: "appstore.notification.v1")
-            ])
+            let result = try foldNotifications([TestRecord(body, type: "appstore.notification.v1")])
             #expect(
                 result.count(
                     "renewals", where: ["product_id": "monthly", "bundle_id": "com.example.puzzle"])
@@ -80,10 +75,7 @@ struct NotificationV1PitfallTests {
     @Test("auto_renew_status is a word, not 0 or 1, and without it the switch counts as other")
     func autoRenewStatus() throws {
         func count(_ status: Document?) throws -> [String: Int64] {
-            try measures([
-                Notifications.v1(
-                    "DID_CHANGE_RENEWAL_STATUS", with: ["auto_renew_status": status])
-            ])
+            try measures([v1("DID_CHANGE_RENEWAL_STATUS", with: ["auto_renew_status": status])])
         }
         #expect(try count("true") == ["auto_renew_on": 1])
         #expect(try count("false") == ["auto_renew_off": 1])
@@ -91,22 +83,21 @@ struct NotificationV1PitfallTests {
         #expect(try count(true) == ["auto_renew_on": 1])
         #expect(try count(0) == ["auto_renew_off": 1])
         #expect(try count(nil) == ["other": 1])
-        let word = Notifications.v1(
-            "DID_CHANGE_RENEWAL_STATUS", with: ["auto_renew_status": "maybe"])
+        let word = v1("DID_CHANGE_RENEWAL_STATUS", with: ["auto_renew_status": "maybe"])
         #expect(try foldNotifications([word]).reasons == ["out_of_range"])
     }
 
     @Test(
         "original_transaction_id is a number at the top and a string elsewhere: both mean the same")
     func numbersAndStrings() throws {
-        let strings = Notifications.cancelled("30", at: 7)
+        let strings = cancelled("30", at: 7)
         let numbers: Document = [
             "transaction_id": 30, "original_transaction_id": 10, "product_id": "monthly",
             "purchase_date_ms": 1_795_238_400_000, "cancellation_date_ms": 7,
         ]
         let records = [
-            Notifications.v1("REFUND", [strings]), Notifications.v1("REFUND", [numbers]),
-            Notifications.v1("REFUND", [strings], with: ["original_transaction_id": "10"]),
+            v1("REFUND", [strings]), v1("REFUND", [numbers]),
+            v1("REFUND", [strings], with: ["original_transaction_id": "10"]),
         ]
         let result = try foldNotifications(records)
         #expect(result.outcome(.duplicates) == 2)
@@ -115,7 +106,7 @@ struct NotificationV1PitfallTests {
 
     @Test("expiration_intent may be a number or a string, and status the word OK")
     func loosePrimitives() throws {
-        let record = Notifications.v1(
+        let record = v1(
             "DID_FAIL_TO_RENEW",
             with: [
                 "expiration_intent": 2, "unified_receipt.status": "OK",
@@ -127,7 +118,7 @@ struct NotificationV1PitfallTests {
     @Test("unified_receipt may be absent, or hold only environment and latest_receipt")
     func partialReceipt() throws {
         for receipt: Document? in [nil, .null, ["environment": "Production"], [:]] {
-            let body = Notifications.v1("DID_RECOVER", with: ["unified_receipt": receipt])
+            let body = v1("DID_RECOVER", with: ["unified_receipt": receipt])
             let result = try foldNotifications([body])
             #expect(result.rows("store-notifications").count == 1)
             #expect(result.count("recoveries", where: ["bundle_id": "com.example.puzzle"]) == 1)
@@ -137,7 +128,7 @@ struct NotificationV1PitfallTests {
     @Test("version 1 has no price, currency or storefront")
     func noPrices() throws {
         let row = try foldNotifications([
-            Notifications.v1("INITIAL_BUY", with: ["price": 9990, "currency": "USD"])
+            v1("INITIAL_BUY", with: ["price": 9990, "currency": "USD"])
         ]).rows("store-notifications")
         #expect(
             row == [
@@ -150,36 +141,32 @@ struct NotificationV1PitfallTests {
 
     @Test("CANCEL alone is no refund: is_upgraded of the cancelled transaction tells the two apart")
     func cancelOfUpgrade() throws {
-        let upgraded = Notifications.cancelled("30", at: 1, with: ["is_upgraded": "true"])
-        #expect(
-            try measures([Notifications.v1("CANCEL", [upgraded])]) == ["upgrade_cancellations": 1])
-        let refunded = Notifications.cancelled("30", at: 1, with: ["is_upgraded": "false"])
-        #expect(try measures([Notifications.v1("CANCEL", [refunded])]) == ["refunds": 1])
+        let upgraded = cancelled("30", at: 1, with: ["is_upgraded": "true"])
+        #expect(try measures([v1("CANCEL", [upgraded])]) == ["upgrade_cancellations": 1])
+        let refunded = cancelled("30", at: 1, with: ["is_upgraded": "false"])
+        #expect(try measures([v1("CANCEL", [refunded])]) == ["refunds": 1])
     }
 
     @Test("one customer act, several notifications: a support refund is subtracted once")
     func oneAct() throws {
-        let cancelled = [Notifications.cancelled("30", at: 1)]
+        let cancelled = [cancelled("30", at: 1)]
         let records = [
-            Notifications.v1("CANCEL", cancelled),
-            Notifications.v1(
+            v1("CANCEL", cancelled),
+            v1(
                 "DID_CHANGE_RENEWAL_STATUS", cancelled,
-                with: [
-                    "auto_renew_status": "false", "auto_renew_status_change_date_ms": "1",
-                ]),
+                with: ["auto_renew_status": "false", "auto_renew_status_change_date_ms": "1"]),
         ]
         #expect(try measures(records) == ["refunds": 1, "auto_renew_off": 1])
     }
 
     @Test("the array is history: old refunds in later bodies of any type change no number")
     func historyRepeats() throws {
-        let first = Notifications.cancelled("30", at: 1)
-        let second = Notifications.cancelled("31", at: 2)
+        let first = cancelled("30", at: 1)
+        let second = cancelled("31", at: 2)
         let records = [
-            Notifications.v1("REFUND", [first]), Notifications.v1("DID_RENEW", [first]),
-            Notifications.v1("REFUND", [second, first]),
-            Notifications.v1("CANCEL", [first, second]),
-            Notifications.v1("REFUND", [first, second], with: ["unified_receipt.status": "OK"]),
+            v1("REFUND", [first]), v1("DID_RENEW", [first]), v1("REFUND", [second, first]),
+            v1("CANCEL", [first, second]),
+            v1("REFUND", [first, second], with: ["unified_receipt.status": "OK"]),
         ]
         let result = try foldNotifications(records)
         #expect(result.measures == ["refunds": 2, "renewals": 1])
@@ -191,43 +178,37 @@ struct NotificationV1PitfallTests {
 
     @Test("a body has no id: it is its type, bundle, line, transaction and instant")
     func syntheticID() throws {
-        let base = Notifications.v1("DID_RENEW")
+        let base = v1("DID_RENEW")
         func isAnother(_ record: TestRecord) throws -> Bool {
             try foldNotifications([base, record]).outcome(.accepted) == 2
         }
         // What changes from one attempt to the next is no part of it.
         #expect(
             try !isAnother(
-                Notifications.v1(
-                    "DID_RENEW",
-                    with: ["unified_receipt.latest_receipt": "MIIV", "bvrs": "9"])))
+                v1("DID_RENEW", with: ["unified_receipt.latest_receipt": "MIIV", "bvrs": "9"])))
         let older = Notifications.listed.with([
             "transaction_id": "29", "purchase_date_ms": "1795000000000",
         ])
-        #expect(try !isAnother(Notifications.v1("DID_RENEW", [older, Notifications.listed])))
+        #expect(try !isAnother(v1("DID_RENEW", [older, Notifications.listed])))
         // A purchase of another line is not the newest of this one.
         let foreign = Notifications.listed.with([
             "original_transaction_id": "99", "purchase_date_ms": "1799000000000",
         ])
-        #expect(try !isAnother(Notifications.v1("DID_RENEW", [foreign, Notifications.listed])))
-        #expect(try isAnother(Notifications.v1("INTERACTIVE_RENEWAL")))
-        for (member, value) in [
-            ("transaction_id", "31"), ("purchase_date_ms", "1795238400001"),
-        ] {
+        #expect(try !isAnother(v1("DID_RENEW", [foreign, Notifications.listed])))
+        #expect(try isAnother(v1("INTERACTIVE_RENEWAL")))
+        for (member, value) in [("transaction_id", "31"), ("purchase_date_ms", "1795238400001")] {
             let listed = Notifications.listed.with([member: .string(value)])
-            #expect(try isAnother(Notifications.v1("DID_RENEW", [listed])), "\(member)")
+            #expect(try isAnother(v1("DID_RENEW", [listed])), "\(member)")
         }
         let line = Notifications.listed.with(["original_transaction_id": "11"])
-        #expect(
-            try isAnother(
-                Notifications.v1("DID_RENEW", [line], with: ["original_transaction_id": "11"])))
+        #expect(try isAnother(v1("DID_RENEW", [line], with: ["original_transaction_id": "11"])))
     }
 
     @Test("ties go to the first in the list")
     func ties() throws {
         let first = Notifications.listed.with(["product_id": "first"])
         let second = Notifications.listed.with(["product_id": "second", "transaction_id": "31"])
-        let result = try foldNotifications([Notifications.v1("DID_RENEW", [first, second])])
+        let result = try foldNotifications([v1("DID_RENEW", [first, second])])
         #expect(result.count("renewals", where: ["product_id": "first"]) == 1)
     }
 
@@ -238,7 +219,7 @@ struct NotificationV1PitfallTests {
             "cancellation_date_ms": "9",
         ])
         func change(_ instant: String) -> TestRecord {
-            Notifications.v1(
+            v1(
                 "DID_CHANGE_RENEWAL_STATUS", [older, Notifications.listed],
                 with: [
                     "auto_renew_status": "true",
@@ -249,7 +230,7 @@ struct NotificationV1PitfallTests {
         let newer = Notifications.listed.with([
             "transaction_id": "31", "purchase_date_ms": "1799000000000",
         ])
-        let retry = Notifications.v1(
+        let retry = v1(
             "DID_CHANGE_RENEWAL_STATUS", [Notifications.listed, newer],
             with: ["auto_renew_status": "true", "auto_renew_status_change_date_ms": "5"])
         let result = try foldNotifications([change("5"), change("5"), change("6"), retry])
@@ -260,12 +241,11 @@ struct NotificationV1PitfallTests {
     @Test("REVOKE counts in the row of the newest cancelled transaction")
     func revoke() throws {
         let records = [
-            Notifications.v1(
+            v1(
                 "REVOKE",
                 [
-                    Notifications.listed,
-                    Notifications.cancelled("29", at: 3, with: ["product_id": "old"]),
-                    Notifications.cancelled("28", at: 4, with: ["product_id": "family"]),
+                    Notifications.listed, cancelled("29", at: 3, with: ["product_id": "old"]),
+                    cancelled("28", at: 4, with: ["product_id": "family"]),
                 ])
         ]
         let result = try foldNotifications(records)
@@ -277,8 +257,8 @@ struct NotificationV1PitfallTests {
         "a cancelled transaction that was upgraded is an upgrade's cancellation, once, in a REVOKE too"
     )
     func revokedUpgrade() throws {
-        let upgraded = Notifications.cancelled("29", at: 3, with: ["is_upgraded": "true"])
-        let records = ["REVOKE", "CANCEL"].map { Notifications.v1($0, [upgraded]) }
+        let upgraded = cancelled("29", at: 3, with: ["is_upgraded": "true"])
+        let records = ["REVOKE", "CANCEL"].map { v1($0, [upgraded]) }
         #expect(try measures(records) == ["upgrade_cancellations": 1])
     }
 
@@ -288,8 +268,7 @@ struct NotificationV1PitfallTests {
             (Document.raw("1.5"), "wrong_type"), ("9223372036854775808", "out_of_range"),
             ("", "missing_field"), (.raw("null"), "missing_field"),
         ] {
-            let record = Notifications.v1(
-                "CANCEL", [Notifications.cancelled("29", at: 3, with: ["transaction_id": id])])
+            let record = v1("CANCEL", [cancelled("29", at: 3, with: ["transaction_id": id])])
             #expect(try foldNotifications([record]).reasons == [reason])
         }
     }
@@ -299,7 +278,7 @@ struct NotificationV1PitfallTests {
         arguments: ["REFUND", "CANCEL", "REVOKE"])
     func withoutCancellation(_ type: String) throws {
         for listed in [[Notifications.listed], []] {
-            let result = try foldNotifications([Notifications.v1(type, listed)])
+            let result = try foldNotifications([v1(type, listed)])
             #expect(result.outcome(.accepted) == 1)
             #expect(result.rows("store-notifications").isEmpty)
         }
@@ -308,8 +287,7 @@ struct NotificationV1PitfallTests {
             "transaction_id": "31", "purchase_date_ms": "1799000000000",
         ])
         let result = try foldNotifications([
-            Notifications.v1(type), Notifications.v1(type),
-            Notifications.v1(type, [Notifications.listed, newer]),
+            v1(type), v1(type), v1(type, [Notifications.listed, newer]),
         ])
         #expect(result.outcome(.accepted) == 2)
         #expect(result.outcome(.duplicates) == 1)
@@ -320,15 +298,15 @@ struct NotificationV1PitfallTests {
         let bare: KeyValuePairs<String, Document?> = ["original_transaction_id": nil]
         for type in ["CANCEL", "DID_RENEW", "DID_CHANGE_RENEWAL_STATUS", "NEW"] {
             for listed in [[], [["product_id": "monthly"]]] as [[Document]] {
-                let record = Notifications.v1(type, listed, with: bare)
+                let record = v1(type, listed, with: bare)
                 #expect(try foldNotifications([record]).reasons == ["missing_field"], "\(type)")
             }
             let dated: Document = ["purchase_date_ms": "5"]
-            let record = Notifications.v1(type, [dated], with: bare)
+            let record = v1(type, [dated], with: bare)
             #expect(try foldNotifications([record]).outcome(.accepted) == 1, "\(type)")
         }
         // The date of a change that the body's type is not about is none.
-        let foreign = Notifications.v1(
+        let foreign = v1(
             "DID_RENEW", [],
             with: ["original_transaction_id": nil, "auto_renew_status_change_date_ms": "5"])
         #expect(try foldNotifications([foreign]).reasons == ["missing_field"])
@@ -341,30 +319,23 @@ struct NotificationV1PitfallTests {
             "web_order_line_item_id": "70", "cancellation_date_ms": "9",
         ]
         let bought = Notifications.listed.with(order)
-        let both = Notifications.v1(
-            "CANCEL", [bought, Notifications.cancelled("29", at: 3, with: ["product_id": "old"])],
-            with: named)
-        let result = try foldNotifications([
-            both, Notifications.v1("CANCEL", [bought], with: named),
-        ])
+        let both = v1(
+            "CANCEL", [bought, cancelled("29", at: 3, with: ["product_id": "old"])], with: named)
+        let result = try foldNotifications([both, v1("CANCEL", [bought], with: named)])
         #expect(result.count("refunds", where: ["product_id": "old"]) == 1)
         #expect(result.count("refunds", where: ["product_id": "monthly"]) == 1)
         // Of two transactions of one order the first is meant; one of another line never is.
         let foreign = bought.with(["original_transaction_id": "99", "product_id": "foreign"])
         let second = bought.with(["transaction_id": "31", "product_id": "second"])
-        let tie = Notifications.v1("CANCEL", [foreign, bought, second], with: named)
+        let tie = v1("CANCEL", [foreign, bought, second], with: named)
         #expect(
             try foldNotifications([tie]).count("refunds", where: ["product_id": "monthly"]) == 1)
         // Where the top level is not read, it is not judged.
         let odd: KeyValuePairs<String, Document?> = [
             "web_order_line_item_id": [], "cancellation_date_ms": "soon",
         ]
-        #expect(
-            try measures([
-                Notifications.v1("CANCEL", [Notifications.cancelled("30", at: 1)], with: odd)
-            ])
-                == ["refunds": 1])
-        let judged = Notifications.v1(
+        #expect(try measures([v1("CANCEL", [cancelled("30", at: 1)], with: odd)]) == ["refunds": 1])
+        let judged = v1(
             "CANCEL", with: ["web_order_line_item_id": "70", "cancellation_date_ms": "soon"])
         #expect(try foldNotifications([judged]).reasons == ["wrong_type"])
     }
@@ -376,7 +347,7 @@ struct NotificationV1PitfallTests {
             "cancellation_date_ms": "8",
         ]
         let result = try foldNotifications([
-            Notifications.v1("REFUND", [bare], with: ["original_transaction_id": 5])
+            v1("REFUND", [bare], with: ["original_transaction_id": 5])
         ])
         #expect(result.count("refunds", where: ["product_id": "coins"]) == 1)
     }
@@ -391,7 +362,7 @@ struct NotificationV1PitfallTests {
         ]
         for (changes, offer) in cases {
             let listed = Notifications.listed.with(changes)
-            let result = try foldNotifications([Notifications.v1("INITIAL_BUY", [listed])])
+            let result = try foldNotifications([v1("INITIAL_BUY", [listed])])
             #expect(result.count("initial_buys", where: ["offer": offer]) == 1)
             let isTrial = changes.contains { $0.key == "is_trial_period" }
             #expect(result.count("trials") == (isTrial ? 1 : 0))
@@ -400,9 +371,9 @@ struct NotificationV1PitfallTests {
 
     @Test("an unknown type counts as other; a missing one, ids beyond 64 bits and no words reject")
     func faults() throws {
-        #expect(try measures([Notifications.v1("SOMETHING_NEW")]) == ["other": 1])
+        #expect(try measures([v1("SOMETHING_NEW")]) == ["other": 1])
         func reason(_ changes: KeyValuePairs<String, Document?>) throws -> [String] {
-            try foldNotifications([Notifications.v1("DID_RENEW", with: changes)]).reasons
+            try foldNotifications([v1("DID_RENEW", with: changes)]).reasons
         }
         #expect(try reason(["notification_type": nil]) == ["missing_field"])
         #expect(try reason(["notification_type": 5]) == ["wrong_type"])
@@ -413,9 +384,7 @@ struct NotificationV1PitfallTests {
         #expect(try reason(["unified_receipt.latest_receipt_info": 5]) == ["wrong_type"])
         let flag = "unified_receipt.latest_receipt_info.0.is_trial_period"
         #expect(try reason([flag: "yes"]) == ["out_of_range"])
-        let nameless = Notifications.cancelled("1", at: 2, with: ["transaction_id": nil])
-        #expect(
-            try foldNotifications([Notifications.v1("REFUND", [nameless])]).reasons
-                == ["missing_field"])
+        let nameless = cancelled("1", at: 2, with: ["transaction_id": nil])
+        #expect(try foldNotifications([v1("REFUND", [nameless])]).reasons == ["missing_field"])
     }
 }

@@ -7,9 +7,7 @@ struct NotificationV2PitfallTests {
         _ type: String, _ subtype: String? = nil,
         with changes: KeyValuePairs<String, Document?> = [:]
     ) throws -> [String: Int64] {
-        let result = try foldNotifications([
-            try Notifications.v2(type, subtype, with: changes)
-        ])
+        let result = try foldNotifications([try v2(type, subtype, with: changes)])
         #expect(result.refused == [])
         return result.measures
     }
@@ -47,9 +45,9 @@ struct NotificationV2PitfallTests {
     @Test("a retry has the same notificationUUID, and is a duplicate whatever else it says")
     func retries() throws {
         let result = try foldNotifications([
-            try Notifications.v2("DID_RENEW", uuid: "a"),
-            try Notifications.v2("EXPIRED", uuid: "a", with: ["signedDate": 1_795_238_499_000]),
-            try Notifications.v2("DID_RENEW", uuid: "b"),
+            try v2("DID_RENEW", uuid: "a"),
+            try v2("EXPIRED", uuid: "a", with: ["signedDate": 1_795_238_499_000]),
+            try v2("DID_RENEW", uuid: "b"),
         ])
         #expect(result.outcome(.duplicates) == 1)
         #expect(result.count("renewals") == 2)
@@ -59,15 +57,14 @@ struct NotificationV2PitfallTests {
     func prices() throws {
         let info = "data.signedTransactionInfo"
         #expect(
-            try measures(
-                "DID_RENEW", with: ["\(info).price": 300_000, "\(info).currency": "JPY"])
+            try measures("DID_RENEW", with: ["\(info).price": 300_000, "\(info).currency": "JPY"])
                 == ["renewals": 1, "gross_micros": 300_000_000])
         #expect(
             try measures(
                 "DID_RENEW",
                 with: ["\(info).price": nil, "\(info).inAppOwnershipType": "FAMILY_SHARED"])
                 == ["renewals": 1])
-        let half = try Notifications.v2("DID_RENEW", with: ["\(info).price": 0.5])
+        let half = try v2("DID_RENEW", with: ["\(info).price": 0.5])
         #expect(try foldNotifications([half]).reasons == ["wrong_type"])
     }
 
@@ -76,7 +73,7 @@ struct NotificationV2PitfallTests {
         let info = "data.signedTransactionInfo"
         for (discount, trials) in [("FREE_TRIAL", 1), ("PAY_AS_YOU_GO", 0)] as [(String, Int64)] {
             let result = try foldNotifications([
-                try Notifications.v2(
+                try v2(
                     "SUBSCRIBED", "INITIAL_BUY",
                     with: [
                         "\(info).offerType": 1, "\(info).price": 0,
@@ -101,11 +98,9 @@ struct NotificationV2PitfallTests {
         ]
         for (kind, offer) in kinds {
             let result = try foldNotifications([
-                try Notifications.v2(
+                try v2(
                     "DID_RENEW",
-                    with: [
-                        "\(info).offerType": .raw("\(kind)"), "\(info).offerIdentifier": "o",
-                    ])
+                    with: ["\(info).offerType": .raw("\(kind)"), "\(info).offerIdentifier": "o"])
             ])
             let row = result.rows("store-notifications").first
             #expect(row?["offer"] ?? "" == offer)
@@ -120,7 +115,7 @@ struct NotificationV2PitfallTests {
         ]
         func environment(_ name: String, _ value: Document) throws -> Field? {
             let result = try foldNotifications([
-                try Notifications.v2("NEW_TYPE", with: ["data": nil, "\(name)": value])
+                try v2("NEW_TYPE", with: ["data": nil, "\(name)": value])
             ])
             #expect(result.count("other", where: ["bundle_id": "com.example.puzzle"]) == 1)
             return result.rows("store-notifications").first?["environment"]
@@ -136,7 +131,7 @@ struct NotificationV2PitfallTests {
             try environment("externalPurchaseToken", token.with(["externalPurchaseId": "1"]))
                 == "Production")
         let product = try foldNotifications([
-            try Notifications.v2(
+            try v2(
                 "RENEWAL_EXTENSION", "SUMMARY",
                 with: ["data": nil, "summary": holder.with(["productId": "monthly"])])
         ])
@@ -153,7 +148,7 @@ struct NotificationV2PitfallTests {
     func appTransaction() throws {
         func result(_ created: Int64) throws -> FoldResult {
             try foldNotifications([
-                try Notifications.v2(
+                try v2(
                     "RESCIND_CONSENT",
                     with: [
                         "data": nil,
@@ -170,7 +165,7 @@ struct NotificationV2PitfallTests {
         }
         #expect(try result(1_795_238_412_000).measures == ["consents_rescinded": 1])
         #expect(try result(1_600_000_000_000).outcome(.untrusted) == 1)
-        let other = try Notifications.v2(
+        let other = try v2(
             "TEST", with: ["signedDate": nil, "receiptCreationDate": 1_795_238_412_000])
         #expect(try foldNotifications([other]).outcome(.untrusted) == 1)
     }
@@ -178,7 +173,7 @@ struct NotificationV2PitfallTests {
     @Test("without a transaction the product is that of the renewal")
     func renewalOnly() throws {
         let result = try foldNotifications([
-            try Notifications.v2("EXPIRED", "VOLUNTARY", with: ["data.signedTransactionInfo": nil])
+            try v2("EXPIRED", "VOLUNTARY", with: ["data.signedTransactionInfo": nil])
         ])
         let row = try #require(result.rows("store-notifications").first)
         #expect(row["product_id"] == "monthly")
@@ -192,12 +187,11 @@ struct NotificationV2PitfallTests {
         let cases: [(String, Document?, String)] = [
             ("notificationUUID", nil, "missing_field"), ("notificationUUID", "", "missing_field"),
             ("notificationUUID", 5, "wrong_type"), ("notificationType", .null, "missing_field"),
-            ("subtype", 5, "wrong_type"),
-            ("data.signedTransactionInfo.productId", 5, "wrong_type"),
+            ("subtype", 5, "wrong_type"), ("data.signedTransactionInfo.productId", 5, "wrong_type"),
             ("data.signedTransactionInfo.price", "9990", "wrong_type"),
         ]
         for (path, value, reason) in cases {
-            let record = try Notifications.v2("DID_RENEW", with: [path: value])
+            let record = try v2("DID_RENEW", with: [path: value])
             #expect(try foldNotifications([record]).reasons == [reason], "\(path)")
         }
     }
@@ -209,14 +203,14 @@ struct NotificationV2PitfallTests {
             "\(info).transactionId": .raw("9223372036854775808"),
             "\(info).revocationDate": "x", "\(info).revocationPercentage": -1,
         ]
-        let renewal = try Notifications.v2("DID_RENEW", with: changes)
+        let renewal = try v2("DID_RENEW", with: changes)
         #expect(try foldNotifications([renewal]).measures["renewals"] == 1)
-        let refund = try Notifications.v2("REFUND", with: changes)
+        let refund = try v2("REFUND", with: changes)
         #expect(try foldNotifications([refund]).reasons == ["wrong_type"])
         let price: KeyValuePairs<String, Document?> = ["\(info).price": -1]
-        let expired = try Notifications.v2("EXPIRED", "VOLUNTARY", with: price)
+        let expired = try v2("EXPIRED", "VOLUNTARY", with: price)
         #expect(try foldNotifications([expired]).measures == ["expirations_voluntary": 1])
-        let reversed = try Notifications.v2("REFUND_REVERSED", with: price)
+        let reversed = try v2("REFUND_REVERSED", with: price)
         #expect(try foldNotifications([reversed]).measures == ["refund_reversals": 1])
     }
 }

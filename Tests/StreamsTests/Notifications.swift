@@ -1,16 +1,12 @@
-import AppStoreSigning
 import Attestation
-import EventLog
-import JSONReader
 import Streams
+import TestKit
 import Testing
 
 /// Notifications and receipts that tests alter and sign.
 enum Notifications {
     /// Whose chain signs.
-    enum Signer {
-        case apple, stranger
-    }
+    enum Signer { case apple, stranger }
 
     static let bundle = "com.example.puzzle"
     static let appAppleID: Int64 = 525_463_029
@@ -91,14 +87,6 @@ enum Notifications {
         .string(try chain(signer).sign(payload.text.utf8))
     }
 
-    /// A record of version 2.
-    static func v2(
-        _ type: String, _ subtype: String? = nil, uuid: String = "u",
-        with changes: KeyValuePairs<String, Document?> = [:]
-    ) throws -> TestRecord {
-        TestRecord(try body(payload(type, subtype, uuid: uuid, with: changes)))
-    }
-
     static let listed: Document = [
         "transaction_id": "30", "original_transaction_id": "10", "product_id": "monthly",
         "purchase_date_ms": "1795238400000",
@@ -120,25 +108,6 @@ enum Notifications {
         return body.with(changes)
     }
 
-    /// A record of version 1.
-    static func v1(
-        _ type: String, _ transactions: [Document] = [listed],
-        with changes: KeyValuePairs<String, Document?> = [:]
-    ) -> TestRecord {
-        TestRecord(bodyV1(type, transactions, with: changes), type: "appstore.notification.v1")
-    }
-
-    /// A transaction that was cancelled.
-    static func cancelled(
-        _ transaction: String, at milliseconds: Int64,
-        with changes: KeyValuePairs<String, Document?> = [:]
-    ) -> Document {
-        listed.with([
-            "transaction_id": .string(transaction),
-            "cancellation_date_ms": .string("\(milliseconds)"),
-        ]).with(changes)
-    }
-
     /// A verifyReceipt response, under the key of a line.
     static func receipt(
         _ line: String, _ transactions: [Document],
@@ -153,34 +122,33 @@ enum Notifications {
     }
 }
 
-/// Folds records of the topic `store-notifications`.
-func foldNotifications(
-    _ records: [TestRecord], _ batching: Batching = .together,
-    environments: Set<AppStoreEnvironment> = [.production, .sandbox], threads: Int = 2
-) throws -> FoldResult {
-    let memory = RowsInMemory()
-    let trust = try Notifications.trust(environments)
-    let decoders = try (0..<threads).map { _ in
-        try #require(StoreNotificationDecoder(trust: trust, maxRecordBytes: 1_048_576))
-    }
-    let fold = StoreNotificationsFold(
-        topic: "store-notifications", decoders: decoders, memory: memory)
-    var result = FoldResult()
-    var nextOffsets: [Int32: Int64] = [:]
-    let batches = batching.cut(records).map { RecordBatch($0, from: &nextOffsets) }
-    var upcoming = batches.first.map { fold.prepare($0) }
-    for (place, batch) in batches.enumerated() {
-        guard let prepared = upcoming else { break }
-        upcoming = place + 1 < batches.count ? fold.prepare(batches[place + 1]) : nil
-        fold.begin(prepared)
-        for index in 0..<batch.count { try fold.fold(index) }
-        #expect(!fold.hasOverflowed)
-        result.add(fold.effects, of: batch)
-        for table in fold.deltas { result.add(table, fold.effects.symbols) }
-        try fold.writeMemory(to: memory)
-        fold.clear()
-    }
-    return result
+/// A record of version 2.
+func v2(
+    _ type: String, _ subtype: String? = nil, uuid: String = "u",
+    with changes: KeyValuePairs<String, Document?> = [:]
+) throws -> TestRecord {
+    TestRecord(
+        try Notifications.body(Notifications.payload(type, subtype, uuid: uuid, with: changes)))
+}
+
+/// A record of version 1.
+func v1(
+    _ type: String, _ transactions: [Document] = [Notifications.listed],
+    with changes: KeyValuePairs<String, Document?> = [:]
+) -> TestRecord {
+    TestRecord(
+        Notifications.bodyV1(type, transactions, with: changes), type: "appstore.notification.v1")
+}
+
+/// A transaction that was cancelled.
+func cancelled(
+    _ transaction: String, at milliseconds: Int64,
+    with changes: KeyValuePairs<String, Document?> = [:]
+) -> Document {
+    Notifications.listed.with([
+        "transaction_id": .string(transaction),
+        "cancellation_date_ms": .string("\(milliseconds)"),
+    ]).with(changes)
 }
 
 extension FoldResult {

@@ -1,7 +1,7 @@
 import EventLog
 import JSONReader
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 /// A key of a table of numbers.

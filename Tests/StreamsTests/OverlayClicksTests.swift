@@ -101,8 +101,7 @@ struct OverlayClicksTests {
             #expect(try counted(Outbrain.click(["opened": false, "paid": paid])) == ["early"])
         }
         #expect(try counted(Outbrain.click(["paid": false])) == ["clicks", "organic_clicks"])
-        #expect(
-            try counted(Outbrain.click(["opened": false, "test": true])) == ["test"])
+        #expect(try counted(Outbrain.click(["opened": false, "test": true])) == ["test"])
     }
 
     @Test(
@@ -116,8 +115,7 @@ struct OverlayClicksTests {
             "https://paid.outbrain.com#@evil.example", "https://paid.outbrain.com/@evil.example",
         ])
     func outbrainAddress(_ url: String) throws {
-        #expect(
-            try counted(Outbrain.click(["url": .string(url)])) == ["clicks", "paid_clicks"])
+        #expect(try counted(Outbrain.click(["url": .string(url)])) == ["clicks", "paid_clicks"])
     }
 
     @Test(
@@ -131,9 +129,8 @@ struct OverlayClicksTests {
             "https://evilpaid.outbrain.com/", "https://www.paid.outbrain.com/",
             "https://outbrain.com/", "https://paid-outbrain.com/",
             "https://paid.outbrain.com\\@evil.example/",
-            "https://evil.example\\@paid.outbrain.com/",
-            "https://paid.outbrain.com:x/", "https://paid.outbrain.com\t/",
-            "https://paid.outbrain.com /",
+            "https://evil.example\\@paid.outbrain.com/", "https://paid.outbrain.com:x/",
+            "https://paid.outbrain.com\t/", "https://paid.outbrain.com /",
             "https:/paid.outbrain.com/", "https:paid.outbrain.com/", "https:///paid.outbrain.com/",
             "paid.outbrain.com/network/redir", "paid.outbrain.com", "paid.outbrain.com:443/x",
             "/paid.outbrain.com/", "://paid.outbrain.com/", "1https://paid.outbrain.com/",

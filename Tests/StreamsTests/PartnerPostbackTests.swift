@@ -221,8 +221,7 @@ struct PartnerPostbackTests {
         }
         let always: Set = [
             "version", "ad_network_id", "transaction_id", "app_id", "redownload",
-            "conversion_value", "country_code",
-            "attribution_signature",
+            "conversion_value", "country_code", "attribution_signature",
         ]
         func v(_ version: String) -> Document { Postbacks.v30.with(["version": .string(version)]) }
         #expect(try names(v("1.0")) == always.union(["campaign_id"]))

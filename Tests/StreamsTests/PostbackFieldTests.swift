@@ -10,18 +10,8 @@ struct PostbackFieldTests {
         return result.reasons.joined()
     }
 
-    struct Rule: CustomTestStringConvertible {
-        var base: Document
-        var path: String
-        var isRequired = false
-        var accepts: [Document] = []
-        var wrongType: [Document] = []
-        var outOfRange: [Document] = []
-        var testDescription: String { "\(base["version"]?.string ?? "claims") \(path)" }
-    }
-
-    private static let noText: [Document] = [5, true, [], [:]]
-    private static let noNumber: [Document] = ["5", "", true, [], [:], 1.5]
+    private static let noText = FieldRule.noText
+    private static let noNumber = FieldRule.noNumber
     private static let noIdentifier: [Document] = ["x", "-5", "1.0", 1.5, true, [], [:]]
     private static let beyond: [Document] = [
         .raw("9223372036854775808"), .raw("1e300"), "99999999999999999999",
@@ -30,127 +20,104 @@ struct PostbackFieldTests {
         7, "7", "007", 7.0, .raw("7e0"), .raw("9223372036854775807"),
     ]
 
-    private static func unsigned(_ base: Document) -> [Rule] {
+    private static func unsigned(_ base: Document, _ more: [FieldRule] = []) -> [FieldRule] {
+        FieldRule.all(
+            of: base,
+            [
+                .optional(
+                    "conversion-value", accepts: [0, 63, 5.0], wrong: noNumber,
+                    beyond: [-1, 64, .raw("1e300"), .raw("18446744073709551615")]),
+                .optional("coarse-conversion-value", beyond: ["low"]),
+                .optional("country-code", accepts: ["", "USA"], wrong: noText),
+            ] + more)
+            + FieldRule.all(
+                of: base.with(["conversion-value": nil]),
+                [
+                    .optional(
+                        "coarse-conversion-value", accepts: ["low", "medium", "high"],
+                        wrong: noText, beyond: ["Low", "none", ""])
+                ])
+    }
+
+    static let skAdNetwork =
+        unsigned(
+            Postbacks.v40,
+            [
+                .required("ad-network-id", accepts: ["x"], wrong: noText),
+                .required("transaction-id", accepts: ["x"], wrong: noText),
+                .required("app-id", accepts: identifiers, wrong: noIdentifier, beyond: beyond),
+                .required(
+                    "source-identifier", accepts: ["0", "0039", "9999", 0, 39.0, 9999],
+                    wrong: [1.5, true, [], [:]],
+                    beyond: ["12345", "00000", "x", "-1", "1.0", -1, 10_000, .raw("1e300")]),
+                .optional(
+                    "source-app-id", accepts: identifiers + [""], wrong: noIdentifier,
+                    beyond: beyond), .optional("source-domain", accepts: ["", "é"], wrong: noText),
+                .optional(
+                    "fidelity-type", accepts: [0, 1, 1.0], wrong: noNumber,
+                    beyond: [-1, 2, .raw("1e300")]),
+                .optional("did-win", accepts: [false], wrong: [1, "true", [], [:]]),
+                .optional("redownload", accepts: [true], wrong: [1, "true", [], [:]]),
+                .optional(
+                    "postback-sequence-index", accepts: [0, 1, 2, 2.0], wrong: noNumber,
+                    beyond: [-1, 3, .raw("1e300")]),
+            ])
+        + unsigned(
+            Postbacks.v30,
+            [
+                .required(
+                    "campaign-id", accepts: [1, 100, "1", "0100", 42.0], wrong: noIdentifier,
+                    beyond: beyond + [0, 101, -1, "0", "101"])
+            ])
+        + ["1.0", "2.0", "2.1", "2.2"].flatMap {
+            FieldRule.all(
+                of: Postbacks.v30.with(["version": .string($0)]),
+                [.required("campaign-id", beyond: [0, 101])])
+        }
+
+    static let claims = FieldRule.all(
+        of: Postbacks.claims,
         [
-            .init(
-                base: base, path: "conversion-value", accepts: [0, 63, 5.0], wrongType: noNumber,
-                outOfRange: [-1, 64, .raw("1e300"), .raw("18446744073709551615")]),
-            .init(
-                base: base.with(["conversion-value": nil]), path: "coarse-conversion-value",
-                accepts: ["low", "medium", "high"], wrongType: noText,
-                outOfRange: ["Low", "none", ""]),
-            .init(base: base, path: "coarse-conversion-value", outOfRange: ["low"]),
-            .init(base: base, path: "country-code", accepts: ["", "USA"], wrongType: noText),
-        ]
-    }
-
-    static let skAdNetwork: [Rule] =
-        unsigned(Postbacks.v40) + unsigned(Postbacks.v30) + [
-            .init(
-                base: Postbacks.v40, path: "ad-network-id", isRequired: true, accepts: ["x"],
-                wrongType: noText),
-            .init(
-                base: Postbacks.v40, path: "transaction-id", isRequired: true, accepts: ["x"],
-                wrongType: noText),
-            .init(
-                base: Postbacks.v40, path: "app-id", isRequired: true, accepts: identifiers,
-                wrongType: noIdentifier, outOfRange: beyond),
-            .init(
-                base: Postbacks.v40, path: "source-identifier", isRequired: true,
-                accepts: ["0", "0039", "9999", 0, 39.0, 9999], wrongType: [1.5, true, [], [:]],
-                outOfRange: ["12345", "00000", "x", "-1", "1.0", -1, 10_000, .raw("1e300")]),
-            .init(
-                base: Postbacks.v40, path: "source-app-id", accepts: identifiers + [""],
-                wrongType: noIdentifier, outOfRange: beyond),
-            .init(
-                base: Postbacks.v40, path: "source-domain", accepts: ["", "é"], wrongType: noText),
-            .init(
-                base: Postbacks.v40, path: "fidelity-type", accepts: [0, 1, 1.0],
-                wrongType: noNumber, outOfRange: [-1, 2, .raw("1e300")]),
-            .init(
-                base: Postbacks.v40, path: "did-win", accepts: [false],
-                wrongType: [1, "true", [], [:]]),
-            .init(
-                base: Postbacks.v40, path: "redownload", accepts: [true],
-                wrongType: [1, "true", [], [:]]),
-            .init(
-                base: Postbacks.v40, path: "postback-sequence-index", accepts: [0, 1, 2, 2.0],
-                wrongType: noNumber, outOfRange: [-1, 3, .raw("1e300")]),
-            .init(
-                base: Postbacks.v30, path: "campaign-id", isRequired: true,
-                accepts: [1, 100, "1", "0100", 42.0], wrongType: noIdentifier,
-                outOfRange: beyond + [0, 101, -1, "0", "101"]),
-        ]
-        + ["1.0", "2.0", "2.1", "2.2"].map {
-            .init(
-                base: Postbacks.v30.with(["version": .string($0)]), path: "campaign-id",
-                isRequired: true, outOfRange: [0, 101])
-        }
-
-    static let claims: [Rule] = [
-        .init(
-            base: Postbacks.claims, path: "ad-network-identifier", isRequired: true, accepts: ["x"],
-            wrongType: noText),
-        .init(
-            base: Postbacks.claims, path: "postback-identifier", isRequired: true, accepts: ["x"],
-            wrongType: noText),
-        .init(
-            base: Postbacks.claims, path: "advertised-item-identifier", isRequired: true,
-            accepts: identifiers, wrongType: noIdentifier, outOfRange: beyond),
-        .init(
-            base: Postbacks.claims, path: "source-identifier", isRequired: true,
-            accepts: ["0", "0039", 9999], wrongType: [1.5, true, [], [:]],
-            outOfRange: ["12345", "x", -1, 10_000]),
-        .init(
-            base: Postbacks.claims, path: "publisher-item-identifier", accepts: identifiers + [""],
-            wrongType: noIdentifier, outOfRange: beyond),
-        .init(
-            base: Postbacks.claims, path: "conversion-type",
-            accepts: ["download", "redownload", "re-engagement"], wrongType: noText,
-            outOfRange: ["Download", ""]),
-        .init(
-            base: Postbacks.claims, path: "postback-sequence-index", accepts: [0, 1, 2],
-            wrongType: noNumber, outOfRange: [-1, 3]),
-        .init(base: Postbacks.claims, path: "did-win", accepts: [false], wrongType: [1, "true"]),
-        .init(base: Postbacks.claims, path: "impression-type", accepts: [5, "x"]),
-        .init(base: Postbacks.claims, path: "marketplace-identifier", accepts: [5, "x"]),
-    ]
-
-    private func check(_ rule: Rule, _ reason: (Document) throws -> String) throws {
-        func judge(_ value: Document?) throws -> String {
-            try reason(rule.base.with([rule.path: value]))
-        }
-        #expect(try reason(rule.base) == "accepted")
-        let absent = rule.isRequired ? "missing_field" : "accepted"
-        #expect(try judge(nil) == absent)
-        #expect(try judge(.null) == absent)
-        if rule.isRequired { #expect(try judge("") == "missing_field") }
-        for value in rule.accepts { #expect(try judge(value) == "accepted", "\(value.text)") }
-        for value in rule.wrongType { #expect(try judge(value) == "wrong_type", "\(value.text)") }
-        for value in rule.outOfRange {
-            #expect(try judge(value) == "out_of_range", "\(value.text)")
-        }
-    }
+            .required("ad-network-identifier", accepts: ["x"], wrong: noText),
+            .required("postback-identifier", accepts: ["x"], wrong: noText),
+            .required(
+                "advertised-item-identifier", accepts: identifiers, wrong: noIdentifier,
+                beyond: beyond),
+            .required(
+                "source-identifier", accepts: ["0", "0039", 9999], wrong: [1.5, true, [], [:]],
+                beyond: ["12345", "x", -1, 10_000]),
+            .optional(
+                "publisher-item-identifier", accepts: identifiers + [""], wrong: noIdentifier,
+                beyond: beyond),
+            .optional(
+                "conversion-type", accepts: ["download", "redownload", "re-engagement"],
+                wrong: noText, beyond: ["Download", ""]),
+            .optional(
+                "postback-sequence-index", accepts: [0, 1, 2], wrong: noNumber, beyond: [-1, 3]),
+            .optional("did-win", accepts: [false], wrong: [1, "true"]),
+            .optional("impression-type", accepts: [5, "x"]),
+            .optional("marketplace-identifier", accepts: [5, "x"]),
+        ])
 
     @Test("each field of SKAdNetwork is judged as its rule says", arguments: skAdNetwork)
-    func field(_ rule: Rule) throws {
-        try check(rule) { try reason(TestRecord($0)) }
-    }
+    func field(_ rule: FieldRule) throws { try rule.check { try reason(TestRecord($0)) } }
 
     @Test("each claim of AdAttributionKit is judged as its rule says", arguments: claims)
-    func claim(_ rule: Rule) throws {
-        try check(rule) { try reason(Postbacks.record(claims: $0)) }
+    func claim(_ rule: FieldRule) throws {
+        try rule.check { try reason(Postbacks.record(claims: $0)) }
     }
 
     @Test(
         "what stands beside a JWS is judged too",
-        arguments: unsigned(Postbacks.unsigned) + [
-            .init(
-                base: Postbacks.unsigned, path: "ad-interaction-type", accepts: ["view", "click"],
-                wrongType: noText, outOfRange: ["View", ""])
-        ])
-    func besideJWS(_ rule: Rule) throws {
-        try check(rule) { try reason(Postbacks.record(claims: Postbacks.claims, unsigned: $0)) }
+        arguments: unsigned(
+            Postbacks.unsigned,
+            [
+                .optional(
+                    "ad-interaction-type", accepts: ["view", "click"], wrong: noText,
+                    beyond: ["View", ""])
+            ]))
+    func besideJWS(_ rule: FieldRule) throws {
+        try rule.check { try reason(Postbacks.record(claims: Postbacks.claims, unsigned: $0)) }
     }
 
     @Test("of several faults the first in the contract's order is given")

@@ -1,6 +1,6 @@
 import Attestation
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 @Suite("Copies of one postback")

@@ -1,15 +1,15 @@
 import Attestation
-import Foundation
 import Streams
+import TestKit
 import Testing
 
 @Suite("Postbacks that Apple and others published")
 struct PostbackVectorTests {
     private func vectors(_ kind: String) throws -> [Document] {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "AttestationTests/Vectors/skadnetwork.jsonl")
-        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-            .map { try Document(text: $0) }.filter { $0["kind"]?.string == kind }
+        try Repository.text("Tests/AttestationTests/Vectors/skadnetwork.jsonl").split(
+            separator: "\n"
+        )
+        .map { try Document(text: $0) }.filter { $0["kind"]?.string == kind }
     }
 
     private var apple: PostbackPipeline { PostbackPipeline(keys: Result { try TrustedKeys() }) }

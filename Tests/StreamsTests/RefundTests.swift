@@ -16,7 +16,7 @@ struct RefundTests {
     }
 
     private func reversal(_ uuid: String, transaction: String = "30") throws -> TestRecord {
-        try Notifications.v2(
+        try v2(
             "REFUND_REVERSED", uuid: uuid,
             with: ["data.signedTransactionInfo.transactionId": .string(transaction)])
     }
@@ -29,11 +29,10 @@ struct RefundTests {
     func idempotent() throws {
         let records = [
             try refund("1"), try refund("2"), try refund("3", date: 2),
-            Notifications.v1("REFUND", [Notifications.cancelled("30", at: 1)]),
-            Notifications.v1("CANCEL", [Notifications.cancelled("30", at: 3)]),
+            v1("REFUND", [cancelled("30", at: 1)]),
+            v1("CANCEL", [cancelled("30", at: 3)]),
             Notifications.receipt(
-                "10",
-                [Notifications.cancelled("30", at: 2), Notifications.cancelled("30", at: 3)]),
+                "10", [cancelled("30", at: 2), cancelled("30", at: 3)]),
         ]
         for batching in [Batching.together, .sizes([1])] {
             let result = try foldNotifications(records, batching)
@@ -48,14 +47,13 @@ struct RefundTests {
     @Test("a REFUND or CANCEL counts every cancelled transaction of its line, each in its own row")
     func severalRows() throws {
         let listed = [
-            Notifications.cancelled("31", at: 5, with: ["product_id": "yearly"]),
-            Notifications.cancelled("32", at: 5, with: ["promotional_offer_id": "spring"]),
-            Notifications.cancelled("33", at: 6, with: ["is_upgraded": "true"]),
-            Notifications.cancelled("34", at: 7, with: ["original_transaction_id": "99"]),
-            Notifications.listed,
+            cancelled("31", at: 5, with: ["product_id": "yearly"]),
+            cancelled("32", at: 5, with: ["promotional_offer_id": "spring"]),
+            cancelled("33", at: 6, with: ["is_upgraded": "true"]),
+            cancelled("34", at: 7, with: ["original_transaction_id": "99"]), Notifications.listed,
         ]
         for type in ["REFUND", "CANCEL"] {
-            let result = try foldNotifications([Notifications.v1(type, listed)])
+            let result = try foldNotifications([v1(type, listed)])
             let base: Row = [
                 "environment": "Production", "bundle_id": "com.example.puzzle",
                 "ownership": "purchased",
@@ -74,27 +72,22 @@ struct RefundTests {
     @Test("without a line at the top, the line is that of the newest cancelled transaction")
     func lineOfNewest() throws {
         let listed = [
-            Notifications.cancelled("31", at: 5),
-            Notifications.cancelled("41", at: 9, with: ["original_transaction_id": "40"]),
-            Notifications.cancelled("42", at: 3, with: ["original_transaction_id": 40]),
-            Notifications.cancelled("51", at: 9, with: ["original_transaction_id": "50"]),
+            cancelled("31", at: 5), cancelled("41", at: 9, with: ["original_transaction_id": "40"]),
+            cancelled("42", at: 3, with: ["original_transaction_id": 40]),
+            cancelled("51", at: 9, with: ["original_transaction_id": "50"]),
         ]
-        let body = Notifications.v1("CANCEL", listed, with: ["original_transaction_id": nil])
+        let body = v1("CANCEL", listed, with: ["original_transaction_id": nil])
         // Of two at one instant the first in the list is the newest.
         #expect(try foldNotifications([body]).measures == ["refunds": 2])
-        let rest = Notifications.v1("CANCEL", listed, with: ["original_transaction_id": "50"])
+        let rest = v1("CANCEL", listed, with: ["original_transaction_id": "50"])
         #expect(try foldNotifications([body, rest]).measures == ["refunds": 3])
     }
 
     @Test("REFUND without any cancellation adds nothing, and is accepted")
     func nothingCancelled() throws {
         let result = try foldNotifications([
-            Notifications.v1("REFUND"), Notifications.v1("CANCEL", []),
-            Notifications.v1(
-                "REFUND", [Notifications.cancelled("9", at: 1)],
-                with: [
-                    "original_transaction_id": 77
-                ]),
+            v1("REFUND"), v1("CANCEL", []),
+            v1("REFUND", [cancelled("9", at: 1)], with: ["original_transaction_id": 77]),
         ])
         #expect(result.outcome(.accepted) == 3)
         #expect(result.rows("store-notifications").isEmpty)
@@ -102,9 +95,9 @@ struct RefundTests {
 
     @Test("an upgrade's cancellation is no refund: a reversal has nothing to take back")
     func upgradeIsNoRefund() throws {
-        let upgrade = Notifications.cancelled("30", at: 1, with: ["is_upgraded": "true"])
+        let upgrade = cancelled("30", at: 1, with: ["is_upgraded": "true"])
         let result = try foldNotifications([
-            Notifications.v1("CANCEL", [upgrade]), try reversal("r"), try refund("1", date: 2),
+            v1("CANCEL", [upgrade]), try reversal("r"), try refund("1", date: 2),
         ])
         #expect(
             result.measures == ["upgrade_cancellations": 1, "refund_reversals": 1, "refunds": 1])
@@ -119,9 +112,7 @@ struct RefundTests {
     func percentages(price: Int64, percentage: Int64, micros: Int64) throws {
         let record = try refund(
             "1", price: price,
-            with: [
-                "data.signedTransactionInfo.revocationPercentage": .raw("\(percentage)")
-            ])
+            with: ["data.signedTransactionInfo.revocationPercentage": .raw("\(percentage)")])
         let result = try foldNotifications([record])
         #expect(result.count("refunds") == 1)
         #expect(result.count("refunded_micros") == micros)
@@ -140,9 +131,7 @@ struct RefundTests {
 
     @Test("a reversal takes back in its own row what the refund put there, once a refund")
     func reversalAfterRefund() throws {
-        let records = [
-            try refund("1"), later(try reversal("2")), later(later(try reversal("3"))),
-        ]
+        let records = [try refund("1"), later(try reversal("2")), later(later(try reversal("3")))]
         for batching in [Batching.together, .sizes([1]), .sizes([2, 1])] {
             let result = try foldNotifications(records, batching)
             #expect(result.count("refunds") == 1)
@@ -189,23 +178,19 @@ struct RefundTests {
     @Test("what a refund of version 1 put there is nothing, and a reversal takes that back")
     func reversalOfVersion1() throws {
         let result = try foldNotifications([
-            Notifications.v1("REFUND", [Notifications.cancelled("30", at: 1)]),
-            try reversal("1"), try refund("2", date: 2),
+            v1("REFUND", [cancelled("30", at: 1)]), try reversal("1"), try refund("2", date: 2),
         ])
         #expect(
-            result.measures == [
-                "refunds": 2, "refund_reversals": 1, "refunded_micros": 9_990_000,
-            ])
+            result.measures == ["refunds": 2, "refund_reversals": 1, "refunded_micros": 9_990_000])
     }
 
     @Test("a refund that names no transaction counts by its id alone")
     func withoutTransaction() throws {
         let result = try foldNotifications([
-            try Notifications.v2("REFUND", uuid: "1", with: ["data.signedTransactionInfo": nil]),
-            try Notifications.v2("REFUND", uuid: "2", with: ["data.signedTransactionInfo": nil]),
+            try v2("REFUND", uuid: "1", with: ["data.signedTransactionInfo": nil]),
+            try v2("REFUND", uuid: "2", with: ["data.signedTransactionInfo": nil]),
             try refund("3", date: nil), try refund("4", date: nil),
-            try Notifications.v2(
-                "REFUND_REVERSED", uuid: "5", with: ["data.signedTransactionInfo": nil]),
+            try v2("REFUND_REVERSED", uuid: "5", with: ["data.signedTransactionInfo": nil]),
         ])
         #expect(result.count("refunds") == 3)
         #expect(result.count("refunded_micros") == 9_990_000)
@@ -224,12 +209,11 @@ struct RefundTests {
     @Test("a receipt counts the cancellations of the line that its key names, and nothing else")
     func receipts() throws {
         let listed = [
-            Notifications.cancelled("31", at: 5), Notifications.listed,
-            Notifications.cancelled("41", at: 9, with: ["original_transaction_id": "40"]),
+            cancelled("31", at: 5), Notifications.listed,
+            cancelled("41", at: 9, with: ["original_transaction_id": "40"]),
         ]
-        let inApp = [Notifications.cancelled("31", at: 5), Notifications.cancelled("32", at: 6)]
-        let receipt = Notifications.receipt(
-            "10", listed, with: ["receipt.in_app": .array(inApp)])
+        let inApp = [cancelled("31", at: 5), cancelled("32", at: 6)]
+        let receipt = Notifications.receipt("10", listed, with: ["receipt.in_app": .array(inApp)])
         #expect(try foldNotifications([receipt]).measures == ["refunds": 2])
         let other = TestRecord(receipt.value, type: "appstore.receipt").keyed("40")
         let both = try foldNotifications([receipt, other, receipt, other])
@@ -250,11 +234,11 @@ struct RefundTests {
     func textIDs() throws {
         let line: KeyValuePairs<String, Document?> = ["original_transaction_id": "line a"]
         let listed = [
-            Notifications.cancelled("a", at: 5, with: line),
-            Notifications.cancelled("b", at: 5, with: line), Notifications.cancelled("c", at: 5),
+            cancelled("a", at: 5, with: line),
+            cancelled("b", at: 5, with: line), cancelled("c", at: 5),
         ]
         let records = [
-            Notifications.v1("REFUND", listed, with: line), Notifications.receipt("line a", listed),
+            v1("REFUND", listed, with: line), Notifications.receipt("line a", listed),
             try refund("1", date: 5, transaction: "a"), try refund("2", date: 5, transaction: "A"),
             try reversal("3", transaction: "A"),
         ]
@@ -272,7 +256,7 @@ struct RefundTests {
             let line: KeyValuePairs<String, Document?> = [
                 "original_transaction_id": .string(transaction)
             ]
-            return Notifications.v1(
+            return v1(
                 "DID_RENEW",
                 [Notifications.listed.with(["transaction_id": .string(transaction)]).with(line)],
                 with: line)
@@ -296,7 +280,7 @@ struct RefundTests {
     @Test("a refund of any size fits where nothing of it is put")
     func largeButReversed() throws {
         let large: Int64 = .max
-        let counted = Notifications.v1("REFUND", [Notifications.cancelled("30", at: 1)])
+        let counted = v1("REFUND", [cancelled("30", at: 1)])
         let result = try foldNotifications([
             counted, try refund("1", price: large), try reversal("2", transaction: "31"),
             try refund("3", price: large, transaction: "31"),

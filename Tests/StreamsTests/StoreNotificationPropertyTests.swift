@@ -1,5 +1,5 @@
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 /// Makes records of the topic `store-notifications`, good and bad ones, many of them duplicates, refunds
@@ -32,7 +32,7 @@ struct RandomNotifications {
         case 2...4: return version1()
         case 5:
             return Notifications.receipt(
-                "10", [Notifications.cancelled(number(4), at: 1)],
+                "10", [cancelled(number(4), at: 1)],
                 with: ["receipt.bundle_id": pick([.string(Notifications.bundle), "x"])])
         default: return try version2()
         }
@@ -40,14 +40,14 @@ struct RandomNotifications {
 
     private mutating func version1() -> TestRecord {
         let listed = (0..<3).map { _ in
-            Notifications.cancelled(
+            cancelled(
                 number(4), at: Int64.random(in: 1...3, using: &random),
                 with: [
                     "original_transaction_id": pick(["10", "11"]),
                     "is_upgraded": pick([nil, nil, "true"]), "product_id": pick(["a", "b"]),
                 ])
         }
-        return Notifications.v1(
+        return v1(
             pick(["REFUND", "CANCEL", "DID_RENEW", "REVOKE"]), listed,
             with: [
                 "original_transaction_id": pick([nil, 10]),
@@ -57,7 +57,7 @@ struct RandomNotifications {
 
     private mutating func version2() throws -> TestRecord {
         let info = "data.signedTransactionInfo"
-        return try Notifications.v2(
+        return try v2(
             pick(["REFUND", "REFUND", "REFUND_REVERSED", "SUBSCRIBED"]), uuid: number(200),
             with: [
                 "\(info).transactionId": .string(number(4)),
@@ -113,7 +113,7 @@ struct StoreNotificationPropertyTests {
         let info = "data.signedTransactionInfo"
         let records = try (0..<4).flatMap { number in
             try ["REFUND", "REFUND_REVERSED"].map { type in
-                try Notifications.v2(
+                try v2(
                     type, uuid: "\(type)\(number)",
                     with: [
                         "\(info).revocationDate": .raw("\(number)"),
@@ -123,8 +123,7 @@ struct StoreNotificationPropertyTests {
         }
         for _ in 0..<40 {
             let result = try foldNotifications(records.shuffled(using: &random))
-            #expect(
-                result.measures == ["refunds": 4, "refund_reversals": 4])
+            #expect(result.measures == ["refunds": 4, "refund_reversals": 4])
         }
     }
 }

@@ -39,10 +39,7 @@ struct StoreNotificationTopicTests {
             ("NotificationPayload", ""), ("Transaction", "data.signedTransactionInfo"),
             ("Renewal", "data.signedRenewalInfo"),
             ("AppTransaction", "appData.signedAppTransactionInfo"),
-            (
-                "AdvancedCommerceTransaction",
-                "data.signedTransactionInfo.advancedCommerceInfo"
-            ),
+            ("AdvancedCommerceTransaction", "data.signedTransactionInfo.advancedCommerceInfo"),
             ("AdvancedCommerceRenewal", "data.signedRenewalInfo.advancedCommerceInfo"),
         ]
         for example in examples {
@@ -65,19 +62,15 @@ struct StoreNotificationTopicTests {
         let topic = try Topic("store-notifications")
         let ofBoth: Set = [
             "advancedCommerceInfo", "appAccountToken", "appTransactionId", "commitmentInfo",
-            "currency",
-            "environment", "offerDiscountType", "offerIdentifier", "offerPeriod", "offerType",
-            "originalTransactionId", "productId", "signedDate",
+            "currency", "environment", "offerDiscountType", "offerIdentifier", "offerPeriod",
+            "offerType", "originalTransactionId", "productId", "signedDate",
         ]
         let ofTransactions: Set = [
             "billingPlanType", "bundleId", "expiresDate", "inAppOwnershipType", "isUpgraded",
             "originalPurchaseDate", "previousOriginalTransactionId", "price", "purchaseDate",
-            "quantity",
-            "revocationDate", "revocationPercentage", "revocationReason", "revocationType",
-            "storefront",
-            "storefrontId", "subscriptionGroupIdentifier", "transactionId", "transactionReason",
-            "type",
-            "webOrderLineItemId",
+            "quantity", "revocationDate", "revocationPercentage", "revocationReason",
+            "revocationType", "storefront", "storefrontId", "subscriptionGroupIdentifier",
+            "transactionId", "transactionReason", "type", "webOrderLineItemId",
         ]
         let ofRenewals: Set = [
             "autoRenewProductId", "autoRenewStatus", "eligibleWinBackOfferIds", "expirationIntent",
@@ -86,76 +79,5 @@ struct StoreNotificationTopicTests {
         ]
         #expect(topic.properties("Transaction") == ofBoth.union(ofTransactions))
         #expect(topic.properties("Renewal") == ofBoth.union(ofRenewals))
-    }
-
-    @Test("the schemas name every field that is read")
-    func fields() throws {
-        let topic = try Topic("store-notifications")
-        let identity: Set = ["bundleId", "appAppleId"]
-        let read: [(Set<String>, Set<String>)] = [
-            (["signedPayload"], topic.properties("NotificationV2")),
-            (
-                [
-                    "notificationType", "subtype", "notificationUUID", "signedDate", "data",
-                    "summary", "externalPurchaseToken", "appData",
-                ], topic.properties("NotificationPayload")
-            ),
-            (
-                identity.union(["environment", "signedTransactionInfo", "signedRenewalInfo"]),
-                topic.properties("NotificationPayload", at: "data")
-            ),
-            (
-                identity.union(["environment", "productId"]),
-                topic.properties("NotificationPayload", at: "summary")
-            ),
-            (
-                identity.union(["externalPurchaseId"]),
-                topic.properties("NotificationPayload", at: "externalPurchaseToken")
-            ),
-            (
-                identity.union(["environment", "signedAppTransactionInfo"]),
-                topic.properties("NotificationPayload", at: "appData")
-            ),
-            (
-                [
-                    "transactionId", "bundleId", "environment", "signedDate", "productId",
-                    "storefront", "currency", "price", "offerType", "offerIdentifier",
-                    "offerDiscountType", "inAppOwnershipType", "revocationDate",
-                    "revocationPercentage", "revocationType",
-                ], topic.properties("Transaction")
-            ),
-            (["productId", "environment", "signedDate"], topic.properties("Renewal")),
-            (
-                [
-                    "notification_type", "environment", "password", "bid",
-                    "original_transaction_id", "auto_renew_status",
-                    "auto_renew_status_change_date_ms", "unified_receipt", "latest_receipt_info",
-                    "latest_expired_receipt_info", "web_order_line_item_id", "cancellation_date_ms",
-                ], topic.properties("NotificationV1")
-            ),
-            (
-                ["environment", "latest_receipt_info"],
-                topic.properties("NotificationV1", at: "unified_receipt")
-            ),
-            (
-                [
-                    "transaction_id", "original_transaction_id", "product_id",
-                    "purchase_date_ms", "cancellation_date_ms", "is_trial_period",
-                    "is_in_intro_offer_period", "is_upgraded", "promotional_offer_id",
-                    "offer_code_ref_name", "bid", "web_order_line_item_id", "in_app_ownership_type",
-                ], topic.properties("ReceiptTransaction")
-            ),
-            (
-                [
-                    "environment", "receipt", "latest_receipt_info",
-                    "latest_expired_receipt_info",
-                ], topic.properties("Receipt")
-            ),
-            (["bundle_id", "bid", "in_app"], topic.properties("Receipt", at: "receipt")),
-            (["ce_type", "content-type"], topic.properties("Envelope")),
-        ]
-        for (fields, documented) in read {
-            #expect(fields.subtracting(documented).isEmpty, "\(fields.subtracting(documented))")
-        }
     }
 }

@@ -1,6 +1,6 @@
-import AppStoreSigning
 import Attestation
 import Streams
+import TestKit
 import Testing
 
 @Suite("Which notifications are trusted")
@@ -18,16 +18,15 @@ struct StoreNotificationTrustTests {
         return refused.detail
     }
 
-    private func v2(_ changes: KeyValuePairs<String, Document?>) throws -> String? {
-        try distrust(Notifications.v2("DID_RENEW", with: changes))
+    private func altered(_ changes: KeyValuePairs<String, Document?>) throws -> String? {
+        try distrust(v2("DID_RENEW", with: changes))
     }
 
     @Test("a JWS within bounds is trusted, and so is a body whose password is any of the secrets")
     func trusted() throws {
-        #expect(try v2([:]) == nil)
+        #expect(try altered([:]) == nil)
         for secret: Document in ["before", .string(Notifications.secret)] {
-            let record = Notifications.v1(
-                "DID_RENEW", [Notifications.listed], with: ["password": secret])
+            let record = v1("DID_RENEW", [Notifications.listed], with: ["password": secret])
             #expect(try distrust(record) == nil)
         }
     }
@@ -47,8 +46,7 @@ struct StoreNotificationTrustTests {
                 == "signedPayload: its payload is no JSON object")
         for date: Document? in [nil, "1795238412500", 1.5, .null] {
             #expect(
-                try v2(["signedDate": date])
-                    == "signedPayload: its payload has no signedDate")
+                try altered(["signedDate": date]) == "signedPayload: its payload has no signedDate")
         }
     }
 
@@ -57,77 +55,80 @@ struct StoreNotificationTrustTests {
         // Before the leaf of the chain was valid.
         let words = AppStoreFault.notYetValidAtSigning.words
         let early: Document = 1_600_000_000_000
-        #expect(try v2(["signedDate": early]) == "signedPayload: \(words)")
+        #expect(try altered(["signedDate": early]) == "signedPayload: \(words)")
         #expect(
-            try v2(["data.signedTransactionInfo.signedDate": early])
+            try altered(["data.signedTransactionInfo.signedDate": early])
                 == "signedTransactionInfo: \(words)")
         #expect(
-            try v2(["data.signedRenewalInfo.signedDate": early]) == "signedRenewalInfo: \(words)")
+            try altered(["data.signedRenewalInfo.signedDate": early])
+                == "signedRenewalInfo: \(words)")
     }
 
     @Test("the JWSs within the payload are each verified separately")
     func innerJWS() throws {
         let foreign = try Notifications.jws(Notifications.transaction, by: .stranger)
         #expect(
-            try v2(["data.signedTransactionInfo": foreign])
+            try altered(["data.signedTransactionInfo": foreign])
                 == "signedTransactionInfo: \(AppStoreFault.untrustedRoot.words)")
         #expect(
-            try v2(["data.signedRenewalInfo": foreign])
+            try altered(["data.signedRenewalInfo": foreign])
                 == "signedRenewalInfo: \(AppStoreFault.untrustedRoot.words)")
         for text: Document in ["", "a.b.c", 5] {
             #expect(
-                try v2(["data.signedRenewalInfo": text])?.hasPrefix("signedRenewalInfo: ") == true)
+                try altered(["data.signedRenewalInfo": text])?.hasPrefix("signedRenewalInfo: ")
+                    == true)
         }
         #expect(
-            try v2(["data.signedTransactionInfo.signedDate": nil])
+            try altered(["data.signedTransactionInfo.signedDate": nil])
                 == "signedTransactionInfo: its payload has no signedDate")
         #expect(
-            try v2(["data.signedTransactionInfo": nil, "data.signedRenewalInfo": .null]) == nil)
+            try altered(["data.signedTransactionInfo": nil, "data.signedRenewalInfo": .null]) == nil
+        )
     }
 
     @Test("a JWS within the payload that is of another bundle or environment is untrusted")
     func innerIdentity() throws {
         #expect(
-            try v2(["data.signedTransactionInfo.bundleId": .string(Notifications.otherBundle)])
+            try altered(["data.signedTransactionInfo.bundleId": .string(Notifications.otherBundle)])
                 == "signedTransactionInfo: is not of the notification's bundle")
         #expect(
-            try v2(["data.signedTransactionInfo.environment": "Sandbox"])
+            try altered(["data.signedTransactionInfo.environment": "Sandbox"])
                 == "signedTransactionInfo: is not of the notification's environment")
         #expect(
-            try v2(["data.signedRenewalInfo.environment": "Sandbox"])
+            try altered(["data.signedRenewalInfo.environment": "Sandbox"])
                 == "signedRenewalInfo: is not of the notification's environment")
         // One that names none is of none.
         #expect(
-            try v2(["data.signedTransactionInfo.bundleId": nil])
+            try altered(["data.signedTransactionInfo.bundleId": nil])
                 == "signedTransactionInfo: is not of the notification's bundle")
         for member in ["signedTransactionInfo", "signedRenewalInfo"] {
             #expect(
-                try v2(["data.\(member).environment": nil])
+                try altered(["data.\(member).environment": nil])
                     == "\(member): is not of the notification's environment")
         }
         // Renewals name no bundle; one that does names this one.
         let other = Document.string(Notifications.otherBundle)
         #expect(
-            try v2(["data.signedRenewalInfo.bundleId": other])
+            try altered(["data.signedRenewalInfo.bundleId": other])
                 == "signedRenewalInfo: is not of the notification's bundle")
     }
 
     @Test("a bundle that is not configured is untrusted, and so is a payload that speaks of no app")
     func bundles() throws {
         #expect(
-            try v2(["data.bundleId": "com.example.unknown"])
+            try altered(["data.bundleId": "com.example.unknown"])
                 == "bundleId: is none of the configured bundles")
-        #expect(try v2(["data": nil]) == "signedPayload: its payload speaks of no app")
-        #expect(try v2(["data": "com.example.puzzle"])?.hasPrefix("bundleId: ") == true)
+        #expect(try altered(["data": nil]) == "signedPayload: its payload speaks of no app")
+        #expect(try altered(["data": "com.example.puzzle"])?.hasPrefix("bundleId: ") == true)
     }
 
     @Test("the app id has to be right in Production, and is absent in the sandbox")
     func appIDs() throws {
         let words = "appAppleId: is not the app id that is configured for the bundle"
-        #expect(try v2(["data.appAppleId": 1]) == words)
-        #expect(try v2(["data.appAppleId": nil]) == words)
-        #expect(try v2(["data.appAppleId": "525463029"]) == nil)
-        let sandbox = try Notifications.v2(
+        #expect(try altered(["data.appAppleId": 1]) == words)
+        #expect(try altered(["data.appAppleId": nil]) == words)
+        #expect(try altered(["data.appAppleId": "525463029"]) == nil)
+        let sandbox = try v2(
             "DID_RENEW",
             with: [
                 "data.appAppleId": nil, "data.environment": "Sandbox",
@@ -138,7 +139,7 @@ struct StoreNotificationTrustTests {
         // No app id is configured for the other bundle.
         let other = Document.string(Notifications.otherBundle)
         #expect(
-            try v2([
+            try altered([
                 "data.bundleId": other, "data.appAppleId": 7,
                 "data.signedTransactionInfo.bundleId": other,
             ]) == nil)
@@ -153,7 +154,7 @@ struct StoreNotificationTrustTests {
             "data.signedTransactionInfo.environment": .string(name),
             "data.signedRenewalInfo.environment": .string(name),
         ]
-        let record = try Notifications.v2("DID_RENEW", with: changes)
+        let record = try v2("DID_RENEW", with: changes)
         #expect(try distrust(record) == "environment: is none that the pipeline allows")
         let all = Set(AppStoreEnvironment.allCases)
         #expect(try (distrust(record, environments: all) == nil) == (name != "Nowhere"))
@@ -167,9 +168,7 @@ struct StoreNotificationTrustTests {
     @Test("what Xcode signs needs no certificate, but a bundle, and the environment all through")
     func localSignatures() throws {
         func jws(_ payload: Document, header: String = #"{"alg":"none"}"#) -> Document {
-            .string(
-                AppStoreChain.base64URL(header.utf8) + "."
-                    + AppStoreChain.base64URL(payload.text.utf8) + ".")
+            .string(header.utf8.base64URL + "." + payload.text.utf8.base64URL + ".")
         }
         func record(
             _ changes: KeyValuePairs<String, Document?> = [:], transaction: String = "Xcode",
@@ -204,7 +203,7 @@ struct StoreNotificationTrustTests {
     func unlistedEnvironment() throws {
         let words = "environment: is none that the pipeline allows"
         let records = [
-            try Notifications.v2("DID_RENEW"), Notifications.v1("DID_RENEW"),
+            try v2("DID_RENEW"), v1("DID_RENEW"),
             Notifications.receipt("10", [Notifications.listed]),
         ]
         for record in records {
@@ -218,7 +217,7 @@ struct StoreNotificationTrustTests {
         let wrong = "password: is no shared secret of the bundle"
         func words(_ password: Document?, bundle: String = Notifications.bundle) throws -> String? {
             try distrust(
-                Notifications.v1(
+                v1(
                     "DID_RENEW", [Notifications.listed],
                     with: ["password": password, "bid": .string(bundle)]))
         }
@@ -252,7 +251,7 @@ struct StoreNotificationTrustTests {
         let faulty = try Notifications.body(
             Notifications.payload("", with: ["notificationUUID": 5]), by: .stranger)
         #expect(try distrust(TestRecord(faulty)) != nil)
-        let bodyV1 = Notifications.v1("", [], with: ["password": "x", "notification_type": nil])
+        let bodyV1 = v1("", [], with: ["password": "x", "notification_type": nil])
         #expect(try distrust(bodyV1) != nil)
         // A forged copy neither blocks the real one nor counts as its duplicate.
         let payload = Notifications.payload("DID_RENEW")
@@ -283,8 +282,8 @@ struct StoreNotificationTrustTests {
     @Test("no detail of a refused record shows its password")
     func detailsAreDiscreet() throws {
         let result = try foldNotifications([
-            Notifications.v1("DID_RENEW", [], with: ["password": "hunter2"]),
-            Notifications.v1("DID_RENEW", [], with: ["environment": "hunter2"]),
+            v1("DID_RENEW", [], with: ["password": "hunter2"]),
+            v1("DID_RENEW", [], with: ["environment": "hunter2"]),
         ])
         #expect(result.refused.count == 2)
         #expect(result.refused.allSatisfy { !$0.detail.contains("hunter2") })

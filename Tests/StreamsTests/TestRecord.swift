@@ -1,12 +1,11 @@
 import EventLog
 import Streams
+import TestKit
 
-/// A record that a test folds.
 struct TestRecord {
     var partition: Int32 = 0
     /// Nil for the next offset of the partition.
     var offset: Int64?
-    /// Milliseconds since 1970.
     var timestamp: Int64 = TestRecord.halfPastFive
     var key: [UInt8]?
     var headers: [OutgoingRecord.Header] = []
@@ -61,35 +60,15 @@ extension RecordBatch {
         for record in records {
             let offset = record.offset ?? nextOffsets[record.partition, default: 0]
             nextOffsets[record.partition] = offset + 1
-            RecordHeaders.encode(record.headers).withUnsafeBytes { headers in
-                if let value = record.value {
-                    value.withUnsafeBytes { append(record, offset, headers, $0) }
-                } else {
-                    append(record, offset, headers, nil)
-                }
-            }
+            append(
+                ReadRecord(
+                    partition: record.partition, offset: offset, timestamp: record.timestamp,
+                    key: record.key, headers: record.headers, value: record.value))
         }
     }
 
     convenience init(_ records: some Sequence<TestRecord>) {
         var nextOffsets: [Int32: Int64] = [:]
         self.init(records, from: &nextOffsets)
-    }
-
-    private func append(
-        _ record: TestRecord, _ offset: Int64, _ headers: UnsafeRawBufferPointer,
-        _ value: UnsafeRawBufferPointer?
-    ) {
-        guard let key = record.key else {
-            append(
-                partition: record.partition, offset: offset,
-                timestampMilliseconds: record.timestamp, key: nil, headers: headers, value: value)
-            return
-        }
-        key.withUnsafeBytes { key in
-            append(
-                partition: record.partition, offset: offset,
-                timestampMilliseconds: record.timestamp, key: key, headers: headers, value: value)
-        }
     }
 }

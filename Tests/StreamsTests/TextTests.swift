@@ -1,7 +1,7 @@
 import Foundation
 import JSONReader
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 @Suite("Symbols")

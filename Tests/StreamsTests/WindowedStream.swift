@@ -1,5 +1,5 @@
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 /// The streams whose ids are remembered for a window.
@@ -8,26 +8,6 @@ enum WindowedStream: String, CaseIterable {
     case impressions
     case overlayClicks = "overlay-clicks"
     case conversionUpdates = "conversion-updates"
-
-    func fold(
-        _ records: [TestRecord], _ batching: Batching = .together,
-        windowMilliseconds: Int64 = 3_600_000, restarts: Bool = false
-    ) throws -> FoldResult {
-        switch self {
-        case .bids:
-            try foldBids(
-                records, batching, windowMilliseconds: windowMilliseconds, restarts: restarts)
-        case .impressions:
-            try foldImpressions(
-                records, batching, windowMilliseconds: windowMilliseconds, restarts: restarts)
-        case .overlayClicks:
-            try foldOverlayClicks(
-                records, batching, windowMilliseconds: windowMilliseconds, restarts: restarts)
-        case .conversionUpdates:
-            try foldConversionUpdates(
-                records, batching, windowMilliseconds: windowMilliseconds, restarts: restarts)
-        }
-    }
 
     /// A good record with this id.
     func event(_ id: String, _ timestamp: Int64 = TestRecord.halfPastFive) -> TestRecord {
@@ -99,9 +79,7 @@ struct RandomRecords {
     }
 
     private mutating func update(_ id: Document) -> TestRecord {
-        func standing(_ value: Document) -> Document {
-            ["value": value, "model": "m"]
-        }
+        func standing(_ value: Document) -> Document { ["value": value, "model": "m"] }
         return TestRecord(
             [
                 "update_id": id, "install_id": "i", "app_id": pick([1, "2"]),

@@ -2,10 +2,10 @@ import AggregateStore
 import EventLog
 import Foundation
 import Inspection
-import MockKafka
 import Pipelines
 import Program
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -15,13 +15,13 @@ import Worker
 struct AllStreamsTests {
     /// A cluster with the demo's records, and a copy of the demo's configuration.
     private struct Place {
-        let directory: TemporaryPlace
+        let directory: TemporaryDirectory
         let cluster: TestCluster
         let log: any LogBackend
         let published: [(topic: String, records: [OutgoingRecord])]
 
         init(_ kind: TestCluster.Kind) throws {
-            directory = try TemporaryPlace()
+            directory = try TemporaryDirectory()
             pipelines = "\(directory.path)/pipelines"
             cluster = try TestCluster(kind)
             log = try LogOptions.open(LogAddress(cluster.address), .existing)
@@ -61,8 +61,7 @@ struct AllStreamsTests {
         func digest(of address: String, data: String) throws -> String {
             let data = "\(directory.path)/\(data)"
             let options = WorkerOptions(
-                log: try LogAddress(address), data: data,
-                pipelines: pipelines, untilEnd: true)
+                log: try LogAddress(address), data: data, pipelines: pipelines, untilEnd: true)
             try BidsFold.work(options, stop: StopSignal())
             try ImpressionsFold.work(options, stop: StopSignal())
             try OverlayClicksFold.work(options, stop: StopSignal())

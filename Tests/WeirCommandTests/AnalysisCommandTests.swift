@@ -3,6 +3,7 @@ import Foundation
 import Inspection
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @testable import weir
@@ -11,16 +12,13 @@ import Testing
 struct AnalysisCommandTests {
     private func parsed<Command: ParsableCommand>(
         _ type: Command.Type, _ arguments: String...
-    ) throws -> Command {
-        try #require(try WeirCommand.parseAsRoot(arguments) as? Command)
-    }
+    ) throws -> Command { try #require(try WeirCommand.parseAsRoot(arguments) as? Command) }
 
     @Test("the options of a comparison become its question")
     func comparison() throws {
         let command = try parsed(
             DiffCommand.self, "diff", "a", "b", "bids", "--by", "day", "--since", "1795318668500",
-            "--measure",
-            "bids", "--measure", "wins", "--all", "--limit", "3", "--exit-code")
+            "--measure", "bids", "--measure", "wins", "--all", "--limit", "3", "--exit-code")
         let question = command.comparison.question(
             try command.selection.query(try #require(command.name)))
         #expect([command.first, command.second, question.query.name] == ["a", "b", "bids"])
@@ -44,7 +42,7 @@ struct AnalysisCommandTests {
             ["changes", "bids", "--from", "today", "--to", "now", "--archive", "kafka://a:1"],
         ])
     func badUsage(_ arguments: [String]) throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let isOfData = arguments[0] != "diff"
         #expect {
             var command = try WeirCommand.parseAsRoot(
@@ -58,7 +56,7 @@ struct AnalysisCommandTests {
 
     @Test("candidate models are the files of a directory, or of its folder conversion-models")
     func candidates() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let model = try String(
             contentsOfFile: Repository.path("pipelines/conversion-models/525463029.yaml"),
             encoding: .utf8)

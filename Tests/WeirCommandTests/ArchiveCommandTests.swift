@@ -1,9 +1,9 @@
 import EventLog
 import Foundation
 import Inspection
-import MockKafka
 import Program
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -11,11 +11,11 @@ import Worker
 
 @Suite("Archives and workers")
 struct ArchiveCommandTests {
-    private let place: TemporaryPlace
+    private let place: TemporaryDirectory
     private let cluster: MockCluster
 
     init() throws {
-        place = try TemporaryPlace()
+        place = try TemporaryDirectory()
         cluster = try MockCluster(brokerCount: 1)
         for topic in ["bids", "bids.dlq"] { try cluster.createTopic(topic, partitionCount: 4) }
         try place.write("batch_records: 50\n", to: "pipelines/bids.yaml")
@@ -32,8 +32,7 @@ struct ArchiveCommandTests {
                 let value =
                     number % 11 == 0
                     ? "{" : #"{"request":{"id":"\#(id)","app":{"bundle":"880047117"}}}"#
-                return OutgoingRecord(
-                    topic: "bids", key: Array(id.utf8), value: Array(value.utf8))
+                return OutgoingRecord(topic: "bids", key: Array(id.utf8), value: Array(value.utf8))
             })
     }
 
@@ -74,17 +73,13 @@ struct ArchiveCommandTests {
         try other.createTopic("bids", partitionCount: 4)
         try publish(0..<10)
         try runArchive("--topic", "bids", "--from", cluster.address, "--to", archive)
-        #expect {
-            try digest("data", log: other.address, archive: archive)
-        } throws: {
+        #expect { try digest("data", log: other.address, archive: archive) } throws: {
             "\($0)".contains("is of another log")
         }
         #expect(!FileManager.default.fileExists(atPath: "\(place.path)/data/bids.sqlite"))
         #expect {
             try runArchive("--topic", "bids", "--from", other.address, "--to", archive)
-        } throws: {
-            "\($0)".contains("another log")
-        }
+        } throws: { "\($0)".contains("another log") }
     }
 
     @Test("options that contradict each other are bad usage")
@@ -106,8 +101,7 @@ struct ArchiveCommandTests {
         #expect(
             try usage(
                 from[0], from[1], "--to",
-                "sqlite:\(place.path)/../"
-                    + "\((place.path as NSString).lastPathComponent)/a"
+                "sqlite:\(place.path)/../" + "\((place.path as NSString).lastPathComponent)/a"
             ).contains("the same file"))
         #expect(
             try usage(from[0], from[1], "--to", archive, "--follow", "--until-end")

@@ -6,8 +6,8 @@ import Inspection
 import PartnerPostbacks
 import Pipelines
 import Program
-import Simulation
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -15,13 +15,13 @@ import Worker
 
 @Suite("Backups")
 struct BackupTests {
-    private let place: TemporaryPlace
+    private let place: TemporaryDirectory
     private let log: EmbeddedLog
     private let data: String
     private let pipelines = Repository.path("pipelines")
 
     init() throws {
-        place = try TemporaryPlace()
+        place = try TemporaryDirectory()
         data = "\(place.path)/data"
         log = try EmbeddedLog(path: "\(data)/log.sqlite", mode: .create)
     }
@@ -68,8 +68,7 @@ struct BackupTests {
         // The log is ahead of the stores, as it is when workers run.
         try publish("bids", bids.dropFirst(bids.count / 2).prefix(10))
         let manifest = try backUp(to: "backup")
-        #expect(
-            manifest.files.map(\.name) == ["bids.sqlite", "postbacks.sqlite", "log.sqlite"])
+        #expect(manifest.files.map(\.name) == ["bids.sqlite", "postbacks.sqlite", "log.sqlite"])
         #expect(try faults("backup") == [])
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
@@ -88,8 +87,7 @@ struct BackupTests {
         #expect(try StoreSet(directories: [restored]).digest() == digest)
         #expect(digest != manifest.digest)
         // As one log each, too.
-        #expect(
-            try restoredLog.verifyRecords() == log.verifyRecords())
+        #expect(try restoredLog.verifyRecords() == log.verifyRecords())
     }
 
     @Test("backups that are taken while records come and are folded all fit together")
@@ -148,9 +146,7 @@ struct BackupTests {
         let other = try EmbeddedLog(path: "\(place.path)/backup/log.sqlite", mode: .create)
         try other.createTopic("bids", partitionCount: 4)
         #expect(try !faults("backup").isEmpty)
-        #expect(throws: CommandError.self) {
-            try BackupVerification(directory: data) { _ in }
-        }
+        #expect(throws: CommandError.self) { try BackupVerification(directory: data) { _ in } }
     }
 
     /// What verification throws after a change of `backup.json`, and what it says otherwise.
@@ -161,9 +157,7 @@ struct BackupTests {
         var after = before
         change(&after)
         try Data(after.utf8).write(to: URL(fileURLWithPath: path))
-        do {
-            return try faults("backup").joined(separator: "\n")
-        } catch let error as CommandError {
+        do { return try faults("backup").joined(separator: "\n") } catch let error as CommandError {
             return error.words ?? ""
         }
     }
@@ -262,8 +256,7 @@ struct BackupTests {
         try publish("bids", try demo("bids"))
         try fold(data)
         let outside = "\(place.path)/outside"
-        try FileManager.default.createDirectory(
-            atPath: outside, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
         try FileManager.default.moveItem(
             atPath: "\(data)/bids.sqlite", toPath: "\(outside)/bids.sqlite")
         var sets = try StoreSets(directory: data)

@@ -3,6 +3,7 @@ import EventLog
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @testable import weir
@@ -15,7 +16,7 @@ struct CheckTests {
 
     /// A store of bids that was begun with a topic of this identity, folded up to an offset.
     private func makeStore(
-        _ place: TemporaryPlace, identity: String, nextOffset: Int64 = 0
+        _ place: TemporaryDirectory, identity: String, nextOffset: Int64 = 0
     ) throws {
         let store = try AggregateStore(
             path: "\(place.path)/bids.sqlite", fold: BidsFold.self, topic: "bids",
@@ -23,7 +24,7 @@ struct CheckTests {
         try store.beginPartition(0, at: nextOffset, emitFrom: 0)
     }
 
-    private func check(_ place: TemporaryPlace, _ log: EmbeddedLog) throws -> CheckReport {
+    private func check(_ place: TemporaryDirectory, _ log: EmbeddedLog) throws -> CheckReport {
         var report = CheckReport()
         try #require(try StoreCheck("bids", in: place.path)).run(log, topic: "bids", into: &report)
         return report
@@ -43,7 +44,7 @@ struct CheckTests {
 
     @Test("every fault of the configuration has its line, keys that are none among them")
     func configurationFaults() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         var report = CheckReport()
         report.check(PipelineDirectory("\(place.path)/none"))
         #expect(report.wrongCount > 0)
@@ -59,7 +60,7 @@ struct CheckTests {
 
     @Test("campaigns whose last digits collide are warned of, and nothing is wrong")
     func collidingCampaigns() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let directory = "\(place.path)/pipelines"
         try FileManager.default.copyItem(atPath: Repository.path("pipelines"), toPath: directory)
         try place.write(
@@ -78,7 +79,7 @@ struct CheckTests {
 
     @Test("campaigns that nothing can be of are warned of, and nothing is wrong")
     func doubtfulCampaigns() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let directory = "\(place.path)/pipelines"
         try FileManager.default.copyItem(atPath: Repository.path("pipelines"), toPath: directory)
         func warnings(_ sections: String) throws -> [String] {
@@ -107,7 +108,7 @@ struct CheckTests {
 
     @Test("a store that goes on where the log does is right")
     func rightStore() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log("bids")
         let identity = try #require(try log.topics().first?.identity)
         try makeStore(place, identity: identity)
@@ -117,13 +118,13 @@ struct CheckTests {
 
     @Test("a store of another log, or ahead of its log, is wrong")
     func wrongStores() throws {
-        let other = try TemporaryPlace()
+        let other = try TemporaryDirectory()
         try makeStore(other, identity: "other")
         #expect(
             words(try check(other, other.log("bids"))).first?.contains("was created anew") == true)
-        let without = try TemporaryPlace()
+        let without = try TemporaryDirectory()
         #expect(words(try check(other, without.log("t"))).first?.contains("no topic") == true)
-        let ahead = try TemporaryPlace()
+        let ahead = try TemporaryDirectory()
         let log = try ahead.log("bids")
         try makeStore(ahead, identity: log.topics()[0].identity, nextOffset: 7)
         #expect(words(try check(ahead, log)).first?.contains("ends at offset 0") == true)
@@ -131,7 +132,7 @@ struct CheckTests {
 
     @Test("a file that is no store is wrong")
     func noStore() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         try place.write("not a database, but a text of some length", to: "bids.sqlite")
         #expect(try check(place, place.log("bids")).wrongCount == 1)
         #expect(try StoreCheck("postbacks", in: place.path) == nil)
@@ -139,7 +140,7 @@ struct CheckTests {
 
     @Test("topics that are missing in the log are named, and nothing is wrong")
     func missingTopics() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         for name in ["a", "b", "c"] {
             try place.write(
                 "channels: {x: {address: \(name), bindings: {kafka: {partitions: 2}}}}",
@@ -155,7 +156,7 @@ struct CheckTests {
 
     @Test("topics that differ from their description are wrong")
     func topics() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         for (name, count) in [("a", 2), ("b", 3), ("c", 1)] {
             try place.write(
                 "channels: {x: {address: \(name), bindings: {kafka: {partitions: \(count)}}}}",

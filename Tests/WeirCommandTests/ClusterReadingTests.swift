@@ -1,5 +1,5 @@
 import EventLog
-import MockKafka
+import TestKit
 import Testing
 
 @testable import weir

@@ -1,6 +1,7 @@
 import Inspection
 import Pipelines
 import Program
+import TestKit
 import Testing
 
 @testable import weir
@@ -50,7 +51,7 @@ struct CommandLineTests {
 
     @Test("the options of a funnel become its question, with the configuration's names and trust")
     func funnelOptions() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         for (name, text) in [
             ("bids.yaml", ""), ("postbacks.yaml", "trust_development: true"),
             ("catalog.yaml", "apps: {7: Seven}"),
@@ -71,9 +72,7 @@ struct CommandLineTests {
         #expect(throws: CommandError.self) {
             try query("--date", "noon", "--pipelines", place.path)
         }
-        #expect(throws: ConfigurationError.self) {
-            try query("--pipelines", "\(place.path)/none")
-        }
+        #expect(throws: ConfigurationError.self) { try query("--pipelines", "\(place.path)/none") }
     }
 
     @Test("an export says what it left out, and why there is no row")
@@ -130,9 +129,7 @@ struct CommandLineTests {
         for option in [["--where", "seat"], ["--where", "=1"], ["--since", "someday"]] {
             #expect {
                 try (WeirCommand.parseAsRoot(["dump", "bids"] + option) as? DumpCommand)?.query()
-            } throws: {
-                ($0 as? CommandError)?.exitCode == 64
-            }
+            } throws: { ($0 as? CommandError)?.exitCode == 64 }
         }
     }
 }

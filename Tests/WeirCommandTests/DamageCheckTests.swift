@@ -5,8 +5,8 @@ import Foundation
 import GRDB
 import PartnerPostbacks
 import Program
-import Simulation
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -14,20 +14,19 @@ import Worker
 
 @Suite("What check says of damage")
 struct DamageCheckTests {
-    private let place: TemporaryPlace
+    private let place: TemporaryDirectory
     private let log: EmbeddedLog
 
     /// A log with 300 documents for a partner that is not configured, all of them held in deliveries.
     init() throws {
-        place = try TemporaryPlace()
+        place = try TemporaryDirectory()
         log = try place.log("partner-postbacks", partitions: 2)
         try log.writer().append(
             (0..<300).map { number in
                 let id = "\(number)".padding(toLength: 32, withPad: "a", startingAt: 0)
                 let filling = String(repeating: "\(number) ", count: 60)
                 return OutgoingRecord(
-                    topic: "partner-postbacks", partition: 0, timestampMilliseconds: 1000,
-                    key: nil,
+                    topic: "partner-postbacks", partition: 0, timestampMilliseconds: 1000, key: nil,
                     value: Array(
                         #"{"id":"\#(id)","revision":1,"partner":"none","postback":{"filling":"\#(filling)"}}"#
                             .utf8))
@@ -65,9 +64,7 @@ struct DamageCheckTests {
         #expect(expected.count == 300)
         var refused = 0
         try DamagedBytes.each(100, in: path, seed: 1) { place in
-            do {
-                #expect(try read() == expected, "byte \(place)")
-            } catch {
+            do { #expect(try read() == expected, "byte \(place)") } catch {
                 #expect("\(error)".contains(" is damaged ("), "byte \(place): \(error)")
                 refused += 1
             }

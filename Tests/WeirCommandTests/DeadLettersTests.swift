@@ -1,9 +1,9 @@
 import EventLog
 import Foundation
 import Inspection
-import MockKafka
 import Program
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -13,14 +13,14 @@ import Worker
 struct DeadLettersTests {
     /// A data directory whose worker folds store notifications of one app, with a secret that can be mended.
     private final class Place {
-        let files: TemporaryPlace
+        let files: TemporaryDirectory
         let log: any LogBackend
         let cluster: TestCluster?
         var data: String { files.path + "/data" }
         let topic: String
 
         init(on kind: TestCluster.Kind? = nil) throws {
-            files = try TemporaryPlace()
+            files = try TemporaryDirectory()
             cluster = try kind.map { try TestCluster($0) }
             topic = cluster?.name("store-notifications") ?? "store-notifications"
             if let cluster {
@@ -48,7 +48,6 @@ struct DeadLettersTests {
                 """, to: "pipelines/store-notifications.yaml")
         }
 
-        /// Publishes to partition 1.
         func publish(
             _ value: [UInt8]?, key: String = "k", headers: [OutgoingRecord.Header] = []
         ) throws {
@@ -169,10 +168,8 @@ struct DeadLettersTests {
         let letters = try place.letters()
         #expect(letters.map(\.place) == [place.place(0), place.place(1)])
         #expect(letters.map(\.origin) == [nil, place.place(0)])
-        #expect(
-            try place.requeue(letters) == [.before(place.place(1)), .requeued(place.place(2))])
-        #expect(
-            try place.requeue(letters) == [.before(place.place(1)), .before(place.place(2))])
+        #expect(try place.requeue(letters) == [.before(place.place(1)), .requeued(place.place(2))])
+        #expect(try place.requeue(letters) == [.before(place.place(1)), .before(place.place(2))])
         let origins = try place.records(from: 1).map {
             ($0["headers"] as? [String: String])?["weir_origin"]
         }
@@ -206,14 +203,12 @@ struct DeadLettersTests {
         try place.fold()
         letters = try place.letters()
         #expect(
-            try place.requeue(letters)
-                == (3...5).map { .before(place.place($0)) }
+            try place.requeue(letters) == (3...5).map { .before(place.place($0)) }
                 + (6...8).map { .requeued(place.place($0)) })
         // Whoever wrote the same bytes, they are there again.
         try place.publish(Array("]".utf8))
         try place.publish(
-            Array("]".utf8),
-            headers: [.init("weir_origin", place.place(9).description)])
+            Array("]".utf8), headers: [.init("weir_origin", place.place(9).description)])
         try place.fold()
         let last = try place.letters().filter { $0.place == place.place(9) }
         #expect(try place.requeue(last) == [.before(place.place(10))])
@@ -281,8 +276,7 @@ struct DeadLettersTests {
         let log = try #require(place.log as? EmbeddedLog)
         try log.trim(topic: place.topic, partition: 1, before: 3)
         #expect(words(try place.requeue([letters[2]]))[0].contains("--unchecked"))
-        #expect(
-            try place.requeue([letters[2]], unchecked: true) == [.requeued(place.place(3))])
+        #expect(try place.requeue([letters[2]], unchecked: true) == [.requeued(place.place(3))])
         #expect(try place.requeue([letters[2]]) == [.before(place.place(3))])
 
         try log.deleteTopic(place.topic)

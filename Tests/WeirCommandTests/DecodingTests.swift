@@ -2,6 +2,7 @@ import ConversionModels
 import JSONReader
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @testable import weir

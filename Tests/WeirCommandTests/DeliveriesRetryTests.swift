@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import PartnerPostbacks
 import Program
+import TestKit
 import Testing
 import Worker
 
@@ -12,8 +13,8 @@ struct DeliveriesRetryTests {
     private let id = "2d0136c18b5007e0d205543c5bf2f427"
 
     /// A place with one document for acme, dead because of its address, and a partner without any.
-    private func place() throws -> TemporaryPlace {
-        let place = try TemporaryPlace()
+    private func place() throws -> TemporaryDirectory {
+        let place = try TemporaryDirectory()
         try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
         for name in ["acme", "globex"] {
             try place.write(
@@ -35,7 +36,7 @@ struct DeliveriesRetryTests {
         return place
     }
 
-    private func retry(_ arguments: [String], in place: TemporaryPlace) throws -> String {
+    private func retry(_ arguments: [String], in place: TemporaryDirectory) throws -> String {
         let command = try DeliveriesRetryCommand.parse(
             arguments + ["--data", place.path, "--pipelines", place.path])
         return try command.text()
@@ -70,7 +71,7 @@ struct DeliveriesRetryTests {
         #expect("\(try #require(error))".contains(words), "\(String(describing: error))")
     }
 
-    private func state(in place: TemporaryPlace) throws -> DeliveryState? {
+    private func state(in place: TemporaryDirectory) throws -> DeliveryState? {
         let store = try DeliveryStore(existing: DeliveryStore.path(in: place.path))
         return try store.deliveries(limit: 1).first?.state
     }
@@ -101,7 +102,7 @@ struct DeliveriesRetryTests {
     @Test("all that is dead is not sent to a partner that answered 410, which is named")
     func disabled() throws {
         let place = try place()
-        let partner = try LocalPartner { _ in 410 }
+        let partner = try ScriptedPartner { _, _ in .answer(410) }
         try place.write(
             "name: acme\ntrust: [valid]\ndelivery: {url: \"http://127.0.0.1:\(partner.port)/\", allow_private: true}\n",
             to: "partners/acme.yaml")

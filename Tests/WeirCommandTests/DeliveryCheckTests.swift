@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import PartnerPostbacks
 import Program
+import TestKit
 import Testing
 import Worker
 
@@ -9,12 +10,12 @@ import Worker
 
 @Suite("What lag and check say of deliveries")
 struct DeliveryCheckTests {
-    private let place: TemporaryPlace
+    private let place: TemporaryDirectory
     private let log: EmbeddedLog
 
     /// A log with a document for each of some partners, in partition 0.
     init() throws {
-        place = try TemporaryPlace()
+        place = try TemporaryDirectory()
         log = try place.log("partner-postbacks", partitions: 2)
         try publish(["away", "gone", "private", "unknown"])
     }
@@ -77,7 +78,7 @@ struct DeliveryCheckTests {
 
     @Test("check names partners that are disabled, what is dead, and what waits for somebody")
     func check() throws {
-        let partner = try LocalPartner { _ in 410 }
+        let partner = try ScriptedPartner { _, _ in .answer(410) }
         try addPartner("away", "http://127.0.0.1:1/", allowsPrivate: true)
         try addPartner("gone", "http://127.0.0.1:\(partner.port)/", allowsPrivate: true)
         try addPartner("private", "http://127.0.0.1:1/", allowsPrivate: false)
@@ -105,7 +106,7 @@ struct DeliveryCheckTests {
         try deliver()
         #expect(try check() == "ok: deliveries DIR/deliveries.sqlite: 0 delivered, 4 pending\n")
         #expect(try check(topic: "t").contains("no topic 't'"))
-        let elsewhere = try TemporaryPlace()
+        let elsewhere = try TemporaryDirectory()
         let other = try elsewhere.log("partner-postbacks", partitions: 2)
         var report = CheckReport()
         try #require(DeliveryCheck(in: place.path)).run(other, topic: nil, into: &report)

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import weir
@@ -30,7 +31,7 @@ struct DemoTests {
             #expect(said.output.split(separator: "\n").map(String.init) == shown.lines)
         }
 
-        let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+        let readme = try Repository.text("README.md")
         let block = try #require(
             readme.split(separator: "```").first { $0.contains("Weir's demo: records published") })
         let copied = Self.shown(in: String(block))

@@ -1,9 +1,9 @@
 import AggregateStore
 import EventLog
 import Foundation
-import MockKafka
 import Pipelines
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -11,12 +11,12 @@ import Worker
 
 @Suite("Lag")
 struct LagTests {
-    private let place: TemporaryPlace
+    private let place: TemporaryDirectory
     private let log: EmbeddedLog
 
     /// A topic with records of second 100 on, one a second, in each of three partitions.
     init() throws {
-        place = try TemporaryPlace()
+        place = try TemporaryDirectory()
         log = try place.log("bids", partitions: 3)
         try log.writer().append(
             (0..<30).map {
@@ -124,7 +124,7 @@ struct LagTests {
         #expect(stream.partitions.count == 4)
         #expect(stream.partitions[0].note?.hasPrefix("folded from another log than") == true)
         #expect(stream.partitions[0].lag == nil)
-        let other = try TemporaryPlace()
+        let other = try TemporaryDirectory()
         let missing = try report("a", log: other.log("other")).streams[0]
         #expect(
             missing.partitions.map(\.note).allSatisfy { $0?.hasPrefix("no topic 'bids'") == true })
@@ -154,8 +154,7 @@ struct LagTests {
         let identity = try #require(try log.topics().first?.identity)
         try makeStore("k", [0: 4, 1: 10], identity: identity)
         let now = Int64(Date().timeIntervalSince1970 * 1000) + 60_000
-        let report = try LagReport(
-            directories: ["\(place.path)/k"], log: log, nowMilliseconds: now)
+        let report = try LagReport(directories: ["\(place.path)/k"], log: log, nowMilliseconds: now)
         let partitions = report.streams[0].partitions
         #expect(partitions.map(\.lag) == [6, 0, 10])
         #expect((60...600).contains(partitions[0].lagSeconds ?? 0))

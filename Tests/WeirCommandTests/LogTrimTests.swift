@@ -3,8 +3,8 @@ import EventLog
 import Foundation
 import Inspection
 import Pipelines
-import Simulation
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -14,13 +14,13 @@ import Worker
 struct LogTrimTests {
     private static let day: Int64 = 86_400_000
     private static let now: Int64 = 100 * day
-    private let place: TemporaryPlace
+    private let place: TemporaryDirectory
     private let log: EmbeddedLog
     private var data: String { place.path + "/data" }
 
     /// A topic with a record of each of the last ten days in each of two partitions.
     init() throws {
-        place = try TemporaryPlace()
+        place = try TemporaryDirectory()
         log = try EmbeddedLog(path: place.path + "/data/log.sqlite", mode: .create)
         try log.createTopic("bids", partitionCount: 2)
         try append("bids")
@@ -63,8 +63,7 @@ struct LogTrimTests {
                 ? nil
                 : try LogNeeds(
                     of: log, directories: directories ?? [data], archivePath: archive,
-                    pipelines: PipelineDirectory(place.path + "/none")),
-            nowMilliseconds: Self.now)
+                    pipelines: PipelineDirectory(place.path + "/none")), nowMilliseconds: Self.now)
     }
 
     private func weeks(_ count: Int64) -> [String: String] {
@@ -78,9 +77,7 @@ struct LogTrimTests {
         let rows = try trim.plan()
         #expect(rows.map(\.target) == [3, 2])
         #expect(rows[0].reason == "within 7 days")
-        #expect(
-            rows[1].reason
-                == "1 more are past 7 days, and \(data)/bids.sqlite goes on at 2")
+        #expect(rows[1].reason == "1 more are past 7 days, and \(data)/bids.sqlite goes on at 2")
         try trim.run(rows)
         let bounds = try log.reader(topic: "bids", group: nil).bounds()
         #expect(bounds.map(\.earliestOffset) == [3, 2])
@@ -187,8 +184,7 @@ struct LogTrimTests {
         #expect(done.output.contains("nothing is left"))
         let bounds = try log.reader(topic: "bids", group: nil).bounds()
         #expect(bounds.map(\.earliestOffset) == [10, 10])
-        let lost = try up.weir(
-            "read", "--topic", "bids", "--data", data)
+        let lost = try up.weir("read", "--topic", "bids", "--data", data)
         #expect(lost.status == 0 && lost.output.isEmpty)
 
         let kafka = try up.weir(["log", "trim", "--log", "kafka://127.0.0.1:1"] + at)

@@ -1,8 +1,8 @@
-import AppStoreSigning
 import Attestation
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @testable import weir
@@ -16,9 +16,7 @@ struct NotificationVerificationTests {
 
     private let chain: AppStoreChain
 
-    init() throws {
-        chain = try AppStoreChain()
-    }
+    init() throws { chain = try AppStoreChain() }
 
     /// The JWS of a notification with a transaction and a renewal.
     private func notification(
@@ -100,8 +98,7 @@ struct NotificationVerificationTests {
         let late = try judgements(verify(notification(signedDate: "2100000000000")))
         #expect(late[0].reason == "a certificate was no longer valid at signedDate")
         var altered = genuine.split(separator: ".").map(String.init)
-        altered[1] = AppStoreChain.base64URL(
-            #"{"notificationType":"TEST","signedDate":1800000000000}"#.utf8)
+        altered[1] = #"{"notificationType":"TEST","signedDate":1800000000000}"#.utf8.base64URL
         let broken = try judgements(verify(altered.joined(separator: ".")))
         #expect(broken.map(\.reason) == ["the signature does not hold over what was received"])
         #expect(try judgements(verify("a.b.c")).map(\.verdict) == [.invalid])
@@ -174,8 +171,7 @@ struct NotificationVerificationTests {
         #expect(judgements(good)[0].signed.isEmpty)
         let fields = judgements(good)[0].unsigned
         #expect(fields.contains(SignedField(name: "password", value: "***")))
-        #expect(
-            fields.contains(SignedField(name: "unified_receipt.latest_receipt", value: "***")))
+        #expect(fields.contains(SignedField(name: "unified_receipt.latest_receipt", value: "***")))
         #expect(
             fields.contains(
                 SignedField(
@@ -192,16 +188,14 @@ struct NotificationVerificationTests {
         #expect(try verdict(body("")) == .invalid)
         #expect(try verdict(body(#""password":"s3cret","#, #""bid":"com.b","#)) == .invalid)
         #expect(
-            try verdict(
-                body(#""password":"s3cret","#, #""latest_receipt_info":{"bid":"com.a"},"#))
+            try verdict(body(#""password":"s3cret","#, #""latest_receipt_info":{"bid":"com.a"},"#))
                 == .valid)
-        #expect(
-            try verdict(body(#""password":"s3cret","#), trust(apps: nil)) == .unverifiable)
+        #expect(try verdict(body(#""password":"s3cret","#), trust(apps: nil)) == .unverifiable)
     }
 
     @Test("the configuration says which roots, apps and environments count")
     func configuration() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         try place.write(chain.rootPEM, to: "pipelines/root.pem")
         try place.write(
             """
@@ -211,8 +205,7 @@ struct NotificationVerificationTests {
             apps: [{bundle_id: com.a, app_apple_id: 1, shared_secrets: [s3cret]}]
             """, to: "pipelines/store-notifications.yaml")
         let directory = PipelineDirectory("\(place.path)/pipelines")
-        let found = try judgements(
-            verify(notification(), NotificationTrust(configured: directory)))
+        let found = try judgements(verify(notification(), NotificationTrust(configured: directory)))
         #expect(found.map(\.verdict) == [.valid, .valid, .valid])
         #expect(found.allSatisfy { $0.note == nil })
         let empty = try NotificationTrust(configured: PipelineDirectory(place.path))

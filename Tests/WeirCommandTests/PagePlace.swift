@@ -1,5 +1,5 @@
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 /// A directory as a fresh clone, in which the commands of a page run one after the other as in a shell. The
@@ -10,15 +10,15 @@ final class PagePlace {
     /// How long a command may take to print what it should: workers fold what came within a second.
     private static let waitSeconds = Wait.seconds
 
-    private let place: TemporaryPlace
+    private let place: TemporaryDirectory
     private let ports: [String: String]
     private var environment: [String: String]
     private var running: [(command: String, process: Process)] = []
 
     init() throws {
-        place = try TemporaryPlace()
+        place = try TemporaryDirectory()
         ports = [Self.collectorPort: try Self.freePort(), Self.partnerPort: try Self.freePort()]
-        let program = try Self.directoryOfPrograms()
+        let program = try Program.directory()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         environment = [
             "PATH": "\(program):\(path)", "LC_ALL": "C.UTF-8", "CURL_HOME": place.path,
@@ -127,18 +127,6 @@ final class PagePlace {
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
         return process
-    }
-
-    /// Programs are built beside the tests.
-    private static func directoryOfPrograms() throws -> String {
-        let directory = Bundle.main.executableURL?.deletingLastPathComponent()
-        let candidates =
-            [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
-            + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
-        let found = candidates.first {
-            FileManager.default.isExecutableFile(atPath: $0.appendingPathComponent("weir").path)
-        }
-        return try #require(found, "weir is built").path
     }
 
     /// One below those that the system gives to whoever asks for any: other tests do not get it meanwhile.

@@ -5,6 +5,7 @@ import PartnerPostbacks
 import Pipelines
 import Program
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -20,8 +21,8 @@ struct PartnerCommandTests {
         """
     }
 
-    private func place() throws -> TemporaryPlace {
-        let place = try TemporaryPlace()
+    private func place() throws -> TemporaryDirectory {
+        let place = try TemporaryDirectory()
         try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
         try place.write(
             """
@@ -141,8 +142,7 @@ struct PartnerCommandTests {
         // One whose file is gone is known by what is there for it, and one with a file by that.
         try FileManager.default.moveItem(
             atPath: place.path + "/partners/acme.yaml", toPath: place.path + "/partners/other.yaml")
-        try place.write(
-            "name: other\ntrust: [valid]\ndelivery: {}\n", to: "partners/other.yaml")
+        try place.write("name: other\ntrust: [valid]\ndelivery: {}\n", to: "partners/other.yaml")
         #expect(try list("acme").output.contains(id))
         #expect(try list("other").output == "no deliveries\n")
         _ = try store.retry(.id(id), nowMilliseconds: 5)

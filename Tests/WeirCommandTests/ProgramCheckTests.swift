@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -10,14 +11,14 @@ import Worker
 @Suite("What weir check runs of each program")
 struct ProgramCheckTests {
     /// What is shipped, to be changed.
-    private func place() throws -> TemporaryPlace {
-        let place = try TemporaryPlace()
+    private func place() throws -> TemporaryDirectory {
+        let place = try TemporaryDirectory()
         try FileManager.default.copyItem(
             atPath: Repository.path("pipelines"), toPath: place.path + "/pipelines")
         return place
     }
 
-    private func check(_ place: TemporaryPlace, log: LogAddress? = nil) -> CheckReport {
+    private func check(_ place: TemporaryDirectory, log: LogAddress? = nil) -> CheckReport {
         let directory = PipelineDirectory(place.path + "/pipelines")
         var report = CheckReport()
         report.check(directory)

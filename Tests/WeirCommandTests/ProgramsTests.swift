@@ -1,6 +1,6 @@
 import Foundation
 import Monitoring
-import Simulation
+import TestKit
 import Testing
 
 @Suite("What all programs do", .serialized)
@@ -13,16 +13,9 @@ struct ProgramsTests {
             "weir-collector",
         ])
     func version(_ name: String) throws {
-        let process = try UpPlace.process(["--version"])
-        process.executableURL = process.executableURL?.deletingLastPathComponent()
-            .appendingPathComponent(name)
-        let output = Pipe()
-        process.standardOutput = output
-        try Spawning.apart { try process.run() }
-        let said = try #require(try output.fileHandleForReading.readToEnd())
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        #expect(String(decoding: said, as: UTF8.self) == WeirVersion.current + "\n")
+        let program = try Program.run(name, ["--version"])
+        #expect(program.status == 0)
+        #expect(program.output == WeirVersion.current + "\n")
     }
 
     @Test("at a terminal, progress is gone before the result is written")
@@ -30,14 +23,14 @@ struct ProgramsTests {
         let place = try UpPlace()
         let file = try place.files.write("{\"value\":1}\n{\"value\":2}\n", to: "lines.ndjson")
         let terminal = try Terminal()
-        let process = try UpPlace.process([
-            "publish", "--topic", "bids", file, "--data", place.data, "--topics",
-            Repository.path("topics"),
-        ])
-        process.standardError = terminal.end
-        try Spawning.apart { try process.run() }
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let program = try Program(
+            "weir",
+            [
+                "publish", "--topic", "bids", file, "--data", place.data, "--topics",
+                Repository.path("topics"),
+            ], error: terminal.end)
+        try program.waitForExit()
+        #expect(program.status == 0)
         let said = try terminal.readToEnd()
         #expect(said.contains("published 2 records"))
         let result = "published 2 records to bids in sqlite:\(place.log)\r\n"

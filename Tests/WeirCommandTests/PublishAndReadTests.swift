@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import TestKit
 import Testing
 
 @testable import weir
@@ -38,7 +39,7 @@ struct PublishAndReadTests {
 
     @Test("publishing what was read gives the same records, byte for byte")
     func roundTrip() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log()
         try log.writer().append(Self.nasty)
         let lines = try place.read(in: log)
@@ -53,8 +54,7 @@ struct PublishAndReadTests {
     /// Everything of a topic's records, in order.
     private func records(of topic: String, in log: EmbeddedLog) throws -> [[[UInt8]?]] {
         var records: [[[UInt8]?]] = []
-        var reading = try TopicReading(
-            log.reader(topic: topic), partition: nil, from: nil, to: nil)
+        var reading = try TopicReading(log.reader(topic: topic), partition: nil, from: nil, to: nil)
         try reading.readRange { record in
             let place = "\(record.partition) \(record.offset) \(record.timestampMilliseconds)"
             records.append([
@@ -67,12 +67,10 @@ struct PublishAndReadTests {
 
     @Test("records before a bad line are durable, later ones are not there")
     func badLine() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log()
         let lines = "{\"key\":\"a\",\"value\":1}\r\n\n{\"value\":2}\n{\"vaule\":3}\n{\"value\":4}\n"
-        #expect {
-            try place.publish(Array(lines.utf8), in: log)
-        } throws: { error in
+        #expect { try place.publish(Array(lines.utf8), in: log) } throws: { error in
             let words = (error as? CommandError)?.words ?? ""
             return words.contains("lines.ndjson:4: ") && words.contains("2 records before")
                 && (error as? CommandError)?.exitCode == 1
@@ -85,7 +83,7 @@ struct PublishAndReadTests {
 
     @Test("many lines are published in order, whatever the pieces that they are read in")
     func manyLines() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log(partitions: 1)
         let padding = String(repeating: "x", count: 997)
         let lines = (0..<12_345).map { #"{"key":"k","value":"\#($0) \#(padding)"}"# }
@@ -93,22 +91,19 @@ struct PublishAndReadTests {
         let values = try records(of: "t", in: log).map { $0[3] ?? [] }
         #expect(values.count == 12_345)
         #expect(
-            values.enumerated().allSatisfy { index, value in
-                value.starts(with: "\"\(index) ".utf8)
+            values.enumerated().allSatisfy { index, value in value.starts(with: "\"\(index) ".utf8)
             })
     }
 
     @Test("a stretch is chosen by offset and by time")
     func stretches() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log(partitions: 2)
         let lines = (0..<10).map {
             #"{"partition":\#($0 % 2),"timestamp_ms":\#($0 * 1000),"value":\#($0)}"#
         }
         _ = try place.publish(Array(lines.joined(separator: "\n").utf8), in: log)
-        func values(
-            _ partition: Int32?, _ from: ReadLimit?, _ to: ReadLimit?
-        ) throws -> [String] {
+        func values(_ partition: Int32?, _ from: ReadLimit?, _ to: ReadLimit?) throws -> [String] {
             let text = String(
                 decoding: try place.read(in: log, partition: partition, from: from, to: to),
                 as: UTF8.self)
@@ -134,14 +129,13 @@ struct PublishAndReadTests {
 
     @Test("short lines for people show what cannot be shown as escapes, and cut what is long")
     func table() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log(partitions: 1)
         let long = String(repeating: "y", count: 300)
         _ = try place.publish(
             Array(
                 #"{"key":"\u001b[2J","timestamp_ms":0,"headers":{"ce_type":"t1"},"text":"\#(long)"}"#
-                    .utf8),
-            in: log)
+                    .utf8), in: log)
         let file = try place.write("", to: "out")
         let descriptor = open(file, O_WRONLY)
         let output = BufferedOutput(fileDescriptor: descriptor)

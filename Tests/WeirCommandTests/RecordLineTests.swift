@@ -79,9 +79,7 @@ struct RecordLineTests {
             (#"{"text":"\u12"}"#, "escape"),
         ])
     func faults(_ line: String, _ word: String) {
-        #expect {
-            try record(line)
-        } throws: { error in
+        #expect { try record(line) } throws: { error in
             (error as? RecordLine.Fault)?.words.contains(word) == true
         }
     }
@@ -90,9 +88,7 @@ struct RecordLineTests {
     func notUTF8() {
         let line = Array(#"{"text":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
         #expect(throws: RecordLine.Fault.self) {
-            try line.withUnsafeBytes {
-                try RecordLine.record($0, topic: "t", partitionCount: 1)
-            }
+            try line.withUnsafeBytes { try RecordLine.record($0, topic: "t", partitionCount: 1) }
         }
     }
 

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Program
+import TestKit
 import Testing
 
 @testable import weir
@@ -91,7 +92,7 @@ struct SecretMaskTests {
         _ topic: String, type: String?, format: RecordFormat = .ndjson, isUnmasked: Bool = false,
         value: String = #"{"password":"s3cret","bid":"b"}"#
     ) throws -> String {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log(topic, partitions: 1)
         let headers = type.map { #""headers":{"ce_type":"\#($0)"},"# } ?? ""
         let line = #"{"key":"k","timestamp_ms":0,\#(headers)"value":\#(value)}"#

@@ -27,9 +27,7 @@ struct TimeTests {
         ])
     func refused(_ text: String) {
         #expect(LogTime.relative(text, nowMilliseconds: 1_700_000_000_000) == nil)
-        #expect {
-            try LogTime.milliseconds(text, option: "--since")
-        } throws: { error in
+        #expect { try LogTime.milliseconds(text, option: "--since") } throws: { error in
             let error = error as? CommandError
             return error?.exitCode == 64 && error?.words?.contains("yesterday") == true
         }
@@ -42,15 +40,12 @@ struct TimeTests {
             "253402300800000",
         ])
     func numbers(_ text: String) throws {
-        #expect {
-            try LogTime.milliseconds(text, option: "--since")
-        } throws: { error in
+        #expect { try LogTime.milliseconds(text, option: "--since") } throws: { error in
             let error = error as? CommandError
             return error?.exitCode == 64
                 && error?.words?.contains("milliseconds since 1970") == true
         }
-        #expect(
-            try LogTime.milliseconds("1795318668500", option: "--since") == 1_795_318_668_500)
+        #expect(try LogTime.milliseconds("1795318668500", option: "--since") == 1_795_318_668_500)
     }
 
     @Test("a stretch that ends before it begins is refused, wherever one is asked for")
@@ -62,9 +57,7 @@ struct TimeTests {
             ["diff", "a", "b", "bids"],
         ] {
             var command = try WeirCommand.parseAsRoot(arguments + times)
-            #expect {
-                try command.run()
-            } throws: { error in
+            #expect { try command.run() } throws: { error in
                 let error = error as? CommandError
                 return error?.exitCode == 64
                     && error?.words?.contains("nothing lies between") == true

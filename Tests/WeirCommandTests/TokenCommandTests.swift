@@ -1,26 +1,27 @@
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @testable import weir
 
 @Suite("weir token")
 struct TokenCommandTests {
-    private func place() throws -> TemporaryPlace {
-        let place = try TemporaryPlace()
+    private func place() throws -> TemporaryDirectory {
+        let place = try TemporaryDirectory()
         try place.write(String(repeating: "k", count: 40) + "\n", to: "k1")
         try place.write("token_keys: [{id: k1, file: k1}]\n", to: "collector.yaml")
         return place
     }
 
-    private func make(_ place: TemporaryPlace, _ arguments: [String]) throws -> String {
+    private func make(_ place: TemporaryDirectory, _ arguments: [String]) throws -> String {
         let command = try WeirCommand.parseAsRoot(
             ["token", "make", "--pipelines", place.path] + arguments)
         return try #require(command as? TokenMakeCommand).token(nowSeconds: 1000)
     }
 
-    private func read(_ place: TemporaryPlace, _ text: String, now: Int64) throws -> String {
+    private func read(_ place: TemporaryDirectory, _ text: String, now: Int64) throws -> String {
         let command = try WeirCommand.parseAsRoot(
             ["token", "read", text, "--pipelines", place.path])
         return try #require(command as? TokenReadCommand).json(nowSeconds: now)
@@ -71,7 +72,7 @@ struct TokenCommandTests {
 
     @Test("writes a key to a file that only its owner reads, and over no other one")
     func keyFile() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let file = place.path + "/secrets/token-k1"
         func write() throws {
             let command = try WeirCommand.parseAsRoot(["token", "new-key", "--out", file])
@@ -148,9 +149,7 @@ struct TokenCommandTests {
         "makes no lines of a name that would be something else in YAML",
         arguments: [
             "null", "Null", "-", "-a", ".", "a: b", "a # b", "[a]", "a\n  topics: [impressions]",
-            "'a'", "\"a",
-            "*a",
-            "caf\u{e9}", "a b", String(repeating: "x", count: 256),
+            "'a'", "\"a", "*a", "caf\u{e9}", "a b", String(repeating: "x", count: 256),
         ])
     func badProducer(_ name: String) throws {
         let fault = try #require(throws: CommandError.self) { try producer(named: name) }
@@ -165,7 +164,7 @@ struct TokenCommandTests {
         ])
         let lines = try #require(command as? TokenNewProducerCommand).lines(key: "abc")
         #expect(!lines.contains("abc"), "the key is no part of the configuration")
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         try place.write(lines, to: "collector.yaml")
         let key = try #require(try PipelineDirectory(place.path).collector().access.keys.first)
         #expect(key.name == "bidder")

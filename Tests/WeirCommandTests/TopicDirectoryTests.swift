@@ -1,4 +1,5 @@
 import EventLog
+import TestKit
 import Testing
 
 @testable import weir
@@ -26,7 +27,7 @@ struct TopicDirectoryTests {
 
     @Test("name, partitions and settings come from the channel")
     func description() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let file = try place.write(small, to: "topics/t.yaml")
         #expect(
             try TopicDirectory("\(place.path)/topics").topics() == [
@@ -42,22 +43,18 @@ struct TopicDirectoryTests {
 
     @Test("a file that describes no topic, or one described twice, is named")
     func faults() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let directory = TopicDirectory("\(place.path)/topics")
         #expect(throws: CommandError.self) { try directory.topics() }
         for text in ["a: b", "channels: {x: {}}", "channels: {x: {address: t}}", "a: [", ""] {
             try place.write(text, to: "topics/bad.yaml")
-            #expect {
-                try directory.topics()
-            } throws: {
+            #expect { try directory.topics() } throws: {
                 ($0 as? CommandError)?.words?.contains("bad.yaml") == true
             }
         }
         try place.write(small, to: "topics/bad.yaml")
         try place.write(small, to: "topics/other.yaml")
-        #expect {
-            try directory.topics()
-        } throws: {
+        #expect { try directory.topics() } throws: {
             let words = ($0 as? CommandError)?.words ?? ""
             return words.contains("bad.yaml") && words.contains("other.yaml")
         }
@@ -65,7 +62,7 @@ struct TopicDirectoryTests {
 
     @Test("applying creates what is not there, changes nothing, and tells what differs")
     func application() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log("kept", partitions: 2)
         let described = [("kept", 3), ("new", 5)].map {
             DescribedTopic(name: $0.0, partitionCount: Int32($0.1), settings: [:], file: "f.yaml")
@@ -80,7 +77,7 @@ struct TopicDirectoryTests {
 
     @Test("the list shows what the log holds and who describes it")
     func list() throws {
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         let log = try place.log("kept", partitions: 2)
         _ = try place.publish(Array("{\"value\":1}\n{\"value\":2}".utf8), to: "kept", in: log)
         let other = DescribedTopic(name: "kept", partitionCount: 3, settings: [:], file: "f.yaml")

@@ -1,7 +1,9 @@
 import EventLog
 import Foundation
-import MockKafka
+import Streams
+import TestKit
 import Testing
+import Worker
 
 @testable import weir
 
@@ -86,7 +88,7 @@ struct TopicDriftTests {
         #expect(application.lines.count == 1)
         #expect(application.lines[0].hasPrefix("unknown  t: its settings were not compared: "))
         var report = CheckReport()
-        let place = try TemporaryPlace()
+        let place = try TemporaryDirectory()
         try place.write(
             "channels: {x: {address: t, bindings: {kafka: {partitions: 4}}}}", to: "topics/t.yaml")
         try report.check(log, against: TopicDirectory("\(place.path)/topics"))
@@ -123,4 +125,57 @@ struct TopicDriftTests {
         #expect(report.notices.count == 1)
         #expect(report.notices[0].hasPrefix("settings of t were not compared: cannot ask for"))
     }
+}
+
+@Suite("Topics that workers create")
+struct EmittedTopicTests {
+    @Test("have the settings that the shipped topics describe, so that there is no drift")
+    func settings() throws {
+        let described = try TopicDirectory(Repository.path("topics")).topics()
+        let emitted =
+            [EmittedTopic.partnerPostbacks(named: "partner-postbacks")]
+            + allStreams.map { .deadLetters(ofTopic: $0.streamName, stream: $0) }
+        for topic in emitted {
+            let found = try #require(described.first { $0.name == topic.name }, "\(topic.name)")
+            #expect(found.creationSettings == topic.settings, "\(topic.name)")
+        }
+    }
+}
+
+/// A cluster of topics that a test describes: nothing can be read of it.
+final class FakeLog: LogBackend {
+    let address = "kafka://broker:9092"
+    var described: [TopicDescription] = []
+    /// By topic; nil where they cannot be asked for.
+    var settings: [String: [String: String]] = [:]
+    private(set) var created: [String: [String: String]] = [:]
+
+    private(set) var questions: [String] = []
+
+    func topics() throws(LogError) -> [TopicDescription] { described }
+
+    func createTopic(
+        _ name: String, partitionCount: Int32, settings: [String: String]
+    ) throws(LogError) -> Bool {
+        guard !described.contains(where: { $0.name == name }) else { return false }
+        described.append(
+            TopicDescription(
+                name: name, partitionCount: partitionCount, identity: "fake", replicaCount: 3))
+        created[name] = settings
+        return true
+    }
+
+    func settings(ofTopic name: String) throws(LogError) -> [String: String]? {
+        questions.append(name)
+        guard let found = settings[name] else {
+            throw .backend(operation: "ask for settings in", address: address, detail: "no answer")
+        }
+        return found
+    }
+
+    func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
+        throw .unknownTopic(topic, address: address)
+    }
+
+    func writer() throws(LogError) -> any LogWriter { throw .noLog(address: address) }
 }

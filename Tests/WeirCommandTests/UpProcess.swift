@@ -1,17 +1,17 @@
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 /// A directory in which `weir up` works, removed with the value: a configuration that takes events without
 /// keys, and knows the shared secret of one app.
 final class UpPlace {
-    let files: TemporaryPlace
+    let files: TemporaryDirectory
     var data: String { files.path + "/data" }
     var pipelines: String { files.path + "/pipelines" }
     var log: String { data + "/log.sqlite" }
 
     init() throws {
-        files = try TemporaryPlace()
+        files = try TemporaryDirectory()
         for stream in [
             "bids", "impressions", "overlay-clicks", "postbacks", "conversion-updates",
             "partner-postbacks",
@@ -39,32 +39,11 @@ final class UpPlace {
             """, to: "pipelines/partners/\(name).yaml")
     }
 
-    /// Starts `weir up`, and waits until it listens.
-    func start(_ arguments: String...) throws -> UpProcess {
-        try UpProcess(self, arguments)
-    }
+    func start(_ arguments: String...) throws -> UpProcess { try UpProcess(self, arguments) }
 
-    /// Runs `weir` to its end, for at most a minute.
-    func weir(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
-        try weir(arguments)
-    }
+    func weir(_ arguments: String...) throws -> Program { try Program.run("weir", arguments) }
 
-    /// Runs `weir` to its end, for at most a minute.
-    func weir(_ arguments: [String]) throws -> (status: Int32, output: String, error: String) {
-        let process = try Self.process(arguments)
-        let names = [files.path + "/output", files.path + "/error"]
-        for name in names { try Data().write(to: URL(fileURLWithPath: name)) }
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: names[0]))
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: names[1]))
-        try Spawning.apart { try process.run() }
-        if !Wait.until({ !process.isRunning }) {
-            kill(process.processIdentifier, SIGKILL)
-            Issue.record("weir \(arguments.joined(separator: " ")) has not ended in a minute")
-        }
-        process.waitUntilExit()
-        let texts = try names.map { try String(contentsOfFile: $0, encoding: .utf8) }
-        return (process.terminationStatus, texts[0], texts[1])
-    }
+    func weir(_ arguments: [String]) throws -> Program { try Program.run("weir", arguments) }
 
     /// The rows of a dump, a row's columns and measures by their names.
     func dump(_ name: String, by columns: String) throws -> [[String: Any]] {
@@ -81,82 +60,26 @@ final class UpPlace {
     }
 
     /// Thrown, not recorded as an issue: `outcome` asks while a worker may not have made its store yet.
-    struct DumpRefused: Error {
-        let words: String
-    }
-
-    static func process(_ arguments: [String], program: String = "weir") throws -> Process {
-        let process = Process()
-        // Built beside the tests.
-        let directory = Bundle.main.executableURL?.deletingLastPathComponent()
-        let candidates =
-            [directory, directory?.deletingLastPathComponent()].compactMap { $0 }
-            + [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
-        let programs = candidates.map { $0.appendingPathComponent(program) }
-        let program: URL = try #require(
-            programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }),
-            "the program is built")
-        process.executableURL = program
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        return process
-    }
+    struct DumpRefused: Error { let words: String }
 }
 
-/// `weir up` as a process of its own.
 final class UpProcess {
+    let program: Program
     let port: UInt16
-    private let process: Process
-    private let errorFile: String
 
     init(_ place: UpPlace, _ arguments: [String] = []) throws {
-        errorFile = place.files.path + "/stderr-\(UUID().uuidString)"
-        process = try UpPlace.process(
+        program = try Program(
+            "weir",
             [
                 "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines",
-                place.pipelines,
-                "--topics", Repository.path("topics"),
+                place.pipelines, "--topics", Repository.path("topics"),
             ] + arguments)
-        let file = URL(fileURLWithPath: errorFile)
-        try Data().write(to: file)
-        process.standardError = try FileHandle(forWritingTo: file)
-        try Spawning.apart { [process] in try process.run() }
-        var found: UInt16?
-        _ = Wait.until { [errorFile] in
-            let said = (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? ""
-            let match = said.firstMatch(of: #/up: http://127\.0\.0\.1:(\d+) /#)
-            found = match.flatMap { UInt16($0.1) }
-            return found != nil
-        }
-        guard let found else {
-            process.terminate()
-            throw CocoaError(.executableLoad)
-        }
-        port = found
+        port = try program.port(after: "up: http://127.0.0.1:")
     }
 
-    deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    }
+    var said: String { program.error }
 
-    /// What it has written to standard error.
-    var said: String { (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? "" }
-
-    var processID: Int32 { process.processIdentifier }
-
-    /// Waits until it has ended, and let go of its locks.
-    func waitUntilExit() { process.waitUntilExit() }
-
-    /// Asks it to stop; its exit code. It has a minute.
-    func stop() -> Int32 {
-        process.terminate()
-        if !Wait.until({ !self.process.isRunning }) {
-            Issue.record("weir up has not ended a minute after SIGTERM")
-            kill(process.processIdentifier, SIGKILL)
-        }
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    func stop() -> Int32 { (try? program.stop()) ?? -1 }
 
     /// Posts JSON over a connection of its own; the status, nil without an answer.
     func post(_ target: String, _ body: String) throws -> Int? {
@@ -165,14 +88,10 @@ final class UpProcess {
         return connection.answer()?.status
     }
 
-    func get(_ target: String) throws -> Answer? {
-        let connection = try RawConnection(port: port)
-        connection.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        return connection.answer()
-    }
+    func get(_ target: String) throws -> Answer? { try Requests(port: port).get(target) }
 
-    static func request(_ target: String, _ body: String) -> String {
-        "POST \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    static func request(_ target: String, _ body: String) -> [UInt8] {
+        Requests.text(
+            "POST", target, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
     }
 }

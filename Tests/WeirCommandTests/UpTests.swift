@@ -5,9 +5,9 @@ import GRDB
 import Inspection
 import Pipelines
 import Program
-import Simulation
 import Streams
 import Synchronization
+import TestKit
 import Testing
 import Worker
 
@@ -35,7 +35,7 @@ struct UpTests {
         "what is posted is counted and delivered within seconds, and SIGTERM leaves nothing undone")
     func wholeWay() throws {
         let place = try UpPlace()
-        let partner = try LocalPartner()
+        let partner = try ScriptedPartner()
         try place.addPartner("acme", port: partner.port)
         let up = try place.start()
         let signedByApple = try DemoRecords.all().first { $0.topic == "postbacks" }?.records ?? []
@@ -51,9 +51,7 @@ struct UpTests {
                 == 200)
         #expect(
             try up.post("/v1/events/bids", #"{"request":{"id":"r","imp":[{"id":"1"}]}}"#) == 200)
-        #expect(
-            try up.post(
-                "/v1/events/overlay-clicks", Self.click("i")) == 200)
+        #expect(try up.post("/v1/events/overlay-clicks", Self.click("i")) == 200)
         #expect(try up.get("/readyz")?.status == 200)
 
         let counts = [
@@ -67,7 +65,7 @@ struct UpTests {
         }
         let verdicts = try place.dump("postbacks", by: "verdict")
         #expect(Set(verdicts.compactMap { $0["verdict"] as? String }) == ["valid", "invalid"])
-        #expect(Wait.until { Set(partner.requests.map(\.key)).count == 3 })
+        #expect(Wait.until { partner.keys.count == 3 })
         #expect(partner.requests.allSatisfy { $0.body.contains(#""partner":"acme""#) })
 
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("last")) == 200)
@@ -76,15 +74,15 @@ struct UpTests {
         #expect(place.outcome("accepted", of: "postbacks") == 4)
         // What is not delivered yet is so by the next start.
         let again = try place.start()
-        #expect(Wait.until { Set(partner.requests.map(\.key)).count == 4 })
+        #expect(Wait.until { partner.keys.count == 4 })
         #expect(again.stop() == 0, "\(again.said)")
     }
 
     @Test("partners and names are read again while it works, and what folding depends on is not")
     func filesRead() throws {
         let place = try UpPlace()
-        let before = try LocalPartner()
-        let after = try LocalPartner()
+        let before = try ScriptedPartner()
+        let after = try ScriptedPartner()
         try place.addPartner("acme", port: before.port)
         func name(_ name: String) throws {
             try place.files.write(
@@ -129,9 +127,8 @@ struct UpTests {
         }
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("d")) == 200)
         #expect(
-            Wait.until {
-                after.requests.count { $0.body.contains(#""network":"New""#) } >= 3
-            }, "\(up.said)")
+            Wait.until { after.requests.count { $0.body.contains(#""network":"New""#) } >= 3 },
+            "\(up.said)")
         #expect(up.said.split(separator: "\n").count { $0.contains("partners: is not") } == 1)
         #expect(!after.requests.contains { $0.body.contains(#""partner":"other""#) })
         #expect(up.stop() == 0, "\(up.said)")
@@ -146,8 +143,7 @@ struct UpTests {
     func newProducer(_ present: String?) throws {
         let place = try UpPlace()
         let file = place.pipelines + "/collector.yaml"
-        let shipped = try String(
-            contentsOfFile: Repository.path("pipelines/collector.yaml"), encoding: .utf8)
+        let shipped = try Repository.text("pipelines/collector.yaml")
         let digest = String(repeating: "ab", count: 32)
         let keys = present?.replacing("DIGEST", with: digest) ?? ""
         try place.files.write(shipped + keys, to: "pipelines/collector.yaml")
@@ -205,12 +201,11 @@ struct UpTests {
     @Test("an address that is taken, or a bad file, ends it in one line within seconds")
     func refusals() throws {
         let place = try UpPlace()
-        let other = try LocalPartner()
-        func up() throws -> (status: Int32, error: String) {
-            let found = try place.weir(
+        let other = try ScriptedPartner()
+        func up() throws -> Program {
+            try place.weir(
                 "up", "--listen", "127.0.0.1:\(other.port)", "--data", place.data, "--pipelines",
                 place.pipelines, "--topics", Repository.path("topics"))
-            return (found.status, found.error)
         }
         let taken = try up()
         #expect(taken.status == 1)
@@ -299,7 +294,7 @@ struct UpTests {
     @Test("a part that fails is named, and what comes in is still taken, counted and delivered")
     func failingPart() throws {
         let place = try UpPlace()
-        let partner = try LocalPartner()
+        let partner = try ScriptedPartner()
         try place.addPartner("acme", port: partner.port)
         let up = try place.start()
         let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
@@ -309,8 +304,7 @@ struct UpTests {
         try store.write { try $0.execute(sql: "DROP TABLE outcomes_sums") }
         try store.close()
         #expect(try up.post(impressions, #"{"impression_id":"i-2"}"#) == 200)
-        #expect(
-            Wait.until { (try? up.get("/readyz")?.text) == "ok\nfailed: weir-impressions\n" })
+        #expect(Wait.until { (try? up.get("/readyz")?.text) == "ok\nfailed: weir-impressions\n" })
         #expect(try up.get("/readyz")?.status == 200, "records are taken all the same")
         #expect(up.said.contains("weir: weir-impressions: "), "\(up.said)")
         #expect(try up.get("/livez")?.status == 200)
@@ -328,7 +322,7 @@ struct UpTests {
     )
     func killedUnderLoad() throws {
         let place = try UpPlace()
-        let partner = try LocalPartner { $0 % 5 == 0 ? 503 : 200 }
+        let partner = try ScriptedPartner { _, number in .answer(number % 5 == 0 ? 503 : 200) }
         try place.addPartner("acme", port: partner.port)
         let acknowledged = Mutex<[String: Set<String>]>([:])
         var random = SeededGenerator(seed: 20_261_121)
@@ -337,7 +331,7 @@ struct UpTests {
             let seconds = Double.random(in: 0...1.5, using: &random)
             let before = acknowledged.withLock { Self.count($0) }
             let isOver = Mutex(false)
-            let (port, processID) = (up.port, up.processID)
+            let (port, processID) = (up.port, up.program.process.processIdentifier)
             concurrently(25) { client in
                 if client == 24 {
                     Wait.until { acknowledged.withLock { Self.count($0) } > before + 30 }
@@ -357,7 +351,7 @@ struct UpTests {
                     acknowledged.withLock { _ = $0[topic, default: []].insert(id) }
                 }
             }
-            up.waitUntilExit()
+            try up.program.waitForExit()
         }
         let up = try place.start()
         let said = acknowledged.withLock { $0 }
@@ -398,18 +392,13 @@ struct UpTests {
                 "impressions", "/v1/events/impressions?ce_type=skoverlay.presented",
                 #"{"impression_id":"\#(id)"}"#
             )
-        default:
-            (
-                "overlay-clicks", "/v1/events/overlay-clicks",
-                click(id)
-            )
+        default: ("overlay-clicks", "/v1/events/overlay-clicks", click(id))
         }
     }
 
     private static func keys(of topic: String, in log: EmbeddedLog) throws -> [String] {
         var lines: [UInt8] = []
-        var reading = try TopicReading(
-            log.reader(topic: topic), partition: nil, from: nil, to: nil)
+        var reading = try TopicReading(log.reader(topic: topic), partition: nil, from: nil, to: nil)
         try reading.readRange { RecordLine.append($0, to: &lines) }
         return try lines.split(separator: UInt8(ascii: "\n")).map { line in
             let record = try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
@@ -421,8 +410,7 @@ struct UpTests {
     private func expectSameAsAfresh(_ place: UpPlace) throws {
         let afresh = place.files.path + "/afresh"
         let options = WorkerOptions(
-            log: .sqlite(path: place.log), data: afresh, pipelines: place.pipelines,
-            untilEnd: true)
+            log: .sqlite(path: place.log), data: afresh, pipelines: place.pipelines, untilEnd: true)
         try BidsFold.work(options, stop: StopSignal())
         try ImpressionsFold.work(options, stop: StopSignal())
         try OverlayClicksFold.work(options, stop: StopSignal())

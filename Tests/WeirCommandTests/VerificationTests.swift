@@ -1,6 +1,7 @@
 import Attestation
 import Foundation
 import Streams
+import TestKit
 import Testing
 
 @testable import weir
@@ -58,8 +59,7 @@ struct VerificationTests {
     @Test("a line of a record stands for its value, in each of the forms that publish reads")
     func recordLines() throws {
         let text = try #require(
-            String(contentsOfFile: Repository.path("examples/postbacks.ndjson"), encoding: .utf8)
-                .split(separator: "\n").first)
+            Repository.text("examples/postbacks.ndjson").split(separator: "\n").first)
         let line = try #require(
             JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         let postback = try JSONSerialization.data(
@@ -76,8 +76,7 @@ struct VerificationTests {
 
     @Test("a line of a record that says ce_via relay is judged as a relay's copy")
     func relayedLine() throws {
-        let vector = try #require(
-            try vectors().first { $0["kind"] as? String == "skan-postback" })
+        let vector = try #require(try vectors().first { $0["kind"] as? String == "skan-postback" })
         for (via, isRelayed) in [("relay", true), ("device", false)] {
             let document = try verify(
                 ["headers": ["ce_via": via], "value": #require(vector["postback"])], verifier())

@@ -1,8 +1,8 @@
 import EventLog
 import Foundation
 import Program
-import Simulation
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -22,32 +22,32 @@ struct ArchivedLogTests {
         try place.publish("bids", Array(records.dropFirst(2000)))
         try place.foldBids(data: "once")
         for range in copy.ranges {
-            try log.trim(
-                topic: "bids", partition: range.partition, before: range.endOffset * 3 / 4)
+            try log.trim(topic: "bids", partition: range.partition, before: range.endOffset * 3 / 4)
         }
         return place
     }
 
     private func address(_ place: Workplace) -> String { "sqlite:\(place.path)/archive.sqlite" }
 
+    private func fold(
+        _ place: Workplace, _ data: String, archive: String? = nil
+    ) throws -> Program {
+        try place.run(
+            "weir-bids", data: data, ["--until-end", "--archive", archive ?? address(place)])
+    }
+
     @Test("killed at random instants on the way through both, the store is that of one run")
     func killed() throws {
         let place = try makePlace()
         var generator = SeededGenerator(seed: 18)
         for _ in 0..<12 {
-            let worker = try WorkerProcess(
-                "weir-bids", place: place, data: "killed",
-                arguments: ["--until-end", "--archive", address(place)])
+            let worker = try place.start(
+                "weir-bids", data: "killed", ["--until-end", "--archive", address(place)])
             usleep(UInt32.random(in: 30_000...160_000, using: &generator))
             worker.kill()
         }
-        let last = try WorkerProcess(
-            "weir-bids", place: place, data: "killed",
-            arguments: ["--until-end", "--archive", address(place)])
-        try last.waitForExit()
-        #expect(last.process.terminationStatus == 0)
-        #expect(
-            try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
+        #expect(try fold(place, "killed").status == 0)
+        #expect(try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
     }
 
     @Test("folding an archive publishes nothing; going on with its log publishes all of it")
@@ -55,18 +55,14 @@ struct ArchivedLogTests {
         let place = try Workplace()
         try place.publish(
             "bids",
-            ([0, 1, 2] as [Int32]).map { Samples.record("bids", "{", key: "k\($0)", partition: $0) }
-        )
+            (0..<3 as Range<Int32>).map {
+                Samples.record("bids", "{", key: "k\($0)", partition: $0)
+            })
         let archive = try EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create)
         try ArchiveCopy(from: place.openLog().reader(topic: "bids"), to: archive).copyToEnd()
-        let data = place.path + "/data"
-        try BidsFold.work(
-            WorkerOptions(
-                log: .sqlite(path: place.path + "/archive.sqlite"), data: data,
-                pipelines: place.pipelines,
-                untilEnd: true), stop: StopSignal())
+        try place.fold("bids", place.options(log: .sqlite(path: place.path + "/archive.sqlite")))
         #expect(try archive.topics().map(\.name) == ["bids"])
-        #expect(try place.integer("SELECT count(*) FROM refused", stream: "bids") == 3)
+        #expect(try place.refused("bids").count == 3)
         #expect(try !place.openLog().topics().contains { $0.name == "bids.dlq" })
         try place.foldBids()
         #expect(try place.records("bids.dlq").count == 3)
@@ -78,11 +74,7 @@ struct ArchivedLogTests {
     func exitCodes() throws {
         let place = try makePlace()
         func code(_ archive: String) throws -> Int32 {
-            let worker = try WorkerProcess(
-                "weir-bids", place: place, data: "refused",
-                arguments: ["--until-end", "--archive", archive])
-            try worker.waitForExit()
-            return worker.process.terminationStatus
+            try fold(place, "refused", archive: archive).status
         }
         #expect(try code("sqlite:\(place.path)/none.sqlite") == 1)
         #expect(try code("kafka://localhost:9092") == 64)
@@ -95,23 +87,13 @@ struct ArchivedLogTests {
         let place = try makePlace()
         let log = try place.openLog()
         for bounds in try log.reader(topic: "bids").bounds() {
-            try log.trim(
-                topic: "bids", partition: bounds.partition, before: bounds.endOffset - 1)
+            try log.trim(topic: "bids", partition: bounds.partition, before: bounds.endOffset - 1)
         }
-        let worker = try WorkerProcess(
-            "weir-bids", place: place, data: "holed",
-            arguments: ["--until-end", "--archive", address(place)], log: "words")
-        try worker.waitForExit()
-        #expect(worker.process.terminationStatus == 1)
-        #expect(worker.logged.contains("the records between are in neither"))
-        #expect(
-            try place.integer("SELECT count(*) FROM partitions", stream: "bids", data: "holed")
-                == 0)
+        let worker = try fold(place, "holed")
+        #expect(worker.status == 1)
+        #expect(worker.error.contains("the records between are in neither"))
+        #expect(try place.states("bids", data: "holed").isEmpty)
         // What is past the hole already needs nothing of the archive.
-        let past = try WorkerProcess(
-            "weir-bids", place: place, data: "once",
-            arguments: ["--until-end", "--archive", address(place)])
-        try past.waitForExit()
-        #expect(past.process.terminationStatus == 0)
+        #expect(try fold(place, "once").status == 0)
     }
 }

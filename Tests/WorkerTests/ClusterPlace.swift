@@ -2,9 +2,8 @@ import EventLog
 import Foundation
 import KafkaLog
 import Logging
-import MockKafka
 import Program
-import Simulation
+import TestKit
 import Testing
 import Worker
 
@@ -21,7 +20,7 @@ final class ClusterPlace {
         test = try TestCluster(kind)
         log = try KafkaLog(
             KafkaSettings(brokers: test.brokers, written: ["reconnect.backoff.max.ms": "300"]),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            logger: .quiet)
         guard isHasty else { return }
         let settings = test.hasty.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)\n" }
         try place.write("kafka.yaml", "settings:\n" + settings.joined())
@@ -72,8 +71,8 @@ final class ClusterPlace {
         try log.writer().append(records)
     }
 
-    func worker(_ name: String, data: String, _ arguments: [String] = []) throws -> WorkerProcess {
-        try WorkerProcess(name, place: place, data: data, address: address, arguments: arguments)
+    func worker(_ name: String, data: String, _ arguments: [String] = []) throws -> Program {
+        try place.start(name, data: data, log: address, arguments)
     }
 
     /// Folds everything there is with a worker process, which is to succeed.
@@ -81,76 +80,35 @@ final class ClusterPlace {
     /// - Parameter hadMembers: whether workers shared the topic out. A mock cluster then takes no more
     ///   offsets of others, though they are gone.
     func foldAll(_ name: String, data: String, hadMembers: Bool = false) throws {
-        let worker = try WorkerProcess(
-            name, place: place, data: data, address: address, arguments: ["--until-end"],
-            log: "fold.log")
-        try worker.waitForExit()
-        if hadMembers, test.mock != nil, worker.process.terminationStatus == 1 {
-            #expect(worker.logged.contains("were not taken"), "\(worker.logged)")
+        let worker = try place.run(name, data: data, log: address)
+        if hadMembers, test.mock != nil, worker.status == 1 {
+            #expect(worker.error.contains("were not taken"), "\(worker.error)")
         } else {
-            #expect(worker.process.terminationStatus == 0, "\(worker.logged)")
+            #expect(worker.status == 0, "\(worker.error)")
         }
     }
 
     /// Everything in a store that follows from the records.
     func contents(_ stream: String, data: String) throws -> [String] {
-        try place.contents(stream, data: data).filter { !$0.hasPrefix("store ") }
+        try place.contents(stream, data: data, ofOneLog: false)
     }
 
     /// What a store becomes that folds the same records from an embedded log.
-    func embeddedContents(
-        of stream: String, _ fold: (WorkerOptions) throws -> Void
-    ) throws
-        -> [String]
-    {
-        let embedded = try place.openLog()
+    func embeddedContents(of stream: String) throws -> [String] {
         let topic = topic(stream)
-        try embedded.createTopic(topic, partitionCount: 4)
-        try embedded.writer().append(try outgoing(topic))
-        try fold(place.options(data: "embedded"))
+        try place.publish(
+            topic,
+            records(topic).map {
+                OutgoingRecord(
+                    topic: topic, partition: $0.partition,
+                    timestampMilliseconds: $0.timestampMilliseconds, key: $0.keyBytes,
+                    headers: $0.headerList, value: $0.value)
+            })
+        try place.fold(stream, place.options(data: "embedded"))
         return try contents(stream, data: "embedded")
     }
 
-    private func outgoing(_ topic: String) throws -> [OutgoingRecord] {
-        var records: [OutgoingRecord] = []
-        try forEachRecord(of: topic) { view in
-            var headers: [OutgoingRecord.Header] = []
-            view.headers.forEach { name, value in
-                let name = String(decoding: name, as: UTF8.self)
-                headers.append(.init(name: name, value: value.map { Array($0) }))
-                return true
-            }
-            records.append(
-                OutgoingRecord(
-                    topic: topic, partition: view.partition,
-                    timestampMilliseconds: view.timestampMilliseconds,
-                    key: view.key.map { Array($0) }, headers: headers,
-                    value: view.value.map { Array($0) }))
-        }
-        return records
-    }
-
-    /// Every record of a topic, in the order of each partition.
-    func records(_ topic: String) throws -> [ReadRecord] {
-        var records: [ReadRecord] = []
-        try forEachRecord(of: topic) { records.append(ReadRecord($0)) }
-        return records.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
-    }
-
-    private func forEachRecord(of topic: String, _ body: (RecordView) -> Void) throws {
-        let reader = try log.reader(topic: topic)
-        defer { reader.close() }
-        let ends = try reader.bounds()
-        try reader.subscribe(.all)
-        let batch = RecordBatch()
-        let deadline = Date().addingTimeInterval(Wait.seconds)
-        repeat {
-            try #require(Date() < deadline, "the topic is read to its end")
-            _ = try reader.read(
-                into: batch, maxRecords: 1000, maxBytes: 1 << 24, waitMilliseconds: 50)
-            for index in 0..<batch.count { body(batch[index]) }
-        } while ends.contains { (reader.position(partition: $0.partition) ?? 0) < $0.endOffset }
-    }
+    func records(_ topic: String) throws -> [ReadRecord] { try log.records(of: topic) }
 
     /// Waits until a store has folded so many records in all.
     func waitUntilFolded(_ count: Int64, _ stream: String, data: [String]) throws {
@@ -164,15 +122,10 @@ final class ClusterPlace {
         #expect(isFolded, "\(count) records of \(stream) are folded")
     }
 
-    private func offsets(_ stream: String, data: String) throws -> [Int64: Int64] {
-        guard FileManager.default.fileExists(atPath: "\(place.path)/\(data)/\(stream).sqlite")
-        else { return [:] }
-        var offsets: [Int64: Int64] = [:]
-        for partition in 0..<4 as Range<Int64> {
-            offsets[partition] = try place.integer(
-                "SELECT next_offset FROM partitions WHERE partition = \(partition)",
-                stream: stream, data: data)
-        }
-        return offsets
+    private func offsets(_ stream: String, data: String) throws -> [Int32: Int64] {
+        Dictionary(
+            uniqueKeysWithValues: try place.states(stream, data: data).map {
+                ($0.partition, $0.nextOffset)
+            })
     }
 }

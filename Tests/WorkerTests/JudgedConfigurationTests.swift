@@ -2,13 +2,14 @@ import AggregateStore
 import Pipelines
 import Program
 import Streams
+import TestKit
 import Testing
 import Worker
 
 @Suite("A configuration that is judged for every partition before anything is written")
 struct JudgedConfigurationTests {
     private let place: Workplace
-    private let model = "conversion-models/525463029.yaml"
+    private let model = Samples.modelFile
     /// In effect before what is folded.
     private let appended =
         Samples.model + """
@@ -25,12 +26,7 @@ struct JudgedConfigurationTests {
     }
 
     private func publish(_ transaction: String, app: Int = 525_463_029, partition: Int32) throws {
-        try place.publish(
-            "postbacks",
-            [
-                Samples.record(
-                    "postbacks", try Samples.postback(transaction, app: app), partition: partition)
-            ])
+        try place.publish("postbacks", Samples.signed(transaction, app: app, partition: partition))
     }
 
     private var refusal: WorkerError? {
@@ -51,10 +47,7 @@ struct JudgedConfigurationTests {
         let before = try place.contents("postbacks")
         try place.write(model, appended)
         for partitions in ["all", "0"] {
-            let options = try WorkerOptions.parse([
-                "--log", place.logAddress.description, "--data", place.path + "/data",
-                "--pipelines", place.pipelines, "--until-end", "--partitions", partitions,
-            ])
+            let options = try place.options(["--until-end", "--partitions", partitions])
             let error = #expect(throws: WorkerError.self) {
                 try PostbacksFold.work(options, stop: StopSignal())
             }
@@ -67,8 +60,7 @@ struct JudgedConfigurationTests {
         #expect(try refusal == nil)
         try publish("t3", partition: 0)
         try place.foldPostbacks()
-        #expect(
-            try place.integer("SELECT sum(next_offset) FROM partitions", stream: "postbacks") == 3)
+        #expect(place.folded("postbacks") == 3)
     }
 
     @Test("Taking back a change under which nothing was folded works, and leaves no trace")
@@ -86,8 +78,7 @@ struct JudgedConfigurationTests {
         try place.foldPostbacks()
         #expect(try place.contents("postbacks") == before)
         // And what this one does: a version that is not in effect yet.
-        try place.write(
-            model, appended.replacingOccurrences(of: "2026-11-01", with: "2026-12-01"))
+        try place.write(model, appended.replacingOccurrences(of: "2026-11-01", with: "2026-12-01"))
         try place.foldPostbacks()
         #expect(try place.contents("postbacks") != before)
         try place.write(model, Samples.model)
@@ -100,8 +91,7 @@ struct JudgedConfigurationTests {
         try place.write(model, Samples.model)
         try publish("t1", app: 1, partition: 0)
         try place.foldPostbacks()
-        try place.write(
-            model, Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"))
+        try place.write(model, Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"))
         try place.foldPostbacks()
         try place.remove(model)
         try publish("t2", app: 1, partition: 0)

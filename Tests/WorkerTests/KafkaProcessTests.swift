@@ -1,10 +1,9 @@
 import EventLog
 import Foundation
 import KafkaLog
-import MockKafka
 import Program
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 @testable import Worker
@@ -36,9 +35,7 @@ struct KafkaProcessTests {
             after(0.2) { cluster?.setBroker(-1, isUp: false) }
             after(1.2) { cluster?.setBroker(-1, isUp: true) }
             try place.foldAll("weir-bids", data: "killed")
-            let embedded = try place.embeddedContents(of: "bids") {
-                try BidsFold.work($0, stop: StopSignal())
-            }
+            let embedded = try place.embeddedContents(of: "bids")
             #expect(try place.contents("bids", data: "killed") == embedded)
             try place.expectDeadLetters(of: "bids", data: "killed")
         }
@@ -52,9 +49,8 @@ struct KafkaProcessTests {
             let place = try ClusterPlace(kind)
             let cluster = kind == .mock ? try place.cluster : nil
             try place.makeTopic("postbacks")
+            try place.place.configurePostbacks()
             try place.configure("postbacks", more: Samples.trustedKeys)
-            try place.place.write("conversion-models/525463029.yaml", Samples.model)
-            try place.place.write("partners/acme.yaml", Samples.partner)
             try place.publish(try Samples.postbacks(1200, seed: 23))
             var generator = SeededGenerator(seed: 24)
             for round in 0..<10 {
@@ -68,9 +64,7 @@ struct KafkaProcessTests {
             }
             cluster?.setBroker(-1, isUp: true)
             try place.foldAll("weir-postbacks", data: "killed")
-            let embedded = try place.embeddedContents(of: "postbacks") {
-                try PostbacksFold.work($0, stop: StopSignal())
-            }
+            let embedded = try place.embeddedContents(of: "postbacks")
             #expect(try place.contents("postbacks", data: "killed") == embedded)
             try place.expectDeadLetters(of: "postbacks", data: "killed")
             try place.expectPartnerPostbacks(data: "killed")
@@ -97,14 +91,10 @@ struct KafkaProcessTests {
             try place.publish(Array(records[2000...]))
             try place.waitUntilFolded(3000, "bids", data: ["first", "second"])
             for worker in [first, second] {
-                worker.signal(SIGTERM)
-                try worker.waitForExit()
+                #expect(try worker.stop() == 0)
                 #expect(worker.process.terminationReason == .exit)
-                #expect(worker.process.terminationStatus == 0)
             }
-            let embedded = try place.embeddedContents(of: "bids") {
-                try BidsFold.work($0, stop: StopSignal())
-            }
+            let embedded = try place.embeddedContents(of: "bids")
             // What each has folded goes on to the same end.
             for data in ["first", "second"] {
                 try place.foldAll("weir-bids", data: data, hadMembers: true)
@@ -141,13 +131,9 @@ struct KafkaProcessTests {
                 usleep(600_000)
             }
             try place.waitUntilFolded(4000, "bids", data: ["second"])
-            workers[1].signal(SIGTERM)
-            try workers[1].waitForExit()
+            #expect(try workers[1].stop() == 0)
             #expect(workers[1].process.terminationReason == .exit)
-            #expect(workers[1].process.terminationStatus == 0)
-            let embedded = try place.embeddedContents(of: "bids") {
-                try BidsFold.work($0, stop: StopSignal())
-            }
+            let embedded = try place.embeddedContents(of: "bids")
             for data in ["first", "second"] {
                 try place.foldAll("weir-bids", data: data, hadMembers: true)
                 #expect(try place.contents("bids", data: data) == embedded)
@@ -163,11 +149,9 @@ extension ClusterPlace {
         let letters = try records("\(topic(stream)).dlq").map {
             "\($0.headers["weir_partition"] ?? "")/\($0.headers["weir_offset"] ?? "")"
         }
-        let wanted = try place.texts(
-            """
-            SELECT partition || '/' || offset FROM refused
-            WHERE reason NOT IN ('conflict', 'untrusted')
-            """, stream: stream, data: data)
+        let wanted = try place.refused(stream, data: data)
+            .filter { !["conflict", "untrusted"].contains($0.reason) }
+            .map { "\($0.partition)/\($0.offset)" }
         #expect(!wanted.isEmpty)
         #expect(Set(letters) == Set(wanted))
     }
@@ -177,7 +161,7 @@ extension ClusterPlace {
         // In a cluster that stays, those of other tests are there too.
         let origin = "\"\(topic("postbacks"))\""
         let published = try records("partner-postbacks").filter {
-            $0.value?.contains(origin) == true
+            $0.text?.contains(origin) == true
         }
         var seen: Set<String> = []
         let first = published.filter { seen.insert($0.headers["ce_id"] ?? "").inserted }
@@ -194,6 +178,73 @@ extension ClusterPlace {
                     .compactMap { $0.headers["ce_id"] }.filter(outbox.contains)
                 #expect(ids == outbox.filter(ids.contains), "partition \(partition) in \(target)")
             }
+        }
+    }
+}
+
+@Suite("--until-end beside members of the group")
+struct MembersBesideTests {
+    @Test(
+        "folds and publishes everything, and fails in words when the group takes no offsets of it")
+    func notTaken() async throws {
+        try await onThread {
+            let place = try ClusterPlace(.mock, isHasty: false)
+            try place.makeTopic("bids")
+            try place.configure("bids")
+            try place.publish(Samples.bids(300, seed: 51))
+            let member = try place.worker("weir-bids", data: "member")
+            defer { member.kill() }
+            try place.waitUntilFolded(300, "bids", data: ["member"])
+            let worker = try place.place.run("weir-bids", data: "beside", log: place.address)
+            #expect(worker.status == 1)
+            let last = worker.error.split(separator: "\n").last.map(String.init) ?? ""
+            #expect(last.contains("the group's offsets of 'bids'"), "\(worker.error)")
+            #expect(last.contains("stop the group's members"), "\(worker.error)")
+            #expect(
+                try place.contents("bids", data: "beside")
+                    == place.contents("bids", data: "member"))
+        }
+    }
+}
+
+@Suite("Dead letters that no broker takes")
+struct AbsentLeaderTests {
+    @Test(
+        "are waited for, which /readyz says; SIGTERM ends within seconds, and the next start publishes them"
+    )
+    func waits() async throws {
+        try await onThread {
+            let place = try ClusterPlace(.mock)
+            try place.makeTopic("bids")
+            try place.makeTopic("bids.dlq")
+            try place.configure("bids")
+            try place.publish(Samples.bids(300, seed: 41))
+            for partition in 0..<4 as Range<Int32> {
+                try place.cluster.setLeader(-1, of: "bids.dlq", partition)
+            }
+            let worker = try place.worker(
+                "weir-bids", data: "data", ["--partitions", "0-3", "--metrics", "127.0.0.1:0"])
+            let requests = Requests(port: try worker.port(after: "http://127.0.0.1:"))
+            var unready: Answer?
+            Wait.until {
+                unready = try? requests.get("/readyz")
+                return unready?.status == 503 && unready?.text.contains("does not take") == true
+            }
+            #expect(unready?.status == 503 && unready?.text.contains(place.address) == true)
+            #expect(try requests.get("/livez").status == 200)
+            #expect(worker.process.isRunning)
+
+            worker.signal(SIGTERM)
+            // Far less than the log is waited for when nobody asks to stop.
+            try worker.waitForExit(seconds: Wait.seconds)
+            #expect(worker.process.terminationReason == .exit)
+            #expect(worker.status == 0)
+            for partition in 0..<4 as Range<Int32> {
+                try place.cluster.setLeader(1, of: "bids.dlq", partition)
+            }
+            #expect(try place.records("bids.dlq").isEmpty)
+            try place.foldAll("weir-bids", data: "data")
+            try place.expectDeadLetters(of: "bids", data: "data")
         }
     }
 }

@@ -1,9 +1,9 @@
 import EventLog
 import Foundation
 import KafkaLog
-import MockKafka
 import Program
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -75,15 +75,10 @@ struct KafkaRefusalTests {
             try other.publish(Samples.bids(80, seed: 31))
             try takeForTheSameCluster()
         }
-        try other.publish(
-            ([4, 5] as [Int32]).map {
-                Samples.record("bids", Samples.auction("new\($0)"), partition: $0)
-            })
+        try other.publish(([4, 5] as [Int32]).map { Samples.bid("new\($0)", partition: $0) })
         #expect(throws: (any Error).self) { try fold(other, ["--accept-partition-count", "5"]) }
         try fold(other, ["--accept-partition-count", "6"])
-        #expect(
-            try place.place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 82
-        )
+        #expect(place.place.folded("bids") == 82)
         // From now on without saying it.
         try fold(other)
     }
@@ -103,10 +98,7 @@ struct KafkaRefusalTests {
     /// Folds a cluster's topic into the first place's store.
     private func fold(_ source: ClusterPlace, _ arguments: [String] = []) throws {
         let options = try WorkerOptions.parse(
-            [
-                "--log", source.address, "--data", place.place.path + "/data", "--pipelines",
-                place.place.pipelines, "--until-end",
-            ] + arguments)
+            place.place.commandLine(log: source.address) + ["--until-end"] + arguments)
         try BidsFold.work(options, stop: StopSignal())
     }
 

@@ -3,10 +3,9 @@ import EventLog
 import Explanation
 import Foundation
 import Inspection
-import MockKafka
 import Pipelines
-import Simulation
 import Streams
+import TestKit
 import Testing
 
 @testable import Worker
@@ -29,19 +28,13 @@ struct MadeAnewTests {
         apart milliseconds: Int64 = 1
     ) -> [OutgoingRecord] {
         numbers.map {
-            Samples.record(
-                "bids", Samples.auction("\(generation)\($0)"), partition: Int32($0 % 2),
-                at: time + Int64($0) * milliseconds)
+            Samples.bid(
+                "\(generation)\($0)", partition: Int32($0 % 2), at: time + Int64($0) * milliseconds)
         }
     }
 
-    private var folded: Int64 {
-        (try? place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids")).flatMap {
-            $0
-        } ?? 0
-    }
+    private var folded: Int64 { place.folded("bids") ?? 0 }
 
-    /// Folds what there is now, and ends.
     private func fold() throws {
         try place.foldBids(topic.reader(), untilEnd: true, openReader: topic.reader)
     }
@@ -74,8 +67,7 @@ struct MadeAnewTests {
     @Test("is noticed by a worker within its interval, without any sign of it")
     func noticedNowAndThen() throws {
         let words = try refusal {
-            try foldWhileMadeAnew(
-                with: Self.records(0..<6000, "b"), every: .milliseconds(300))
+            try foldWhileMadeAnew(with: Self.records(0..<6000, "b"), every: .milliseconds(300))
         }
         #expect(words.contains("bids/") && words.contains("holds another record at offset"))
         #expect(words.contains("move the store away and fold again"))
@@ -133,10 +125,7 @@ struct MadeAnewTests {
     private func expectRefusals() throws {
         #expect(try refusal { try fold() }.contains("holds another record at offset"))
         let log = IdentifiedLog(topic)
-        let states = try StoreReader(path: place.path + "/data/bids.sqlite").snapshot {
-            try $0.partitionStates()
-        }
-        #expect(states.count == 2)
+        #expect(try place.states("bids").count == 2)
         var report = CheckReport()
         let check = try #require(try StoreCheck("bids", in: place.path + "/data"))
         check.run(log, topic: "bids", into: &report)
@@ -146,9 +135,8 @@ struct MadeAnewTests {
         #expect(lag.streams.first?.partitions.allSatisfy { $0.lag == nil } == true)
         #expect(lag.text(.table).contains("another record at offset"))
         let explainer = Explainer(
-            stores: try StoreSet(directories: [place.path + "/data"]),
-            openReader: { _ in try topic.reader() }, address: log.address,
-            rules: .pipelines(PipelineDirectory(place.pipelines)))
+            stores: try place.stores(), openReader: { _ in try topic.reader() },
+            address: log.address, rules: .pipelines(PipelineDirectory(place.pipelines)))
         let words = try refusal {
             _ = try explainer.explain(
                 DumpNumber(DumpQuery(name: "outcomes", grouping: .total, conditions: []))
@@ -222,26 +210,15 @@ struct MadeAnewTests {
             try cluster.makeTopic("bids", partitionCount: 2)
             try cluster.configure("bids")
             try cluster.publish(Self.records(0..<3000))
-            let worker = try WorkerProcess(
-                "weir-bids", place: cluster.place, data: "data", address: cluster.address,
-                arguments: ["--partitions", "all"], log: "worker.log")
-            defer { worker.kill() }
-            func folded() -> Int64 {
-                let sum = try? cluster.place.integer(
-                    "SELECT sum(next_offset) FROM partitions", stream: "bids")
-                return sum.flatMap { $0 } ?? 0
-            }
-            #expect(Wait.until { folded() == 3000 })
+            let worker = try cluster.worker("weir-bids", data: "data", ["--partitions", "all"])
+            try cluster.place.waitUntilFolded(3000, "bids")
             try cluster.makeAnew("bids", partitionCount: 2)
             try cluster.publish(Self.records(0..<6000, "b"))
             try worker.waitForExit(seconds: 90)
-            #expect(worker.process.terminationStatus == 1)
-            let again = try WorkerProcess(
-                "weir-bids", place: cluster.place, data: "data", address: cluster.address,
-                arguments: ["--until-end"], log: "again.log")
-            try again.waitForExit()
-            #expect(again.process.terminationStatus == 1)
-            #expect(again.logged.contains("holds another record at offset"), "\(again.logged)")
+            #expect(worker.status == 1)
+            let again = try cluster.place.run("weir-bids", log: cluster.address)
+            #expect(again.status == 1)
+            #expect(again.error.contains("holds another record at offset"), "\(again.error)")
         }
     }
 }

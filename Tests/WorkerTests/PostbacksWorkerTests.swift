@@ -1,5 +1,7 @@
 import EventLog
 import Foundation
+import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -7,9 +9,7 @@ import Worker
 struct PostbacksWorkerTests {
     private func makePlace(batch: Int = 100) throws -> Workplace {
         let place = try Workplace()
-        try place.write("postbacks.yaml", "batch_records: \(batch)\n" + Samples.trustedKeys)
-        try place.write("conversion-models/525463029.yaml", Samples.model)
-        try place.write("partners/acme.yaml", Samples.partner)
+        try place.configurePostbacks("batch_records: \(batch)\n")
         return place
     }
 
@@ -23,16 +23,13 @@ struct PostbacksWorkerTests {
             try place.foldPostbacks(data: "data-\(size)")
             contents.append(try place.contents("postbacks", data: "data-\(size)"))
         }
-        #expect(contents[0] == contents[1])
-        #expect(contents[1] == contents[2])
-        let outcomes = try place.integer(
-            "SELECT sum(accepted + duplicates + conflicts + untrusted + rejected) FROM outcomes",
-            stream: "postbacks", data: "data-7")
-        #expect(outcomes == 300)
-        for kind in ["conflicts", "duplicates", "rejected", "accepted"] {
-            let count = try place.integer(
-                "SELECT sum(\(kind)) FROM outcomes", stream: "postbacks", data: "data-7")
-            #expect(count ?? 0 > 0, "\(kind)")
+        #expect(Set(contents).count == 1)
+        let outcomes = try Outcome.allCases.map {
+            try place.outcome($0, "postbacks", data: "data-7")
+        }
+        #expect(outcomes.reduce(0, +) == 300)
+        for outcome in [Outcome.conflicts, .duplicates, .rejected, .accepted] {
+            #expect(outcomes[outcome.rawValue] > 0, "\(outcome)")
         }
     }
 
@@ -40,20 +37,15 @@ struct PostbacksWorkerTests {
     func kindsOfCampaignIDs() throws {
         let place = try makePlace()
         try place.publish(
-            "postbacks",
-            [
-                Samples.record("postbacks", try Samples.postback("t1", value: 1), partition: 0),
-                Samples.record("postbacks", try Samples.postback("t2", value: 1), partition: 0),
-                Samples.record(
-                    "postbacks", try Samples.postback("t3", sourceIdentifier: "42"), partition: 0),
-            ])
+            "postbacks", Samples.signed("t1", value: 1), Samples.signed("t2", value: 1),
+            Samples.record(
+                "postbacks", try Samples.postback("t3", sourceIdentifier: "42"), partition: 0))
         try place.foldPostbacks()
         for (isIdentifier, micros) in [(0, 10_000_000), (1, 100_000_000)] as [(Int, Int64)] {
-            let sum = try place.integer(
-                """
-                SELECT sum(revenue_max_micros) FROM decoded_events
-                WHERE campaign = '42' AND has_source_identifier = \(isIdentifier)
-                """, stream: "postbacks")
+            let sum = try place.sum(
+                "revenue_max_micros", of: "decoded-events",
+                where: ["campaign": "42", "has_source_identifier": "\(isIdentifier)"],
+                stream: "postbacks")
             #expect(sum == micros)
         }
     }
@@ -62,28 +54,22 @@ struct PostbacksWorkerTests {
     func forgedCopyDoesNotBlock() throws {
         let place = try makePlace()
         try place.publish(
-            "postbacks",
-            [
-                Samples.record("postbacks", try Samples.postback("t1", forged: true), partition: 0),
-                Samples.record("postbacks", try Samples.postback("t1"), partition: 0),
-                Samples.record("postbacks", try Samples.postback("t1", value: 9), partition: 0),
-                Samples.record("postbacks", try Samples.postback("t1", forged: true), partition: 0),
-            ])
+            "postbacks", Samples.signed("t1", forged: true), Samples.signed("t1"),
+            Samples.signed("t1", value: 9), Samples.signed("t1", forged: true))
         try place.foldPostbacks()
         #expect(
-            try place.integer(
-                "SELECT sum(postbacks) FROM postbacks WHERE verdict = 'valid'", stream: "postbacks")
+            try place.sum(
+                "postbacks", of: "postbacks", where: ["verdict": "valid"], stream: "postbacks")
                 == 1)
-        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "postbacks") == 2)
-        #expect(try place.integer("SELECT sum(conflicts) FROM outcomes", stream: "postbacks") == 1)
-        #expect(try place.integer("SELECT sum(duplicates) FROM outcomes", stream: "postbacks") == 1)
+        #expect(try place.outcome(.accepted, "postbacks") == 2)
+        #expect(try place.outcome(.conflicts, "postbacks") == 1)
+        #expect(try place.outcome(.duplicates, "postbacks") == 1)
         #expect(
-            try place.integer(
-                "SELECT sum(revenue_max_micros) FROM decoded_events", stream: "postbacks")
+            try place.sum("revenue_max_micros", of: "decoded-events", stream: "postbacks")
                 == 100_000_000)
         let published = try place.records("partner-postbacks")
         #expect(published.count == 1)
-        #expect(published.first?.value?.contains("\"revision\":1") == true)
+        #expect(published.first?.text?.contains("\"revision\":1") == true)
     }
 
     @Test("Partner postbacks are published in outbox order with stable ids and the catalog's names")
@@ -101,17 +87,12 @@ struct PostbacksWorkerTests {
 
             """)
         try place.publish(
-            "postbacks",
-            try ["t2", "t1", "t3"].map {
-                Samples.record("postbacks", try Samples.postback($0), partition: 2)
-            })
+            "postbacks", try ["t2", "t1", "t3"].map { try Samples.signed($0, partition: 2) })
         try place.foldPostbacks()
         let published = try place.records("partner-postbacks")
         #expect(published.count == 3)
         for record in published {
-            let text = try #require(record.value)
-            let document = try #require(
-                try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+            let document = try jsonObject(try #require(record.text))
             #expect(record.key == document["id"] as? String)
             #expect(record.headers["ce_type"] == "partner.postback")
             let campaign = try #require(document["campaign"] as? [String: Any])
@@ -120,10 +101,9 @@ struct PostbacksWorkerTests {
             let postback = try #require(document["postback"] as? [String: Any])
             #expect(postback["campaign_id"] as? Int == 42)
         }
-        let stored = try place.integer(
-            "SELECT count(*) FROM partitions WHERE outbox_emitted = outbox_next AND outbox_next = 3",
-            stream: "postbacks")
-        #expect(stored == 1)
+        let states = try place.states("postbacks")
+        #expect(states.map(\.outboxNext) == [0, 0, 3, 0])
+        #expect(states.map(\.outboxEmitted) == [0, 0, 3, 0])
     }
 
     @Test("A store that is rebuilt emits nothing twice, and holds the same outbox")
@@ -138,18 +118,13 @@ struct PostbacksWorkerTests {
         try place.foldPostbacks(data: "rebuilt")
         #expect(try place.records("partner-postbacks").count == published)
         #expect(try place.records("postbacks.dlq").count == letters)
-        #expect(
-            try place.contents("postbacks") == place.contents("postbacks", data: "rebuilt"))
+        #expect(try place.contents("postbacks") == place.contents("postbacks", data: "rebuilt"))
     }
 
     @Test("A rebuild that is interrupted and begun again still emits nothing twice")
     func interruptedRebuild() throws {
         let place = try makePlace(batch: 1)
-        try place.publish(
-            "postbacks",
-            try (0..<30).map {
-                Samples.record("postbacks", try Samples.postback("t\($0)"), partition: 0)
-            })
+        try place.publish("postbacks", try (0..<30).map { try Samples.signed("t\($0)") })
         try place.foldPostbacks()
         try place.write(
             "postbacks.yaml", "batch_records: 1\ndedupe_max_ids: 5\n" + Samples.trustedKeys)
@@ -167,32 +142,22 @@ struct PostbacksWorkerTests {
     func betterCopiesCountOnce() throws {
         let place = try makePlace(batch: 1)
         try place.publish(
-            "postbacks",
-            try (0..<6).map {
-                Samples.record(
-                    "postbacks", try Samples.postback("t\($0 / 2)", forged: $0 % 2 == 0),
-                    partition: 0)
-            })
+            "postbacks", try (0..<6).map { try Samples.signed("t\($0 / 2)", forged: $0 % 2 == 0) })
         try place.write(
             "postbacks.yaml", "batch_records: 1\ndedupe_max_ids: 4\n" + Samples.trustedKeys)
         try place.foldPostbacks()
-        #expect(try place.integer("SELECT count(*) FROM postback_ids", stream: "postbacks") == 3)
+        #expect(try place.idCount("postbacks") == 3)
     }
 
     @Test("What was not marked as published is published again with the same id: at least once")
     func emissionIsAtLeastOnce() throws {
         let place = try makePlace()
-        try place.publish(
-            "postbacks",
-            try ["t1", "t2"].map {
-                Samples.record("postbacks", try Samples.postback($0), partition: 0)
-            })
+        try place.publishPostbacks("t1", "t2")
         try place.foldPostbacks()
         try place.execute(
             "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
         // As after a crash between the two: the group is told last.
-        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks")
-            .commit([0: 1])
+        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks").commit([0: 1])
         try place.foldPostbacks()
         let keys = try place.records("partner-postbacks").map { try #require($0.key) }
         #expect(keys.count == 3)
@@ -203,20 +168,15 @@ struct PostbacksWorkerTests {
     func decodedOverflow() throws {
         let place = try makePlace()
         try place.write(
-            "conversion-models/525463029.yaml",
+            Samples.modelFile,
             Samples.model.replacingOccurrences(of: "max: 100", with: "max: 9000000000000")
                 .replacingOccurrences(of: "[0, 1, 5, 10, 50]", with: "[0, 8000000000000]"))
         try place.publish(
-            "postbacks",
-            try ["t1", "t2", "t3"].map {
-                Samples.record("postbacks", try Samples.postback($0, value: 1), partition: 0)
-            })
+            "postbacks", try ["t1", "t2", "t3"].map { try Samples.signed($0, value: 1) })
         try place.foldPostbacks()
-        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "postbacks") == 1)
-        #expect(
-            try place.integer(
-                "SELECT count(*) FROM refused WHERE reason = 'overflow'", stream: "postbacks") == 2)
-        #expect(try place.integer("SELECT count(*) FROM postback_ids", stream: "postbacks") == 1)
+        #expect(try place.outcome(.accepted, "postbacks") == 1)
+        #expect(try place.refused(for: "overflow", "postbacks").count == 2)
+        #expect(try place.idCount("postbacks") == 1)
     }
 }
 
@@ -225,9 +185,8 @@ struct ConfigurationChangeTests {
     private func makeFoldedPlace() throws -> Workplace {
         let place = try Workplace()
         try place.write("postbacks.yaml", Samples.trustedKeys)
-        try place.write("conversion-models/525463029.yaml", Samples.model)
-        try place.publish(
-            "postbacks", [Samples.record("postbacks", try Samples.postback("t1"), partition: 0)])
+        try place.write(Samples.modelFile, Samples.model)
+        try place.publishPostbacks("t1")
         try place.foldPostbacks()
         return place
     }
@@ -241,7 +200,7 @@ struct ConfigurationChangeTests {
             Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"),
             Samples.model.replacingOccurrences(of: "id: first", with: "id: other"),
         ] {
-            try place.write("conversion-models/525463029.yaml", text)
+            try place.write(Samples.modelFile, text)
             let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }
             #expect("\(try #require(error))".contains("replay"))
         }
@@ -261,18 +220,13 @@ struct ConfigurationChangeTests {
 
                 """
         }
-        try place.write("conversion-models/525463029.yaml", appended("2026-11-01T00:00:00Z"))
+        try place.write(Samples.modelFile, appended("2026-11-01T00:00:00Z"))
         let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }
         #expect("\(try #require(error))".contains("takes effect at 2026-11-01T00:00:00Z"))
-        try place.write("conversion-models/525463029.yaml", appended("2026-12-01T00:00:00Z"))
+        try place.write(Samples.modelFile, appended("2026-12-01T00:00:00Z"))
         try place.foldPostbacks()
-        let epochs = try place.integer(
-            "SELECT count(*) FROM epochs WHERE partition = 0", stream: "postbacks")
-        #expect(epochs == 2)
-        #expect(
-            try place.integer(
-                "SELECT max(from_offset) FROM epochs WHERE partition = 0", stream: "postbacks") == 1
-        )
+        let epochs = try place.snapshot("postbacks") { try $0.epochs(of: 0) }
+        #expect(epochs.map(\.fromOffset) == [0, 1])
     }
 
     @Test("The model of an app of which nothing was folded may begin in the past")
@@ -289,8 +243,7 @@ struct ConfigurationChangeTests {
         let place = try makeFoldedPlace()
         try place.write("catalog.yaml", "apps: {525463029: Renamed}\n")
         try place.foldPostbacks()
-        #expect(
-            try place.integer("SELECT count(*) FROM epochs", stream: "postbacks") == 4)
+        #expect(try place.integer("SELECT count(*) FROM epochs", stream: "postbacks") == 4)
     }
 
     @Test("A partner's windows are an epoch; a file without them has the text that it always had")
@@ -303,12 +256,55 @@ struct ConfigurationChangeTests {
         let texts = try place.texts(
             "SELECT DISTINCT configuration FROM epochs", stream: "postbacks")
         #expect(texts.count == 1 && texts.allSatisfy { !$0.contains("windows") })
-        try place.write(
-            "partners/acme.yaml", Samples.partner + "\nfilter: {windows: [2, 0]}\n")
+        try place.write("partners/acme.yaml", Samples.partner + "\nfilter: {windows: [2, 0]}\n")
         try place.publish("postbacks", try Samples.postbacks(20, seed: 4))
         try place.foldPostbacks()
         let later = try place.texts(
             "SELECT DISTINCT configuration FROM epochs", stream: "postbacks")
         #expect(later.count == 2 && later.contains { $0.contains("\"windows\":[0,2]") })
+    }
+}
+
+@Suite("Two installations on one log")
+struct SharedClusterTests {
+    @Test("publish to topics of their own, and neither takes the other's documents for published")
+    func documents() throws {
+        let place = try Workplace()
+        func configure(_ directory: String, _ postbacks: String) throws {
+            try place.write("\(directory)postbacks.yaml", postbacks + Samples.trustedKeys)
+            try place.write("\(directory)conversion-models/525463029.yaml", Samples.model)
+            try place.write("\(directory)partners/acme.yaml", Samples.partner)
+        }
+        try configure("", "")
+        try configure("second/", "group: second-postbacks\n")
+        try place.write("second/partner-postbacks.yaml", "topic: second.partner-postbacks\n")
+        try place.publish("postbacks", try (0..<5).map { try Samples.signed("t\($0)") })
+        try place.foldPostbacks()
+        try place.fold(
+            "postbacks", place.options(data: "second", pipelines: place.pipelines + "/second"))
+        let first = try place.records("partner-postbacks")
+        let second = try place.records("second.partner-postbacks")
+        #expect(first.count == 5)
+        #expect(second.map(\.value) == first.map(\.value))
+        let log = try place.openLog()
+        for group in ["weir-postbacks", "second-postbacks"] {
+            let reader = try log.reader(topic: "postbacks", group: group)
+            #expect(try reader.committedOffsets()[0] == 5, "\(group)")
+        }
+    }
+
+    @Test(
+        "a name that is none is refused with its line",
+        arguments: [
+            ("group: \"\"\n", "postbacks.yaml:1: group: is no group"),
+            ("batch_records: 1\ngroup: a b\n", "postbacks.yaml:2: group: is no group"),
+            ("groups: a\n", "postbacks.yaml:1: groups: unknown key"),
+        ])
+    func badNames(_ text: String, _ words: String) throws {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", text)
+        try place.publish("postbacks", [])
+        let error = #expect(throws: (any Error).self) { try place.foldPostbacks() }
+        #expect("\(try #require(error))".contains(words), "\(String(describing: error))")
     }
 }

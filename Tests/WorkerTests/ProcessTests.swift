@@ -1,6 +1,6 @@
 import EventLog
 import Foundation
-import Simulation
+import TestKit
 import Testing
 
 @testable import Worker
@@ -12,8 +12,7 @@ struct ProcessTests {
         arguments: WindowedStream.allCases)
     func killed(_ stream: WindowedStream) throws {
         let place = try Workplace()
-        try place.write(
-            "\(stream.rawValue).yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
+        try place.write("\(stream.rawValue).yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
         try place.publish(stream.rawValue, stream.records(4000, seed: 7))
         try place.fold(stream, data: "once")
         try interrupt(stream.program, place)
@@ -28,25 +27,19 @@ struct ProcessTests {
     )
     func killedPostbacks() throws {
         let place = try Workplace()
-        try place.write(
-            "postbacks.yaml",
-            "batch_records: 10\ncommit_interval_ms: 1\n" + Samples.trustedKeys)
-        try place.write("conversion-models/525463029.yaml", Samples.model)
-        try place.write("partners/acme.yaml", Samples.partner)
+        try place.configurePostbacks("batch_records: 10\ncommit_interval_ms: 1\n")
         try place.publish("postbacks", try Samples.postbacks(1500, seed: 8))
         try interrupt("weir-postbacks", place)
         try place.foldPostbacks(data: "killed")
         let published = Set(try place.records("partner-postbacks").compactMap(\.key))
-        let wanted = try place.integer(
-            "SELECT count(DISTINCT id) FROM outbox", stream: "postbacks", data: "killed")
-        #expect(Int64(published.count) == wanted)
+        let wanted = try place.texts(
+            "SELECT DISTINCT id FROM outbox", stream: "postbacks", data: "killed")
+        #expect(published == Set(wanted))
         let letters = Set(
             try place.records("postbacks.dlq").map {
                 "\($0.headers["weir_partition"] ?? "")/\($0.headers["weir_offset"] ?? "")"
             })
-        let rejected = try place.integer(
-            "SELECT sum(rejected) FROM outcomes", stream: "postbacks", data: "killed")
-        #expect(Int64(letters.count) == rejected)
+        #expect(try Int64(letters.count) == place.outcome(.rejected, "postbacks", data: "killed"))
         try place.foldPostbacks(data: "once")
         #expect(
             try place.contents("postbacks", data: "once")
@@ -73,44 +66,34 @@ struct ProcessTests {
     func stopsCleanly(signal: Int32) throws {
         let place = try Workplace()
         try place.publish("bids", Samples.bids(200, seed: 9))
-        let worker = try WorkerProcess("weir-bids", place: place, data: "data")
-        Wait.until {
-            let folded = try? place.integer(
-                "SELECT sum(next_offset) FROM partitions", stream: "bids")
-            return folded == 200
-        }
-        kill(worker.process.processIdentifier, signal)
+        let worker = try place.start("weir-bids")
+        try place.waitUntilFolded(200, "bids")
+        worker.signal(signal)
         try worker.waitForExit()
         #expect(worker.process.terminationReason == .exit)
-        #expect(worker.process.terminationStatus == 0)
-        #expect(try place.integer("SELECT sum(next_offset) FROM partitions", stream: "bids") == 200)
+        #expect(worker.status == 0)
+        #expect(place.folded("bids") == 200)
     }
 
     @Test("Exit codes: 0 done, 1 failed, 64 bad usage")
     func exitCodes() throws {
         let place = try Workplace()
-        func code(_ arguments: [String]) throws -> Int32 {
-            let worker = try WorkerProcess(
-                "weir-bids", place: place, data: "data", arguments: arguments)
-            try worker.waitForExit()
-            return worker.process.terminationStatus
+        func code(_ arguments: String...) throws -> Int32 {
+            try place.run("weir-bids", arguments).status
         }
-        #expect(try code(["--until-end"]) == 1)
-        #expect(try code(["--no-such-option"]) == 64)
-        #expect(try code(["--partitions", "x"]) == 64)
-        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
-        #expect(try code(["--until-end"]) == 0)
-        #expect(try code(["--help"]) == 0)
+        #expect(try code("--until-end") == 1)
+        #expect(try code("--no-such-option") == 64)
+        #expect(try code("--partitions", "x") == 64)
+        try place.publishAuctions("a")
+        #expect(try code("--until-end") == 0)
+        #expect(try code("--help") == 0)
     }
 
     @Test("Bad usage is one line that names the program and its help")
     func usageInOneLine() throws {
         let place = try Workplace()
         for arguments in [["--no-such-option"], ["--partitions", "x"]] {
-            let worker = try WorkerProcess(
-                "weir-bids", place: place, data: "data", arguments: arguments, log: "usage.log")
-            try worker.waitForExit()
-            let text = worker.logged
+            let text = try place.run("weir-bids", arguments).error
             #expect(text.hasPrefix("weir-bids: "), "\(text)")
             #expect(text.hasSuffix(" (see weir-bids --help)\n"), "\(text)")
             #expect(text.split(separator: "\n").count == 1, "\(text)")
@@ -121,8 +104,7 @@ struct ProcessTests {
     private func interrupt(_ name: String, _ place: Workplace) throws {
         var generator = SeededGenerator(seed: 10)
         for _ in 0..<20 {
-            let worker = try WorkerProcess(
-                name, place: place, data: "killed", arguments: ["--until-end"])
+            let worker = try place.start(name, data: "killed", ["--until-end"])
             usleep(UInt32.random(in: 20_000...160_000, using: &generator))
             worker.kill()
         }

@@ -2,9 +2,9 @@ import AggregateStore
 import EventLog
 import Foundation
 import Program
-import Simulation
 import Streams
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Worker
@@ -15,19 +15,19 @@ struct PromotionTests {
     private func makePlace(_ records: [OutgoingRecord]) throws -> Workplace {
         let place = try Workplace()
         try place.write("postbacks.yaml", "batch_records: 10\n" + Samples.trustedKeys)
-        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.write(Samples.modelFile, Samples.model)
         try place.write("partners/acme.yaml", Samples.trusting("[valid, invalid]"))
         try place.publish("postbacks", records)
         try place.foldPostbacks()
-        try place.write("conversion-models/525463029.yaml", Samples.correctedModel)
+        try place.write(Samples.modelFile, Samples.correctedModel)
         return place
     }
 
     private func postback(
         _ id: String, value: Int? = 4, forged: Bool = false
     ) throws -> OutgoingRecord {
-        Samples.record(
-            "postbacks", try Samples.postback(id, value: value, forged: forged), key: id,
+        try Samples.signed(
+            id, value: value, forged: forged, key: id,
             partition: Int32(id.utf8.reduce(0) { $0 + Int($1) } % 4))
     }
 
@@ -37,11 +37,7 @@ struct PromotionTests {
     }
 
     private func documents(_ place: Workplace) throws -> [[String: Any]] {
-        try place.records("partner-postbacks").map { record in
-            let text = try #require(record.value)
-            return try #require(
-                try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
-        }
+        try place.records("partner-postbacks").map { try jsonObject(try #require($0.text)) }
     }
 
     @Test("What a corrected model changes is listed, and sent once and only when that is asked for")
@@ -103,7 +99,7 @@ struct PromotionTests {
         try place.replay(["postbacks"], place.order(mode: .present))
         try place.promote()
         try place.sendCorrections()
-        try place.publish("postbacks", [postback("t1")])
+        try place.publish("postbacks", postback("t1"))
         try place.foldPostbacks()
         func revisions() throws -> [Int] {
             let all = try documents(place).filter { document in
@@ -113,7 +109,7 @@ struct PromotionTests {
         }
         #expect(try revisions() == [1, 2, 3])
         // Back under the first model: the worker would refuse to go on with the corrected one.
-        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.write(Samples.modelFile, Samples.model)
         let back = try place.promotion(.back).run(stop: StopSignal())
         #expect(back.map(\.refusal) == [nil])
         #expect(try place.inForce("postbacks") == "data")
@@ -125,11 +121,12 @@ struct PromotionTests {
         try place.foldPostbacks()
         #expect(try revisions() == [1, 2, 3, 4])
         // And forth again.
-        try place.write("conversion-models/525463029.yaml", Samples.correctedModel)
+        try place.write(Samples.modelFile, Samples.correctedModel)
         try place.promote()
         #expect(try place.corrections().map(\.revision) == [5])
-        let own = "SELECT max(revision) FROM outbox"
-        #expect(try place.integer(own, stream: "postbacks", data: "set") == 2)
+        #expect(
+            try place.integer("SELECT max(revision) FROM outbox", stream: "postbacks", data: "set")
+                == 2)
     }
 
     @Test("A correction that was listed and not sent leaves its number free, and is not sent late")
@@ -137,7 +134,7 @@ struct PromotionTests {
         let place = try makePlace([postback("t1", forged: true)])
         try place.replay(["postbacks"], place.order(mode: .present))
         try place.promote()
-        try place.publish("postbacks", [postback("t1")])
+        try place.publish("postbacks", postback("t1"))
         try place.foldPostbacks()
         let revisions = try documents(place).compactMap { $0["revision"] as? Int }
         #expect(revisions == [1, 3])
@@ -181,9 +178,7 @@ struct PromotionTests {
         "What the old store had not published yet is published by the new one, and is no correction"
     )
     func unpublished() throws {
-        let records = try ["t1", "t2"].map {
-            Samples.record("postbacks", try Samples.postback($0), partition: 0)
-        }
+        let records = try ["t1", "t2"].map { try Samples.signed($0) }
         let place = try makePlace(records)
         // As after a crash between the append and its mark.
         try place.execute(
@@ -206,17 +201,16 @@ struct PromotionTests {
             try place.replay(["postbacks"], place.order(mode: .present))
             let promotion = try place.promotion(.directory(place.path + "/set"))
             #expect(throws: Crash.self) {
-                try promotion.run(
-                    stop: StopSignal(), onStep: { if $0 == step { throw Crash() } })
+                try promotion.run(stop: StopSignal(), onStep: { if $0 == step { throw Crash() } })
             }
             let isIn = step == .switched
             #expect(try place.inForce("postbacks") == (isIn ? "set" : "data"), "\(step)")
             #expect(!PromotionRequest.isMade(in: place.path + "/data"))
             // The old set goes on with its own model only.
-            if !isIn { try place.write("conversion-models/525463029.yaml", Samples.model) }
-            try place.publish("postbacks", [postback("later", value: 4)])
+            if !isIn { try place.write(Samples.modelFile, Samples.model) }
+            try place.publish("postbacks", postback("later", value: 4))
             try place.foldPostbacks()
-            try place.write("conversion-models/525463029.yaml", Samples.correctedModel)
+            try place.write(Samples.modelFile, Samples.correctedModel)
             if !isIn { try place.promote() }
             #expect(try place.corrections().count == (isIn ? 20 : 21), "\(step)")
             try place.foldPostbacks(data: "fresh")
@@ -234,17 +228,16 @@ struct PromotionTests {
         try place.replay(["bids", "postbacks"], place.order(mode: .present))
         var generator = SeededGenerator(seed: 72)
         for _ in 0..<8 {
-            let promote = try ReplayProcess(
-                place, command: "promote", [place.path + "/set", "--emit"])
+            let promote = try place.startWeir("promote", [place.path + "/set", "--emit"])
             usleep(UInt32.random(in: 10_000...300_000, using: &generator))
             promote.kill()
             let sets = Set(try ["bids", "postbacks"].map(place.inForce))
             #expect(sets.count == 1, "never a mixture")
             try place.foldBids()
         }
-        let last = try ReplayProcess(place, command: "promote", [place.path + "/set", "--emit"])
-        try last.waitForExit(seconds: 60)
-        #expect(last.process.terminationStatus == 0, "\(last.written)")
+        let last = try place.startWeir("promote", [place.path + "/set", "--emit"])
+        try last.waitForExit()
+        #expect(last.status == 0, "\(last.error)")
         #expect(try place.inForce("bids") == "set")
         let sent = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
             .filter { $0.hasSuffix(":2") }
@@ -255,7 +248,7 @@ struct PromotionTests {
     @Test("Under live load nothing is lost and nothing doubled, to a set and back")
     func liveLoad() throws {
         let place = try makePlace(postbacks(50))
-        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.write(Samples.modelFile, Samples.model)
         try place.publish("bids", Samples.bids(200, seed: 81))
         try place.foldBids()
         let live = try LiveWorkers(place)
@@ -280,10 +273,10 @@ struct PromotionTests {
         let ids = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
         #expect(ids.count == 290)
         #expect(Set(ids).count == 290)
-        let refused = try place.integer(
-            "SELECT count(*) FROM refused WHERE reason NOT IN ('conflict', 'untrusted')",
-            stream: "bids", data: "fresh")
-        #expect(Int64(try place.records("bids.dlq").count) == refused)
+        let refused = try place.refused("bids", data: "fresh")
+        #expect(
+            try place.records("bids.dlq").count
+                == refused.count { !["conflict", "untrusted"].contains($0.reason) })
     }
 
     @Test("Going back twice is refused in words; with emit it sends what going back corrects")
@@ -311,21 +304,16 @@ struct PromotionTests {
     @Test("A replay that follows gives way, and ends once its stores are in force")
     func followed() throws {
         let place = try makePlace(postbacks(50))
-        try place.write("conversion-models/525463029.yaml", Samples.model)
+        try place.write(Samples.modelFile, Samples.model)
         let live = try LiveWorkers(place)
         // What is replayed follows from the stores that there are.
         try live.waitUntilFolded(["bids": 0, "postbacks": 50])
-        let follow = try ReplayProcess(place, ["--into", place.path + "/set", "--follow"])
-        let sum = "SELECT sum(next_offset) FROM partitions"
-        let deadline = Date().addingTimeInterval(180)
-        while (try? place.integer(sum, stream: "postbacks", data: "set")) != 50 {
-            try #require(Date() < deadline, "it catches up: \(follow.written)")
-            usleep(50_000)
-        }
+        let follow = try place.startWeir("replay", ["--into", place.path + "/set", "--follow"])
+        try place.waitUntilFolded(50, "postbacks", data: "set")
         try place.publish("postbacks", (0..<20).map { try postback("more\($0)") })
         try place.promote()
-        try follow.waitForExit(seconds: 60)
-        #expect(follow.process.terminationStatus == 0, "\(follow.written)")
+        try follow.waitForExit()
+        #expect(follow.status == 0, "\(follow.error)")
         try live.waitUntilFolded(["postbacks": 70])
         try live.stop()
         #expect(try place.records("partner-postbacks").count == 70)
@@ -374,8 +362,7 @@ struct PromotionTests {
         #expect(throws: PromotionError.self) { try place.promote() }
         try place.replay(["postbacks"], place.order(into: "second", mode: .present))
         let lock = try StoreLock(storePath: place.path + "/data/postbacks.sqlite")
-        let promotion = try place.promotion(
-            .directory(place.path + "/second"), patienceSeconds: 0)
+        let promotion = try place.promotion(.directory(place.path + "/second"), patienceSeconds: 0)
         let error = #expect(throws: PromotionError.self) { try promotion.run(stop: StopSignal()) }
         #expect("\(try #require(error))".contains("was not given up within 0 s"))
         #expect(try place.inForce("postbacks") == "data")

@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import Inspection
+import TestKit
 import Testing
 
 @Suite("weir reconcile")
@@ -16,18 +17,6 @@ struct ReconcileTests {
             value: Array(text.utf8))
     }
 
-    private func losing(_ transaction: String) throws -> String {
-        let network = "su67r6k2v3.skadnetwork"
-        let fields = ["3.0", network, "42", "525463029", transaction, "false", "1", "false"]
-        let text = Data(fields.joined(separator: "\u{2063}").utf8)
-        let signature = try Samples.key.signature(for: text).derRepresentation
-        return """
-            {"version":"3.0","ad-network-id":"\(network)","campaign-id":42,"app-id":525463029,\
-            "transaction-id":"\(transaction)","redownload":false,"fidelity-type":1,"did-win":false,\
-            "attribution-signature":"\(signature.base64EncodedString())"}
-            """
-    }
-
     /// Seven postbacks of the first day, and one of ten days later.
     private func makePlace() throws -> Workplace {
         let place = try Workplace()
@@ -37,36 +26,28 @@ struct ReconcileTests {
             try Samples.postback("seen"), try Samples.postback("changed", value: 9)
         )
         try place.publish(
-            "postbacks",
-            [
-                copy(seen, "seen", at: start),
-                copy(seen, "seen", via: "developer-copy", at: start + day),
-                copy(seen, "seen", via: "relay", at: start + day),
-                copy(try Samples.postback("changed"), "changed", at: start),
-                copy(changed, "changed", via: "developer-copy", at: start),
-                copy(try Samples.postback("alone"), "alone", at: start),
-                copy(try losing("lost"), "lost", at: start),
-                copy(try Samples.postback("copied"), "copied", via: "developer-copy", at: start),
-                // A forged copy is none, and hides none.
-                copy(
-                    try Samples.postback("relayed", forged: true), "relayed", via: "developer-copy",
-                    at: start),
-                copy(try Samples.postback("relayed"), "relayed", via: "relay", at: start),
-                copy(
-                    try Samples.postback("forged", forged: true), "forged", via: "developer-copy",
-                    at: start),
-                copy(try Samples.postback("late"), "late", at: start + 10 * day),
-            ])
+            "postbacks", copy(seen, "seen", at: start),
+            copy(seen, "seen", via: "developer-copy", at: start + day),
+            copy(seen, "seen", via: "relay", at: start + day),
+            copy(try Samples.postback("changed"), "changed", at: start),
+            copy(changed, "changed", via: "developer-copy", at: start),
+            copy(try Samples.postback("alone"), "alone", at: start),
+            copy(try Samples.postback("lost", value: nil, didWin: false), "lost", at: start),
+            copy(try Samples.postback("copied"), "copied", via: "developer-copy", at: start),
+            // A forged copy is none, and hides none.
+            copy(
+                try Samples.postback("relayed", forged: true), "relayed", via: "developer-copy",
+                at: start),
+            copy(try Samples.postback("relayed"), "relayed", via: "relay", at: start),
+            copy(
+                try Samples.postback("forged", forged: true), "forged", via: "developer-copy",
+                at: start), copy(try Samples.postback("late"), "late", at: start + 10 * day))
         try place.foldPostbacks()
         return place
     }
 
     private func text(_ table: ReportTable) -> [String] {
-        var text = ""
-        table.write(as: .csv) { (piece) throws(Never) in
-            text += String(decoding: piece, as: UTF8.self)
-        }
-        return text.split(separator: "\r\n").map(String.init)
+        table.text(as: .csv).split(separator: "\r\n").map(String.init)
     }
 
     private func reconciliation(
@@ -74,7 +55,7 @@ struct ReconcileTests {
     ) throws -> Reconciliation {
         var question = ReconciliationQuery()
         try change(&question)
-        return try StoreSet(directories: [place.path + "/data"]).reconciliation(question)
+        return try place.stores().reconciliation(question)
     }
 
     @Test("each postback is matched, differs, lost, or misses a copy on one side, and once only")
@@ -126,8 +107,7 @@ struct ReconcileTests {
     func noCopies() throws {
         let place = try Workplace()
         try place.write("postbacks.yaml", Samples.trustedKeys)
-        try place.publish(
-            "postbacks", [copy(try Samples.postback("one"), "one", at: Samples.start)])
+        try place.publish("postbacks", copy(try Samples.postback("one"), "one", at: Samples.start))
         try place.foldPostbacks()
         #expect(try reconciliation(place).notices.count == 1)
     }

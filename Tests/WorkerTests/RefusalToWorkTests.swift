@@ -4,6 +4,7 @@ import Foundation
 import Pipelines
 import Program
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -11,11 +12,7 @@ import Worker
 struct RefusalToWorkTests {
     private func words(_ body: () throws -> Void) throws -> String {
         var caught: (any Error)?
-        do {
-            try body()
-        } catch {
-            caught = error
-        }
+        do { try body() } catch { caught = error }
         let text = "\(try #require(caught))"
         #expect(!text.contains("\n"), "one line")
         return text
@@ -25,7 +22,7 @@ struct RefusalToWorkTests {
     func badLogs() throws {
         let place = try Workplace()
         #expect(try words { try place.foldBids() }.contains("no log at"))
-        try place.publish("postbacks", [Samples.record("postbacks", "{}", partition: 0)])
+        try place.publish("postbacks", Samples.record("postbacks", "{}", partition: 0))
         #expect(try words { try place.foldBids() }.contains("no topic 'bids'"))
         let other = try Workplace()
         try String(repeating: "no database ", count: 1000).write(
@@ -36,7 +33,7 @@ struct RefusalToWorkTests {
     @Test("A store that is another program's, another stream's or a newer version's is left alone")
     func badStores() throws {
         let place = try Workplace()
-        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
+        try place.publishAuctions("a")
         try place.foldBids()
         try place.execute("PRAGMA user_version = 99", stream: "bids")
         #expect(try words { try place.foldBids() }.contains("schema 99"))
@@ -46,20 +43,18 @@ struct RefusalToWorkTests {
         try place.execute("PRAGMA application_id = 7", stream: "bids")
         #expect(try words { try place.foldBids() }.contains("is not a store"))
         let data = place.path + "/swapped"
-        try FileManager.default.createDirectory(
-            atPath: data, withIntermediateDirectories: true)
-        try place.publish("postbacks", [Samples.record("postbacks", "{}", partition: 0)])
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        try place.publish("postbacks", Samples.record("postbacks", "{}", partition: 0))
         try place.foldPostbacks()
         try FileManager.default.copyItem(
             atPath: place.path + "/data/postbacks.sqlite", toPath: data + "/bids.sqlite")
-        #expect(
-            try words { try place.foldBids(data: "swapped") }.contains("store of 'postbacks'"))
+        #expect(try words { try place.foldBids(data: "swapped") }.contains("store of 'postbacks'"))
     }
 
     @Test("A store in use by another worker is refused, naming the process")
     func lockedStore() throws {
         let place = try Workplace()
-        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
+        try place.publishAuctions("a")
         try place.foldBids()
         let descriptor = open(place.path + "/data/bids.sqlite.lock", O_RDWR)
         defer { close(descriptor) }
@@ -71,7 +66,7 @@ struct RefusalToWorkTests {
     @Test("A broken configuration is one line with file, line and key")
     func brokenConfiguration() throws {
         let place = try Workplace()
-        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
+        try place.publishAuctions("a")
         try place.write("bids.yaml", "batch_records: 10\nbatch_recods: 10\n")
         let unknown = try words { try place.foldBids() }
         #expect(unknown.contains("bids.yaml:2: batch_recods"))
@@ -82,7 +77,7 @@ struct RefusalToWorkTests {
         try FileManager.default.removeItem(atPath: place.pipelines + "/bids.yaml")
         #expect(try words { try place.foldBids() }.contains("bids.yaml"))
         try place.write("postbacks.yaml", "trusted_keys:\n  production: [\"AAAA\"]\n")
-        try place.publish("postbacks", [Samples.record("postbacks", "{}", partition: 0)])
+        try place.publish("postbacks", Samples.record("postbacks", "{}", partition: 0))
         #expect(
             try words { try place.foldPostbacks() }
                 .contains("postbacks.yaml:2: trusted_keys.production[0]"))
@@ -91,9 +86,7 @@ struct RefusalToWorkTests {
     @Test("A log that was trimmed past the store, is shorter than it, or was created anew stops it")
     func otherLogs() throws {
         let place = try Workplace()
-        let records = (0..<10).map {
-            Samples.record("bids", Samples.auction("a\($0)"), partition: 0)
-        }
+        let records = Samples.bids(0..<10)
         try place.publish("bids", Array(records[..<4]))
         try place.foldBids()
         try place.publish("bids", Array(records[4...]))
@@ -111,25 +104,21 @@ struct RefusalToWorkTests {
     @Test("A new store begins at the oldest record of a trimmed log and remembers where that was")
     func trimmedLog() throws {
         let place = try Workplace()
-        try place.publish(
-            "bids",
-            (0..<10).map { Samples.record("bids", Samples.auction("a\($0)"), partition: 0) })
+        try place.publish("bids", Samples.bids(0..<10))
         _ = try place.openLog().trim(topic: "bids", partition: 0, before: 6)
         try place.foldBids()
-        let first = try place.integer(
-            "SELECT first_offset FROM partitions WHERE partition = 0", stream: "bids")
-        #expect(first == 6)
-        #expect(try place.integer("SELECT sum(accepted) FROM outcomes", stream: "bids") == 4)
+        #expect(try place.states("bids").first?.firstOffset == 6)
+        #expect(try place.outcome(.accepted, "bids") == 4)
     }
 
     @Test(
         "A partition that another worker has moved on is not written, and nothing of the batch is")
     func fenced() throws {
         let place = try Workplace()
-        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
+        try place.publishAuctions("a")
         try place.foldBids()
         let before = try place.contents("bids")
-        try place.publish("bids", [Samples.record("bids", Samples.auction("b"), partition: 0)])
+        try place.publishAuctions("b")
         // A trigger stands for the other worker: it moves the partition as this one begins to write.
         try place.execute(
             """
@@ -147,16 +136,11 @@ struct RefusalToWorkTests {
     @Test("An unknown partition, and a Kafka address, are refused in words")
     func badOptions() throws {
         let place = try Workplace()
-        try place.publish("bids", [Samples.record("bids", Samples.auction("a"), partition: 0)])
-        let options = try WorkerOptions.parse([
-            "--log", place.logAddress.description, "--data", place.path + "/data",
-            "--pipelines", place.pipelines, "--partitions", "1,9",
-        ])
+        try place.publishAuctions("a")
+        let options = try place.options(["--partitions", "1,9"])
         let text = try words { try BidsFold.work(options, stop: StopSignal()) }
         #expect(text.contains("--partitions names 9"))
-        #expect(throws: (any Error).self) {
-            try WorkerOptions.parse(["--partitions", "3-1"])
-        }
+        #expect(throws: (any Error).self) { try WorkerOptions.parse(["--partitions", "3-1"]) }
         #expect(throws: (any Error).self) { try WorkerOptions.parse(["--log", "elsewhere"]) }
     }
 }

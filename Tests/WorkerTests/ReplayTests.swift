@@ -1,11 +1,10 @@
 import AggregateStore
 import EventLog
 import Foundation
-import MockKafka
 import Program
-import Simulation
 import Streams
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Worker
@@ -24,7 +23,7 @@ struct ReplayTests {
         for (index, (bidsFile, partner)) in configurations.enumerated() {
             try place.write("bids.yaml", "batch_records: 37\n" + bidsFile)
             try place.write("postbacks.yaml", "batch_records: 37\n" + Samples.trustedKeys)
-            try place.write("conversion-models/525463029.yaml", Samples.model)
+            try place.write(Samples.modelFile, Samples.model)
             try place.write(
                 "partners/acme.yaml",
                 partner.isEmpty
@@ -52,8 +51,7 @@ struct ReplayTests {
     func recorded() throws {
         let place = try makePlace()
         for (batch, threads) in [(1, 1), (7, 4), (10_000, 2)] {
-            let order = place.order(
-                into: "set-\(batch)", batchRecords: batch, threadCount: threads)
+            let order = place.order(into: "set-\(batch)", batchRecords: batch, threadCount: threads)
             let replayed = try place.replay(["bids", "postbacks"], order)
             #expect(replayed.isDone)
             try expectLive("set-\(batch)", place)
@@ -118,13 +116,13 @@ struct ReplayTests {
         let place = try makePlace()
         var generator = SeededGenerator(seed: 34)
         for _ in 0..<6 {
-            let replay = try ReplayProcess(place, ["--into", place.path + "/set"])
+            let replay = try place.startWeir("replay", ["--into", place.path + "/set"])
             usleep(UInt32.random(in: 20_000...400_000, using: &generator))
             replay.kill()
         }
-        let last = try ReplayProcess(place, ["--into", place.path + "/set"])
-        try last.waitForExit(seconds: 60)
-        #expect(last.process.terminationStatus == 0)
+        let last = try place.startWeir("replay", ["--into", place.path + "/set"])
+        try last.waitForExit()
+        #expect(last.status == 0)
         try expectLive("set", place)
     }
 
@@ -188,8 +186,7 @@ struct ReplayTests {
         // Postbacks are not in the archive, and are read from the log.
         try place.replay(["bids", "postbacks"], order)
         try expectLive("set", place)
-        let alone = place.order(
-            into: "alone", log: .sqlite(path: place.path + "/archive.sqlite"))
+        let alone = place.order(into: "alone", log: .sqlite(path: place.path + "/archive.sqlite"))
         try place.replay(["bids"], alone)
         #expect(try place.contents("bids") == place.contents("bids", data: "alone"))
     }
@@ -215,8 +212,7 @@ struct ReplayTests {
         let earliest = try log.trim(topic: "bids", partition: 1, before: bounds[1].endOffset - 3)
         #expect(earliest > 5)
         let reader = try log.reader(topic: "bids", group: nil)
-        let first = try #require(
-            try FirstRecords(at: [1: earliest], of: reader).timestamps[1])
+        let first = try #require(try FirstRecords(at: [1: earliest], of: reader).timestamps[1])
         #expect(
             try lost() == [
                 LostHistory(
@@ -229,18 +225,14 @@ struct ReplayTests {
         #expect(try lost(ReplayRange(fromMilliseconds: first + 1)).isEmpty)
         // What such a replay folds begins where the log begins, and takes the place of no whole store.
         try place.replay(["bids"], place.order())
-        #expect {
-            try place.promote()
-        } throws: {
+        #expect { try place.promote() } throws: {
             guard case PromotionError.lessHistory(_, 1, first: earliest, wanted: 0) = $0 else {
                 return false
             }
             return true
         }
         try FileManager.default.removeItem(atPath: place.path + "/data/bids.sqlite")
-        #expect {
-            try place.promote()
-        } throws: {
+        #expect { try place.promote() } throws: {
             guard case PromotionError.lostBeginning(_, 1, first: earliest) = $0 else {
                 return false
             }
@@ -301,7 +293,8 @@ struct ReplayTests {
             Issue.record("another present configuration is refused")
             return
         }
-        #expect(throws: ReplayError.unknownTopic("sales", known: place.topics)) {
+        let topics = ["bids", "impressions", "overlay-clicks", "postbacks", "conversion-updates"]
+        #expect(throws: ReplayError.unknownTopic("sales", known: topics)) {
             try place.replay(["sales"], place.order(into: "other"))
         }
     }
@@ -332,14 +325,9 @@ struct ReplayTests {
             try place.foldBids()
             try place.foldPostbacks()
         }
-        let sum = "SELECT sum(next_offset) FROM partitions"
-        let deadline = Date().addingTimeInterval(60)
         for stream in ["bids", "postbacks"] {
-            let wanted = try place.integer(sum, stream: stream)
-            while (try? place.integer(sum, stream: stream, data: "set")) != wanted {
-                try #require(Date() < deadline, "\(stream) is followed")
-                usleep(50_000)
-            }
+            let wanted = try #require(place.folded(stream))
+            try place.waitUntilFolded(wanted, stream, data: "set")
         }
         stop.request()
         #expect(done.wait(timeout: .now() + 60) == .success)
@@ -376,14 +364,11 @@ struct KafkaReplayTests {
         let order = cluster.place.order(batchRecords: 33, log: try LogAddress(cluster.address))
         let replayed = try cluster.place.replay([topic], order)
         #expect(replayed.isDone)
-        #expect(
-            try cluster.contents("bids", data: "data") == cluster.contents("bids", data: "set"))
+        #expect(try cluster.contents("bids", data: "data") == cluster.contents("bids", data: "set"))
         #expect(
             try cluster.log.reader(topic: topic, group: "weir-bids").committedOffsets() == before)
     }
-}
 
-extension KafkaReplayTests {
     @Test("A member of a group gives its store up for a promotion, and goes on with the new one")
     func promotion() throws {
         let cluster = try ClusterPlace(.mock)
@@ -398,25 +383,15 @@ extension KafkaReplayTests {
         try cluster.place.replay([topic], cluster.place.order(log: log))
         try cluster.publish(Array(records[300..<450]))
         let order = PromotionOrder(
-            data: cluster.place.path + "/data",
-            target: .directory(cluster.place.path + "/set"),
+            data: cluster.place.path + "/data", target: .directory(cluster.place.path + "/set"),
             source: cluster.place.source(log: log), threadCount: 1)
         _ = try Promotion(order).run(stop: StopSignal())
         try cluster.publish(Array(records.dropFirst(450)))
         try cluster.waitUntilFolded(600, "bids", data: ["set"])
-        worker.signal(SIGTERM)
-        try worker.waitForExit(seconds: 40)
-        #expect(worker.process.terminationStatus == 0)
+        #expect(try worker.stop() == 0)
         try cluster.place.replay(
             [topic], cluster.place.order(into: "fresh", mode: .present, log: log))
         #expect(
             try cluster.contents("bids", data: "set") == cluster.contents("bids", data: "fresh"))
-    }
-}
-
-extension Workplace {
-    /// The topics of the streams that are configured.
-    fileprivate var topics: [String] {
-        ["bids", "impressions", "overlay-clicks", "postbacks", "conversion-updates"]
     }
 }

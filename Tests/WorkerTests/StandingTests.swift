@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import Pipelines
 import Streams
+import TestKit
 import Testing
 import Worker
 
@@ -23,15 +24,13 @@ struct StandingTests {
     func editedModel() throws {
         let place = try Workplace()
         try place.write("postbacks.yaml", Samples.trustedKeys)
-        try place.write("conversion-models/525463029.yaml", Samples.model)
-        try place.publish(
-            "postbacks", [Samples.record("postbacks", try Samples.postback("t1"), partition: 0)])
+        try place.write(Samples.modelFile, Samples.model)
+        try place.publishPostbacks("t1")
         try place.foldPostbacks()
         #expect(try check(place).wrongCount == 0)
         let before = try place.contents("postbacks")
         try place.write(
-            "conversion-models/525463029.yaml",
-            Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"))
+            Samples.modelFile, Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"))
         let report = try check(place)
         let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }
         #expect(report.text == "wrong: \(try #require(error))\n")
@@ -41,16 +40,11 @@ struct StandingTests {
     @Test("an explanation that does not add up ends with 1")
     func exitCode() throws {
         let place = try MeasuredPlace("bids")
-        try place.configure(0)
-        try place.publish(
-            (0..<3000).map { Samples.record("bids", Samples.auction("a\($0)"), partition: 0) })
-        try place.fold()
+        try place.fold(Samples.bids(0..<3000))
         func explain() throws {
-            var command = try WeirCommand.parseAsRoot([
-                "explain", "bids", "--measure", "auctions", "--limit", "0", "--data",
-                "\(place.place.path)/data", "--log", "\(place.place.logAddress)", "--pipelines",
-                place.place.pipelines,
-            ])
+            var command = try WeirCommand.parseAsRoot(
+                ["explain", "bids", "--measure", "auctions", "--limit", "0"]
+                    + place.place.commandLine())
             try command.run()
         }
         try explain()
@@ -63,9 +57,7 @@ struct StandingTests {
 
     @Test("where records and number differ, the words say what is the cause")
     func causes() {
-        func words(
-            _ missing: [Explanation.Missing], foldedOn: [String] = []
-        ) -> String {
+        func words(_ missing: [Explanation.Missing], foldedOn: [String] = []) -> String {
             var explanation = Explanation(
                 dump: "bids",
                 measures: [.init(name: "auctions", place: 0, stored: 9, found: 7, records: 7)],

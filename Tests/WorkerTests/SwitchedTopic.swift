@@ -5,6 +5,7 @@ import Logging
 import Pipelines
 import Program
 import Streams
+import TestKit
 import Testing
 
 @testable import Worker
@@ -30,8 +31,7 @@ final class SwitchedTopic {
     private static func makeLog(
         _ generation: Int, _ name: String, _ partitionCount: Int32, in directory: Workplace
     ) throws -> EmbeddedLog {
-        let log = try EmbeddedLog(
-            path: directory.path + "/log-\(generation).sqlite", mode: .create)
+        let log = try EmbeddedLog(path: directory.path + "/log-\(generation).sqlite", mode: .create)
         try log.createTopic(name, partitionCount: partitionCount)
         return log
     }
@@ -140,8 +140,7 @@ extension Workplace {
         try Worker(
             fold: BidsFold.make(rules, topic: "bids", memory: store, threadCount: 1),
             store: store, reader: reader, emitter: nil, settings: settings,
-            configuration: rules.configuration, stop: StopSignal(),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            configuration: rules.configuration, stop: StopSignal(), logger: .quiet,
             interruption: isDone, openReader: openReader
         ).run()
     }

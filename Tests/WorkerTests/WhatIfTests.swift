@@ -3,6 +3,7 @@ import Foundation
 import Inspection
 import Pipelines
 import Streams
+import TestKit
 import Testing
 
 @Suite("weir what-if and weir diff")
@@ -42,10 +43,9 @@ struct WhatIfTests {
     private func makePlace(trustsDevelopment: Bool, seed: UInt64) throws -> Workplace {
         let place = try Workplace()
         try place.write(
-            "postbacks.yaml",
-            SignedPostbacks.configuration(trustsDevelopment: trustsDevelopment))
+            "postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: trustsDevelopment))
         try place.write(
-            "conversion-models/525463029.yaml",
+            Samples.modelFile,
             model(
                 525_463_029, version("first", from: "2026-11-01T00:00:00Z"),
                 version("second", from: "2026-12-01T05:00:00Z"),
@@ -62,7 +62,7 @@ struct WhatIfTests {
     /// Corrects both models: in the past, in another currency, and from another hour on.
     private func correct(_ place: Workplace) throws {
         try place.write(
-            "conversion-models/525463029.yaml",
+            Samples.modelFile,
             model(
                 525_463_029, version("first", from: "2026-11-01T00:00:00Z", buckets: "[0, 3, 9]"),
                 version("second", from: "2026-12-01T06:00:00Z", currency: "EUR"),
@@ -81,8 +81,8 @@ struct WhatIfTests {
         let place = try makePlace(trustsDevelopment: trustsDevelopment, seed: seed)
         try correct(place)
         try place.foldPostbacks(data: "corrected")
-        let stored = try StoreSet(directories: [place.path + "/data"])
-        let corrected = try StoreSet(directories: [place.path + "/corrected"])
+        let stored = try place.stores()
+        let corrected = try place.stores("corrected")
         let candidates = try PipelineDirectory(place.pipelines).candidateModels()
         for columns in columns {
             for showsEqual in [false, true] {
@@ -117,7 +117,7 @@ struct WhatIfTests {
     @Test("the models that are in force change nothing, and apps without a candidate are left out")
     func sameModels() throws {
         let place = try makePlace(trustsDevelopment: false, seed: 3)
-        let stored = try StoreSet(directories: [place.path + "/data"])
+        let stored = try place.stores()
         let models = try PipelineDirectory(place.pipelines).candidateModels()
         let question = ComparisonQuery(DumpQuery(name: "decoded-events"))
         let same = try stored.whatIf(models, question)
@@ -135,8 +135,8 @@ struct WhatIfTests {
     func sameSets() throws {
         let place = try makePlace(trustsDevelopment: false, seed: 4)
         try place.foldPostbacks(data: "again")
-        let stored = try StoreSet(directories: [place.path + "/data"])
-        let again = try StoreSet(directories: [place.path + "/again"])
+        let stored = try place.stores()
+        let again = try place.stores("again")
         let comparison = try stored.diff(again, everyDumpBy: DumpQuery(name: ""))
         #expect(!comparison.differs)
         #expect(comparison.table.rows.isEmpty)
@@ -154,8 +154,8 @@ struct WhatIfTests {
         var postbacks = SignedPostbacks(seed: 6)
         try place.publish("postbacks", try postbacks.records(40))
         try place.foldPostbacks()
-        let before = try StoreSet(directories: [place.path + "/before"])
-        let now = try StoreSet(directories: [place.path + "/data"])
+        let before = try place.stores("before")
+        let now = try place.stores()
         let comparison = try before.diff(now, everyDumpBy: DumpQuery(name: ""))
         let notice = try #require(comparison.notices.first)
         #expect(notice.contains("partition 0 holds offsets 0 to "))

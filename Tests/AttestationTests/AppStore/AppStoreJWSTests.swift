@@ -1,6 +1,6 @@
-import AppStoreSigning
 import Attestation
-import Simulation
+import Foundation
+import TestKit
 import Testing
 
 @Suite("JWSs of the App Store")
@@ -26,10 +26,10 @@ struct AppStoreJWSTests {
     @Test("a header or payload that is not what was signed is refused")
     func altered() throws {
         let parts = try parts()
-        let payload = AppStoreChain.base64URL(#"{"notificationUUID":"2"}"#.utf8)
+        let payload = #"{"notificationUUID":"2"}"#.utf8.base64URL
         #expect(
             verifier.fault([parts[0], payload, parts[2]].joined(separator: ".")) == .badSignature)
-        let header = AppStoreChain.base64URL((chain.header + " ").utf8)
+        let header = (chain.header + " ").utf8.base64URL
         #expect(
             verifier.fault([header, parts[1], parts[2]].joined(separator: ".")) == .badSignature)
         let other = try AppStoreChain().sign(Self.payload).split(separator: ".")[2]
@@ -46,7 +46,7 @@ struct AppStoreJWSTests {
             #expect(try fault(header: "{\"alg\":\(algorithm),\"x5c\":[\(list)]}") == .notES256)
         }
         #expect(try fault(header: "{\"x5c\":[\(list)]}") == .notES256)
-        let unsigned = AppStoreChain.base64URL("{\"alg\":\"none\",\"x5c\":[\(list)]}".utf8)
+        let unsigned = "{\"alg\":\"none\",\"x5c\":[\(list)]}".utf8.base64URL
         #expect(verifier.fault("\(unsigned).\(try parts()[1]).") == .notES256)
         #expect(try fault(header: "{\"\\u0061lg\":\"ES256\",\"x5c\":[\(list)]}") == nil)
     }
@@ -78,7 +78,7 @@ struct AppStoreJWSTests {
             #expect(try fault(header: "{\"alg\":\"ES256\",\"x5c\":\(x5c)}") == .noCertificateChain)
         }
         let leaf = chain.x5c[0]
-        let urlLeaf = AppStoreChain.base64URL(chain.certificates[0])
+        let urlLeaf = chain.certificates[0].base64URL
         for bad in ["1", "null", #""""#, #""!""#, "\"\(leaf)=\"", "\"\(urlLeaf)=_\"", #""AAAA""#] {
             let rest = "\"\(chain.x5c[1])\",\"\(chain.x5c[2])\""
             let header = "{\"alg\":\"ES256\",\"x5c\":[\(bad),\(rest)]}"
@@ -113,7 +113,7 @@ struct AppStoreJWSTests {
         let input = "\(parts[0]).\(parts[1])"
         let genuine = try chain.signature(over: input)
         let raw = [UInt8](genuine.rawRepresentation)
-        #expect(verifier.fault(input + "." + AppStoreChain.base64URL(raw)) == nil)
+        #expect(verifier.fault(input + "." + raw.base64URL) == nil)
         let zeros = [UInt8](repeating: 0, count: 32)
         let bad: [[UInt8]] = [
             [], zeros, zeros + zeros, zeros + raw[32...], raw[..<32] + zeros,
@@ -121,8 +121,7 @@ struct AppStoreJWSTests {
             [UInt8](genuine.derRepresentation), [UInt8](repeating: 0xFF, count: 64),
         ]
         for signature in bad {
-            #expect(
-                verifier.fault(input + "." + AppStoreChain.base64URL(signature)) == .badSignature)
+            #expect(verifier.fault(input + "." + signature.base64URL) == .badSignature)
         }
     }
 
@@ -135,10 +134,8 @@ struct AppStoreJWSTests {
             switch round % 4 {
             case 0: text[Int.random(in: 0..<text.count, using: &random)] = random.next()
             case 1: text.removeLast(Int.random(in: 1...text.count, using: &random))
-            case 2:
-                text.insert(random.next(), at: Int.random(in: 0...text.count, using: &random))
-            default:
-                text = (0..<Int.random(in: 0...300, using: &random)).map { _ in random.next() }
+            case 2: text.insert(random.next(), at: Int.random(in: 0...text.count, using: &random))
+            default: text = (0..<Int.random(in: 0...300, using: &random)).map { _ in random.next() }
             }
             #expect(text == genuine || verifier.fault(text) != nil || isLastDigit(text, genuine))
         }
@@ -166,7 +163,7 @@ struct AppStoreJWSTests {
             }
             guard damaged != certificates[round % 2] else { continue }
             certificates[round % 2] = damaged
-            let list = certificates.map { "\"\(AppStoreChain.base64($0))\"" }
+            let list = certificates.map { "\"\(Data($0).base64EncodedString())\"" }
             let header = "{\"alg\":\"ES256\",\"x5c\":[\(list.joined(separator: ","))]}"
             #expect(try fault(header: header) != nil)
         }

@@ -1,8 +1,10 @@
-import AppStoreSigning
-import Attestation
 import Foundation
 import Synchronization
+import TestKit
 import Testing
+import X509
+
+@testable import Attestation
 
 @Suite("Chains of the App Store")
 struct AppStoreVerifierTests {
@@ -170,9 +172,7 @@ struct AppStoreVerifierTests {
     }
 
     @Test("every reason has words of its own")
-    func words() {
-        #expect(Set(AppStoreFault.allCases.map(\.words.description)).count == 16)
-    }
+    func words() { #expect(Set(AppStoreFault.allCases.map(\.words.description)).count == 16) }
 
     @Test("the verdict is the same whatever was verified before, and from any thread")
     func coldAndWarm() throws {
@@ -203,4 +203,51 @@ struct AppStoreVerifierTests {
         }
         #expect(wrong.withLock { $0 } == 0)
     }
+}
+
+@Suite("Validated paths")
+struct ValidatedPathsTests {
+    @Test("the newest are remembered, so many and no more, and none twice")
+    func bounded() throws {
+        let chain = try AppStoreChain()
+        let root = try AppStoreRoot(pem: chain.rootPEM)
+        let pinned = try #require(PinnedRoot(Certificate(derEncoded: root.der)))
+        let validated = try ValidatedPath(
+            AppStorePath(leaf: chain.certificates[0], intermediate: chain.certificates[1]),
+            roots: [pinned])
+        let keys = (0..<8).map { AppStorePath(leaf: [$0], intermediate: []) }
+        var paths = ValidatedPaths(capacity: 3)
+        for key in [0, 1, 2, 0, 2, 3, 4, 5, 6, 5, 7] { paths.remember(validated, for: keys[key]) }
+        #expect(
+            keys.map { paths[$0] != nil } == [false, false, false, false, false, true, true, true])
+    }
+}
+
+extension AppStoreVerifier {
+    /// Trusts the root of a test's chain.
+    convenience init(_ chain: AppStoreChain) throws {
+        self.init(roots: [try AppStoreRoot(pem: chain.rootPEM)])
+    }
+
+    /// Why a text is not verified; nil when it is.
+    func fault(_ text: String, at signedAtMilliseconds: Int64 = .signing) -> AppStoreFault? {
+        fault(Array(text.utf8), at: signedAtMilliseconds)
+    }
+
+    func fault(_ text: [UInt8], at signedAtMilliseconds: Int64 = .signing) -> AppStoreFault? {
+        do throws(AppStoreFault) {
+            let jws = try text.withUnsafeBytes { bytes in
+                Result { () throws(AppStoreFault) in try AppStoreJWS(bytes) }
+            }.get()
+            try verify(jws, signedAtMilliseconds: signedAtMilliseconds)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension Int64 {
+    /// An instant at which the chains of tests hold, in milliseconds since 1970.
+    static let signing: Int64 = 1_800_000_000_000
 }

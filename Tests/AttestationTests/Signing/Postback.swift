@@ -1,8 +1,8 @@
 import Attestation
 import Crypto
 import Foundation
+import Testing
 
-/// A SKAdNetwork postback that tests alter and sign.
 struct Postback {
     var version: String?
     var adNetworkID = "Com.Example"
@@ -18,9 +18,7 @@ struct Postback {
     var sequenceIndex: Int64? = 2
     var signature: String?
 
-    init(version: String?) {
-        self.version = version
-    }
+    init(version: String?) { self.version = version }
 
     /// Apple's JSON; texts that are absent become empty, which no signature covers.
     init(json: [String: Any]) {
@@ -44,11 +42,8 @@ struct Postback {
 
     func claims(_ bytes: LentBytes) -> SKAdNetworkClaims {
         var claims = SKAdNetworkClaims(
-            version: version.map(bytes.lend),
-            adNetworkID: bytes.lend(adNetworkID),
-            appID: appID,
-            transactionID: bytes.lend(transactionID)
-        )
+            version: version.map(bytes.lend), adNetworkID: bytes.lend(adNetworkID), appID: appID,
+            transactionID: bytes.lend(transactionID))
         claims.campaignID = campaignID
         claims.sourceIdentifier = sourceIdentifier.map(bytes.lend)
         claims.redownload = redownload
@@ -86,11 +81,8 @@ struct Postback {
         let bytes = LentBytes()
         return withExtendedLifetime(bytes) {
             .skAdNetwork(
-                claims(bytes),
-                signature: signature.map(bytes.lend),
-                isRelayed: isRelayed,
-                arena: &arena
-            )
+                claims(bytes), signature: signature.map(bytes.lend), isRelayed: isRelayed,
+                arena: &arena)
         }
     }
 
@@ -105,4 +97,46 @@ struct Postback {
         copy.signature = try key.sign(signedText(form) ?? [])
         return copy
     }
+}
+
+/// One line of `Vectors/skadnetwork.jsonl`.
+struct Vector: CustomTestStringConvertible {
+    let line: String
+
+    var json: [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any] ?? [:]
+    }
+    var kind: String { json["kind"] as? String ?? "" }
+    var signed: String? { json["signed"] as? String }
+    var publicKey: String? { json["public_key"] as? String }
+    var verdict: Verdict? { Verdict.allCases.first { $0.name == json["verdict"] as? String } }
+    var body: [String: Any] { json["postback"] as? [String: Any] ?? [:] }
+    var postback: Postback { Postback(json: body) }
+    var testDescription: String { "\(json["version"] ?? "") \(json["note"] ?? "")" }
+
+    static let all: [Vector] = {
+        guard
+            let url = Bundle.module.url(
+                forResource: "skadnetwork", withExtension: "jsonl", subdirectory: "Vectors"),
+            let text = try? String(contentsOf: url, encoding: .utf8)
+        else { return [] }
+        return text.split(separator: "\n").map { Vector(line: String($0)) }
+    }()
+
+    static func all(of kind: String) -> [Vector] { all.filter { $0.kind == kind } }
+}
+
+/// Texts at addresses that stay put for as long as the object lives.
+final class LentBytes {
+    private var buffers: [UnsafeMutableRawBufferPointer] = []
+
+    func lend(_ text: String) -> UnsafeRawBufferPointer {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: text.utf8.count, alignment: 1)
+        buffer.copyBytes(from: text.utf8)
+        buffers.append(buffer)
+        return UnsafeRawBufferPointer(buffer)
+    }
+
+    deinit { buffers.forEach { $0.deallocate() } }
 }

@@ -4,7 +4,6 @@ import Foundation
 
 struct KeyFailure: Error {}
 
-/// A key of a test's own.
 enum SigningKey {
     case p192(P192PrivateKey)
     case p256(P256.Signing.PrivateKey)

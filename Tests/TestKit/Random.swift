@@ -1,0 +1,46 @@
+import Foundation
+
+/// SplitMix64: the same numbers for the same seed, so that a failure can be repeated.
+package struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A disk that gives other bytes than were written.
+package enum DamagedBytes {
+    /// Changes one bit or one byte of a file, anywhere, calls `body`, and puts it back; so many times.
+    ///
+    /// - Parameter body: gets the place of the byte.
+    package static func each(
+        _ count: Int, in path: String, seed: UInt64, _ body: (Int) throws -> Void
+    ) throws {
+        var generator = SeededGenerator(seed: seed)
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        var found = stat()
+        guard descriptor >= 0, fstat(descriptor, &found) == 0, found.st_size > 0 else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        for turn in 0..<count {
+            let place = Int.random(in: 0..<Int(found.st_size), using: &generator)
+            var byte: UInt8 = 0
+            pread(descriptor, &byte, 1, off_t(place))
+            var other =
+                turn % 2 == 0
+                ? byte ^ 1 << UInt8.random(in: 0..<8, using: &generator)
+                : byte &+ UInt8.random(in: 1...255, using: &generator)
+            pwrite(descriptor, &other, 1, off_t(place))
+            defer { pwrite(descriptor, &byte, 1, off_t(place)) }
+            try body(place)
+        }
+    }
+}
