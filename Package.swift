@@ -10,6 +10,8 @@ let hot =
             ["-enforce-exclusivity=unchecked", "-cross-module-optimization"],
             .when(configuration: .release))
     ]
+// Debug information would be three fifths of each program. Names of functions stay, for backtraces.
+let stripped = [LinkerSetting.unsafeFlags(["-Xlinker", "-S"], .when(configuration: .release))]
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
@@ -161,24 +163,29 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "weir-bids", dependencies: ["Streams", "Worker"], swiftSettings: strict),
+            name: "weir-bids", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            linkerSettings: stripped),
         .executableTarget(
-            name: "weir-impressions", dependencies: ["Streams", "Worker"], swiftSettings: strict),
+            name: "weir-impressions", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            linkerSettings: stripped),
         .executableTarget(
-            name: "weir-overlay-clicks", dependencies: ["Streams", "Worker"], swiftSettings: strict),
+            name: "weir-overlay-clicks", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            linkerSettings: stripped),
         .executableTarget(
             name: "weir-partner-postbacks", dependencies: ["PartnerPostbacks"],
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
-            name: "weir-postbacks", dependencies: ["Streams", "Worker"], swiftSettings: strict),
+            name: "weir-postbacks", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            linkerSettings: stripped),
         .executableTarget(
             name: "weir-store-notifications", dependencies: ["Streams", "Worker"],
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
             name: "weir-conversion-updates", dependencies: ["Streams", "Worker"],
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
-            name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict),
+            name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict,
+            linkerSettings: stripped),
         .target(name: "CDemoRecords"),
         .executableTarget(
             name: "weir",
@@ -189,7 +196,7 @@ let package = Package(
                 "PartnerPostbacks", "Pipelines", "Program", "Streams", "Worker", arguments, crypto,
                 grdb, logging, yams,
             ],
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
             name: "weir-benchmarks",
             dependencies: [
@@ -198,7 +205,8 @@ let package = Package(
                 "KafkaLog", "Monitoring", "Streams", "TestKit", "Worker", arguments, crypto, http,
                 logging,
             ],
-            path: "Benchmarks", exclude: ["README.md"], swiftSettings: strict),
+            path: "Benchmarks", exclude: ["README.md"], swiftSettings: strict,
+            linkerSettings: stripped),
         .target(
             name: "TestKit",
             dependencies: [
