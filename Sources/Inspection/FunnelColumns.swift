@@ -5,15 +5,17 @@ import Streams
 struct FunnelRow {
     let sums: FunnelSums
     let sales: AppSales
-    let watermarkMilliseconds: Int64?
+    /// Share of closed windows, and when the row is final. Two columns show it, and it reads every day.
+    fileprivate let maturity: [ReportValue]
+
+    init(sums: FunnelSums, sales: AppSales, watermarkMilliseconds: Int64?) {
+        self.sums = sums
+        self.sales = sales
+        maturity = CampaignIDKinds.maturity(of: sums.kindsByDay, at: watermarkMilliseconds)
+    }
 
     /// False for a row of zeros.
     var isAnything: Bool { sums.isAnything || sales.refunds != 0 || sales.sales != 0 }
-
-    /// Share of closed windows, and when the row is final.
-    fileprivate var maturity: [ReportValue] {
-        CampaignIDKinds.maturity(of: sums.kindsByDay, at: watermarkMilliseconds)
-    }
 
     /// Cost per install, in units; null when the cost has several currencies.
     fileprivate var costPerInstall: ReportValue {

@@ -22,6 +22,8 @@ package enum UTC {
     /// Reads `2026-11-21`, `2026-11-21T05:00:00Z` or `2026-11-21T05:00:00.250+01:00`; nil for anything
     /// else, and for days that the calendar does not have.
     package static func milliseconds(text: String) -> Int64? {
+        // Reports read days of every row, and a pattern is compiled each time.
+        if text.utf8.count == 10 { return midnight(Array(text.utf8)) }
         let match = text.wholeMatch(
             of: #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:\d\d))?/#
         )
@@ -44,6 +46,26 @@ package enum UTC {
             (Int64(fractionText) ?? 0) * [1, 100, 10, 1][min(fractionText.count, 3)]
         let clock = ((hour * 60 + minute - zoneMinutes) * 60 + second) * 1000 + fraction
         return midnight + clock
+    }
+
+    /// Reads `2026-11-21`.
+    private static func midnight(_ text: [UInt8]) -> Int64? {
+        let dash = UInt8(ascii: "-")
+        guard text[4] == dash, text[7] == dash else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            var number = Int64(0)
+            for byte in text[range] {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                number = number * 10 + Int64(byte - 0x30)
+            }
+            return number
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            (1...12).contains(month), day >= 1
+        else { return nil }
+        let days = daysSince1970(year: year, month: month, day: day)
+        guard civilDate(daysSince1970: days) == (year, month, day) else { return nil }
+        return days * millisecondsPerDay
     }
 
     private static func zoneMinutes(_ zone: String) -> Int64? {
