@@ -23,7 +23,7 @@ extension AggregateStore {
         }
     }
 
-    /// From now on, nothing that comes of records below an offset is emitted: the group is past it.
+    /// From now on, records below an offset emit nothing: the group is past it.
     package func raiseEmission(partition: Int32, to offset: Int64) throws(StoreError) {
         try commit { try Self.raise(partition, emitFrom: offset, deadLetters: offset, $0) }
     }
@@ -116,7 +116,7 @@ package struct PartitionState: Equatable, Sendable {
     /// Largest record timestamp so far, in milliseconds since 1970.
     package var watermarkMilliseconds: Int64
     package var records: Int64
-    /// What comes of records below this offset was emitted by an earlier store.
+    /// An earlier store emitted the documents and dead letters of records below this offset.
     package var emitFrom: Int64
     /// Refused records below this offset are published.
     package var deadLettersNext: Int64

@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import Streams
 
-/// How a set of stores that was promoted differs from what partners were told before, for one postback of
-/// one partner.
+/// How a promoted set of stores differs from the documents that were published before it, for one postback
+/// of one partner.
 package struct Correction: Sendable {
     /// In what it differs.
     package enum Kind: String, CaseIterable, Sendable {
@@ -48,7 +48,7 @@ package struct Correction: Sendable {
     package var publishedContent: PostbackContent?
     /// The revision that the correction has, or would have: no other document gets that number.
     package var revision: Int64
-    /// Offset in the postback's partition: the set publishes by itself what comes of records from there on.
+    /// Offset in the postback's partition. The set itself publishes the documents of records from there on.
     package var boundary: Int64
 
     package init(
@@ -76,7 +76,7 @@ package struct Correction: Sendable {
     }
 }
 
-/// A digest of what a partner was told, its revision left out: equal for equal content.
+/// A digest of a document's content, without its revision: equal for equal content.
 package struct PostbackContent: Hashable, Sendable {
     /// The first 16 bytes of a SHA-256.
     let bytes: [UInt8]

@@ -150,7 +150,7 @@ extension StoreSnapshot {
             .sorted { $0.offset < $1.offset }
     }
 
-    /// All folded records of a partition that are told from others, in order: the first and the last of
+    /// The folded records of a partition whose fingerprints are kept, in order: the first and the last of
     /// each hour, and the last of all.
     package func ladder(of state: PartitionState) throws -> [Rung] {
         var rungs = Set([state.lastRung].compactMap { $0 })

@@ -256,7 +256,7 @@ extension StoreTransaction: FoldMemoryWriter {
 
 /// A commit that was begun: it waits for the disk while the next batch is folded.
 ///
-/// `@unchecked Sendable`: what came of it is written before the semaphore is signalled, and read after.
+/// `@unchecked Sendable`: the result is written before the semaphore is signalled, and read after that.
 final class CommitUnderWay: @unchecked Sendable {
     private let done = DispatchSemaphore(value: 0)
     private var failure: (any Error)?

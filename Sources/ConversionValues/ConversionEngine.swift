@@ -14,8 +14,8 @@ package struct ConversionEngine {
     /// How long the same request of a client without `update_id` counts as one update.
     static let repeatMilliseconds: Int64 = 120_000
 
-    /// The answer to a request, and its event. No value is lowered, and nothing is told after the
-    /// last window has ended.
+    /// The answer to a request, and its event. No value is lowered, and no value is
+    /// answered after the last window has ended.
     ///
     /// - Parameters:
     ///   - state: nil for an install of which nothing is known.

@@ -61,7 +61,7 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
     var fine: ValueChange<Int>?
     /// What changed in the coarse value of the window.
     var coarse: ValueChange<CoarseValue>?
-    /// The install was told to lock the window.
+    /// An answer asked the install to lock the window.
     var locksWindow: Bool
     /// Windows that the install reports as locked.
     var reportedLocks: [Int]

@@ -54,7 +54,7 @@ struct WindowState: Codable, Equatable, Sendable {
     /// By currency and event, by how much the total revenue rose, in micros.
     var revenueMicros: [String: [String: Int64]] = [:]
     var coarse = Standing<CoarseValue>()
-    /// The install was told to lock the window.
+    /// An answer asked the install to lock the window.
     var isLockTold = false
     /// The install reports that it has locked the window.
     var isLockReported = false
