@@ -60,7 +60,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
-        .target(name: "JSONReader", dependencies: ["CSimdjson"], swiftSettings: hot),
+        .target(name: "JSON", dependencies: ["CSimdjson"], swiftSettings: hot),
         // Every page that is read or written is summed, in tests too.
         .target(
             name: "CPageChecksums", cSettings: [.unsafeFlags(["-O2"])],
@@ -80,27 +80,27 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
-            name: "Attestation",
-            dependencies: ["COpenSSL", "JSONReader", asn1, certificates, crypto],
+            name: "Signatures",
+            dependencies: ["COpenSSL", "JSON", asn1, certificates, crypto],
             swiftSettings: strict),
         .target(name: "ConversionModels", swiftSettings: strict),
         .target(
             name: "Program", dependencies: ["EventLog", "Monitoring", arguments, logging],
             swiftSettings: strict),
         .target(
-            name: "Pipelines",
+            name: "ConfigurationFiles",
             dependencies: ["ConversionModels", "EventLog", "KafkaLog", "Program", logging, yams],
             swiftSettings: strict),
         .target(
             name: "Streams",
             dependencies: [
-                "Attestation", "ConversionModels", "EventLog", "JSONReader", "Pipelines", crypto,
+                "Signatures", "ConversionModels", "EventLog", "JSON", "ConfigurationFiles", crypto,
             ],
             swiftSettings: hot),
         .target(
-            name: "AggregateStore",
+            name: "Store",
             dependencies: [
-                "DatabaseFiles", "EventLog", "JSONReader", "Program", "Streams", crypto, grdb,
+                "DatabaseFiles", "EventLog", "JSON", "Program", "Streams", crypto, grdb,
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: hot),
@@ -111,24 +111,25 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Worker",
+            name: "Engine",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "JSONReader",
-                "Monitoring", "Pipelines", "Program", "Streams", arguments, logging, metrics,
+                "Store", "Signatures", "ConversionModels", "EventLog", "JSON",
+                "Monitoring", "ConfigurationFiles", "Program", "Streams", arguments, logging,
+                metrics,
             ],
             swiftSettings: strict),
         .target(
             name: "ConversionValues",
             dependencies: [
-                "AggregateStore", "ConversionModels", "DatabaseFiles", "EventLog", "JSONReader",
+                "Store", "ConversionModels", "DatabaseFiles", "EventLog", "JSON",
                 "Streams", crypto, grdb,
             ],
             swiftSettings: strict),
         .target(
-            name: "PartnerPostbacks",
+            name: "Deliveries",
             dependencies: [
-                "AggregateStore", "DatabaseFiles", "EventLog", "JSONReader", "KafkaLog",
-                "Monitoring", "Pipelines", "Program",
+                "Store", "DatabaseFiles", "EventLog", "JSON", "KafkaLog",
+                "Monitoring", "ConfigurationFiles", "Program",
                 "Streams", arguments, crypto, grdb, httpClient, logging, metrics, nio,
                 nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -136,25 +137,26 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Inspection",
+            name: "Reports",
             dependencies: [
-                "AggregateStore", "ConversionModels", "JSONReader", "Pipelines", "Program",
+                "Store", "ConversionModels", "JSON", "ConfigurationFiles", "Program",
                 "Streams",
                 crypto,
             ],
             swiftSettings: strict),
         .target(
-            name: "Explanation",
+            name: "History",
             dependencies: [
-                "AggregateStore", "Attestation", "EventLog", "Inspection", "JSONReader",
-                "Monitoring", "Pipelines", "Program", "Streams", crypto,
+                "ConversionModels", "Engine", "Store", "Signatures", "EventLog", "Reports", "JSON",
+                "Monitoring", "ConfigurationFiles", "Program", "Streams", crypto,
             ],
             swiftSettings: strict),
         .target(
             name: "Collector",
             dependencies: [
-                "Attestation", "ConversionValues", "EventLog", "JSONReader", "KafkaLog",
-                "Monitoring", "Pipelines", "Program", "Streams", arguments, crypto, http, httpCore,
+                "Signatures", "ConversionValues", "EventLog", "JSON", "KafkaLog",
+                "Monitoring", "ConfigurationFiles", "Program", "Streams", arguments, crypto, http,
+                httpCore,
                 httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -163,25 +165,25 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "weir-bids", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            name: "weir-bids", dependencies: ["Streams", "Engine"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
-            name: "weir-impressions", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            name: "weir-impressions", dependencies: ["Streams", "Engine"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
-            name: "weir-overlay-clicks", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            name: "weir-overlay-clicks", dependencies: ["Streams", "Engine"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
-            name: "weir-partner-postbacks", dependencies: ["PartnerPostbacks"],
+            name: "weir-partner-postbacks", dependencies: ["Deliveries"],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
-            name: "weir-postbacks", dependencies: ["Streams", "Worker"], swiftSettings: strict,
+            name: "weir-postbacks", dependencies: ["Streams", "Engine"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
-            name: "weir-store-notifications", dependencies: ["Streams", "Worker"],
+            name: "weir-store-notifications", dependencies: ["Streams", "Engine"],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
-            name: "weir-conversion-updates", dependencies: ["Streams", "Worker"],
+            name: "weir-conversion-updates", dependencies: ["Streams", "Engine"],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
             name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict,
@@ -190,10 +192,11 @@ let package = Package(
         .executableTarget(
             name: "weir",
             dependencies: [
-                "AggregateStore", "Attestation", "CDemoRecords", "Collector", "ConversionModels",
-                "ConversionValues", "DatabaseFiles", "EventLog", "Explanation", "Inspection",
-                "JSONReader", "KafkaLog", "Monitoring",
-                "PartnerPostbacks", "Pipelines", "Program", "Streams", "Worker", arguments, crypto,
+                "Store", "Signatures", "CDemoRecords", "Collector", "ConversionModels",
+                "ConversionValues", "DatabaseFiles", "EventLog", "History", "Reports",
+                "JSON", "KafkaLog", "Monitoring",
+                "Deliveries", "ConfigurationFiles", "Program", "Streams", "Engine", arguments,
+                crypto,
                 grdb, logging, yams,
             ],
             swiftSettings: strict, linkerSettings: stripped),
@@ -201,8 +204,8 @@ let package = Package(
             name: "weir-benchmarks",
             dependencies: [
                 "Program",
-                "AggregateStore", "Attestation", "Collector", "CRdKafka", "EventLog", "JSONReader",
-                "KafkaLog", "Monitoring", "Streams", "TestKit", "Worker", arguments, crypto, http,
+                "Store", "Signatures", "Collector", "CRdKafka", "EventLog", "JSON",
+                "KafkaLog", "Monitoring", "Streams", "TestKit", "Engine", arguments, crypto, http,
                 logging,
             ],
             path: "Benchmarks", exclude: ["README.md"], swiftSettings: strict,
@@ -210,25 +213,27 @@ let package = Package(
         .target(
             name: "TestKit",
             dependencies: [
-                "AggregateStore", "CRdKafka", "EventLog", "Explanation", "Inspection", "Pipelines",
-                "Streams", "Worker", asn1, certificates, crypto, grdb, logging, nio, nioPosix,
+                "Store", "CRdKafka", "EventLog", "KafkaLog", "Program", "History", "Reports",
+                "ConfigurationFiles",
+                "Streams", "Engine", asn1, certificates, crypto, grdb, logging, nio, nioPosix,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Tests/TestKit", swiftSettings: strict),
         .testTarget(
-            name: "AggregateStoreTests",
-            dependencies: ["AggregateStore", "Streams", "TestKit", grdb],
+            name: "StoreTests",
+            dependencies: ["Store", "Streams", "TestKit", grdb],
             swiftSettings: strict),
         .testTarget(
-            name: "AttestationTests",
-            dependencies: ["JSONReader", "Attestation", "COpenSSL", "TestKit", crypto],
+            name: "SignaturesTests",
+            dependencies: ["JSON", "Signatures", "COpenSSL", "TestKit", crypto],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "CollectorTests",
             dependencies: [
-                "Collector", "ConversionValues", "EventLog", "JSONReader", "Monitoring",
-                "Pipelines", "Streams", "TestKit", "Worker", "weir-collector", crypto, grdb, yams,
+                "Collector", "ConversionValues", "EventLog", "JSON", "Monitoring",
+                "ConfigurationFiles", "Streams", "TestKit", "Engine", "weir-collector", crypto,
+                grdb, yams,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -237,7 +242,7 @@ let package = Package(
         .testTarget(
             name: "ConversionValuesTests",
             dependencies: [
-                "ConversionModels", "ConversionValues", "EventLog", "Pipelines", "Streams",
+                "ConversionModels", "ConversionValues", "EventLog", "ConfigurationFiles", "Streams",
                 "TestKit", grdb,
             ],
             swiftSettings: strict),
@@ -252,21 +257,22 @@ let package = Package(
             name: "EventLogTests", dependencies: ["DatabaseFiles", "EventLog", "TestKit", grdb],
             swiftSettings: strict),
         .testTarget(
-            name: "ExplanationTests",
+            name: "HistoryTests",
             dependencies: [
-                "AggregateStore", "EventLog", "Explanation", "Inspection", "Pipelines", "Streams",
-                "TestKit", "Worker",
+                "Store", "EventLog", "History", "Reports", "ConfigurationFiles", "Streams",
+                "TestKit", "Engine",
+                "weir", "weir-bids", "weir-postbacks",
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "InspectionTests",
+            name: "ReportsTests",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "DatabaseFiles", "EventLog",
-                "Inspection", "JSONReader", "Pipelines", "Streams", "TestKit", grdb,
+                "Store", "Signatures", "ConversionModels", "DatabaseFiles", "EventLog",
+                "Reports", "JSON", "ConfigurationFiles", "Streams", "TestKit", grdb,
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "JSONReaderTests", dependencies: ["JSONReader", "TestKit"],
+            name: "JSONTests", dependencies: ["JSON", "TestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",
@@ -275,45 +281,47 @@ let package = Package(
         .testTarget(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
-            name: "OpsTests", dependencies: ["Streams", "Pipelines", "TestKit", "weir", yams],
+            name: "OpsTests",
+            dependencies: ["Streams", "ConfigurationFiles", "TestKit", "weir", yams],
             swiftSettings: strict),
         .testTarget(
-            name: "PartnerPostbacksTests",
+            name: "DeliveriesTests",
             dependencies: [
                 "Streams", "Program",
-                "EventLog", "KafkaLog", "PartnerPostbacks", "Pipelines", "TestKit", "Worker",
+                "EventLog", "KafkaLog", "Deliveries", "ConfigurationFiles", "TestKit", "Engine",
                 "weir-partner-postbacks", grdb, logging, nio, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             resources: [.copy("Certificates"), .copy("Presets")], swiftSettings: strict),
         .testTarget(
-            name: "PipelinesTests",
+            name: "ConfigurationFilesTests",
             dependencies: [
-                "Streams", "Attestation", "ConversionModels", "Pipelines", "TestKit", crypto,
+                "Streams", "Signatures", "ConversionModels", "ConfigurationFiles", "TestKit",
+                crypto,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "StreamsTests",
             dependencies: [
-                "Attestation", "ConversionModels", "EventLog", "JSONReader", "Streams", "TestKit",
+                "Signatures", "ConversionModels", "EventLog", "JSON", "Streams", "TestKit",
                 crypto, yams,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "DatabaseFiles", "EventLog",
-                "Inspection", "JSONReader", "KafkaLog", "PartnerPostbacks", "Pipelines", "Streams",
-                "TestKit", "Worker", "weir", grdb, logging,
+                "Store", "Signatures", "ConversionModels", "DatabaseFiles", "EventLog",
+                "Reports", "JSON", "KafkaLog", "Deliveries", "ConfigurationFiles", "Streams",
+                "TestKit", "Engine", "weir", grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "WorkerTests",
+            name: "EngineTests",
             dependencies: [
-                "AggregateStore", "Attestation", "ConversionModels", "EventLog", "Explanation",
-                "Inspection", "KafkaLog", "Monitoring", "Pipelines", "Streams", "TestKit",
-                "Worker", "weir", "weir-bids", "weir-impressions", "weir-conversion-updates",
+                "Store", "Signatures", "ConversionModels", "EventLog", "History",
+                "Reports", "KafkaLog", "Monitoring", "ConfigurationFiles", "Streams", "TestKit",
+                "Engine", "weir", "weir-bids", "weir-impressions", "weir-conversion-updates",
                 "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications", crypto, grdb,
                 logging,
             ],

@@ -1,8 +1,8 @@
-import AggregateStore
 import ArgumentParser
 import EventLog
 import Foundation
-import JSONReader
+import JSON
+import Store
 import Streams
 
 /// How much to fold, and how much at a time.

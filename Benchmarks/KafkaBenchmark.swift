@@ -1,13 +1,13 @@
 import ArgumentParser
+import Engine
 import EventLog
 import Foundation
-import JSONReader
+import JSON
 import KafkaLog
 import Logging
 import Program
 import Streams
 import TestKit
-import Worker
 
 /// Auctions from Kafka: raw consume, consume and parse, and the whole worker with committed aggregates,
 /// in one run.

@@ -1,10 +1,10 @@
-import AggregateStore
 import ArgumentParser
-import Attestation
 import Crypto
 import EventLog
 import Foundation
-import JSONReader
+import JSON
+import Signatures
+import Store
 import Streams
 
 /// Decode, verification, dedupe, fold and commit of postbacks, beside bare P-256 verification of the same

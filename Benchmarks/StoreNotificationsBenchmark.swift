@@ -1,10 +1,10 @@
-import AggregateStore
 import ArgumentParser
-import Attestation
 import Crypto
 import EventLog
 import Foundation
-import JSONReader
+import JSON
+import Signatures
+import Store
 import Streams
 import TestKit
 

@@ -1,8 +1,8 @@
 import ArgumentParser
+import Engine
 import Foundation
 import Logging
 import Program
-import Worker
 
 /// Workers of one consumer group, disturbed for minutes on end under load, and then held against what was
 /// published.

@@ -1,10 +1,10 @@
-import AggregateStore
+import Engine
 import EventLog
 import Foundation
 import KafkaLog
 import Logging
+import Store
 import Streams
-import Worker
 
 /// The group of the workers that are disturbed.
 enum BidsGroup {

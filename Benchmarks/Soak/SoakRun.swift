@@ -1,7 +1,7 @@
+import Engine
 import Foundation
 import Program
 import TestKit
-import Worker
 
 /// Disturbs four workers of one group and their brokers, as a seed says, while records are published.
 ///

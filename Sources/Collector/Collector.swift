@@ -1,9 +1,9 @@
+import ConfigurationFiles
 import EventLog
 import Foundation
 import HummingbirdTLS
 import Logging
 import Monitoring
-import Pipelines
 import Program
 
 /// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,

@@ -1,8 +1,8 @@
+import ConfigurationFiles
 import ConversionValues
 import Foundation
 import Monitoring
 import NIOSSL
-import Pipelines
 
 /// What the collector reads of the configuration at its start, before it opens anything. `weir
 /// check` reads the same.

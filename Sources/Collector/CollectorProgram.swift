@@ -1,10 +1,10 @@
 import ArgumentParser
+import ConfigurationFiles
 import ConversionValues
 import EventLog
 import Foundation
 import Logging
 import Monitoring
-import Pipelines
 import Program
 import Streams
 

@@ -1,5 +1,5 @@
 import ConversionModels
-import JSONReader
+import JSON
 import Streams
 
 /// What an install should tell Apple's framework next, or why nothing.

@@ -1,6 +1,6 @@
 import ConversionModels
 import Crypto
-import JSONReader
+import JSON
 
 /// Answers what an install should tell Apple's framework next: a pure function of the request, the
 /// state of the install, the model and the instant.

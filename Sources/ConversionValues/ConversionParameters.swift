@@ -1,5 +1,5 @@
 import ConversionModels
-import JSONReader
+import JSON
 import Streams
 
 /// The parameters of a request as text. Of several with one name, the first counts.

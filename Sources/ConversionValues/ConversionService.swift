@@ -1,6 +1,6 @@
-import AggregateStore
 import EventLog
 import Foundation
+import Store
 import Synchronization
 
 /// Conversion values: what an install should tell SKAdNetwork or AdAttributionKit next.

@@ -1,8 +1,8 @@
-import AggregateStore
 import DatabaseFiles
 import EventLog
 import Foundation
 import GRDB
+import Store
 
 /// The states of installs in one SQLite file: a projection of the topic `conversion-updates` that
 /// can be deleted and made again.

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 extension CampaignKey {
     /// Decodes the member `campaign` of Weir's own event types: the object and each member of it may be

@@ -1,5 +1,5 @@
 import EventLog
-import JSONReader
+import JSON
 
 /// The types of a topic.
 package protocol EventType: CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Reads the fields of a record and keeps the first reason, in the contract's order, why the record as
 /// a whole is to be refused. Reading goes on after a fault, so that a later field's graver one is seen.

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// A widget of Outbrain on a screen, as Weir's own event types name it.
 struct OutbrainWidget {

@@ -1,6 +1,6 @@
+import ConfigurationFiles
 import EventLog
-import JSONReader
-import Pipelines
+import JSON
 
 /// All streams, in the order in which a day goes. Everything that concerns each of them goes by this list.
 package let allStreams: [any StreamFold.Type] = [

@@ -1,6 +1,6 @@
+import ConfigurationFiles
 import EventLog
-import JSONReader
-import Pipelines
+import JSON
 
 /// A fold whose ids are remembered for a window of event time, in memory: what such streams have in
 /// common. A stream adds what its types mean.

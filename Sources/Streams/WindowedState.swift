@@ -1,5 +1,5 @@
 import EventLog
-import JSONReader
+import JSON
 
 /// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
 /// seen lately.

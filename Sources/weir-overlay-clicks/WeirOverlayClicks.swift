@@ -1,5 +1,5 @@
+import Engine
 import Streams
-import Worker
 
 @main
 enum WeirOverlayClicks {

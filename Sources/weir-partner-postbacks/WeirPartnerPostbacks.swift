@@ -1,4 +1,4 @@
-import PartnerPostbacks
+import Deliveries
 
 /// The program `weir-partner-postbacks`.
 @main

@@ -1,14 +1,14 @@
-import AggregateStore
 import ArgumentParser
+import ConfigurationFiles
+import Engine
 import EventLog
-import Explanation
 import Foundation
-import Inspection
+import History
 import Monitoring
-import Pipelines
 import Program
+import Reports
+import Store
 import Streams
-import Worker
 
 /// The operator's command.
 ///

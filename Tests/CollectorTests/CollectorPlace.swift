@@ -1,9 +1,9 @@
+import ConfigurationFiles
 import ConversionValues
 import EventLog
 import GRDB
 import Logging
 import Monitoring
-import Pipelines
 import Streams
 import TestKit
 import Testing

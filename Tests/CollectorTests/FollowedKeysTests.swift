@@ -1,6 +1,6 @@
+import ConfigurationFiles
 import Crypto
 import Foundation
-import Pipelines
 import Streams
 import TestKit
 import Testing

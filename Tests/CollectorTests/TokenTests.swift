@@ -1,5 +1,5 @@
+import ConfigurationFiles
 import Foundation
-import Pipelines
 import Streams
 import Testing
 

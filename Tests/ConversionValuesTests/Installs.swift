@@ -1,6 +1,6 @@
+import ConfigurationFiles
 import ConversionModels
 import Foundation
-import Pipelines
 import Streams
 import Synchronization
 import TestKit

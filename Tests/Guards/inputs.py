@@ -275,7 +275,7 @@ def topic_seeds(stream):
 
 
 def vector_seeds():
-    path = ROOT / "Tests/AttestationTests/Vectors/skadnetwork.jsonl"
+    path = ROOT / "Tests/SignaturesTests/Vectors/skadnetwork.jsonl"
     for line in path.read_text().splitlines():
         vector = parse(line)
         if isinstance(vector.get("postback"), Object):
@@ -548,5 +548,5 @@ def make(directory):
     write_configuration(directory / "after", changed=True)
     shutil.copytree(directory / "after", directory / "corrected")
     correct_models(directory / "corrected")
-    vectors = ROOT / "Tests/AttestationTests/Vectors/skadnetwork.jsonl"
+    vectors = ROOT / "Tests/SignaturesTests/Vectors/skadnetwork.jsonl"
     shutil.copy(vectors, directory / "vectors.jsonl")

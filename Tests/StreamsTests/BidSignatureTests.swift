@@ -1,5 +1,5 @@
-import Attestation
 import Crypto
+import Signatures
 import Streams
 import Testing
 

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 import Streams
 import TestKit
 

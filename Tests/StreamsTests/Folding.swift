@@ -1,7 +1,7 @@
-import Attestation
 import ConversionModels
 import EventLog
-import JSONReader
+import JSON
+import Signatures
 import Streams
 import Testing
 

@@ -1,5 +1,5 @@
 import EventLog
-import JSONReader
+import JSON
 import Streams
 import Testing
 

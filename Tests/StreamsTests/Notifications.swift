@@ -1,4 +1,4 @@
-import Attestation
+import Signatures
 import Streams
 import TestKit
 import Testing

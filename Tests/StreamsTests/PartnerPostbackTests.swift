@@ -1,7 +1,7 @@
-import Attestation
 import ConversionModels
 import Crypto
 import Foundation
+import Signatures
 import Streams
 import Testing
 

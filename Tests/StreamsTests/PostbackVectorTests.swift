@@ -1,4 +1,4 @@
-import Attestation
+import Signatures
 import Streams
 import TestKit
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @Suite("Postbacks that Apple and others published")
 struct PostbackVectorTests {
     private func vectors(_ kind: String) throws -> [Document] {
-        try Repository.text("Tests/AttestationTests/Vectors/skadnetwork.jsonl").split(
+        try Repository.text("Tests/SignaturesTests/Vectors/skadnetwork.jsonl").split(
             separator: "\n"
         )
         .map { try Document(text: $0) }.filter { $0["kind"]?.string == kind }

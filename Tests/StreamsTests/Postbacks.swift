@@ -1,4 +1,4 @@
-import Attestation
+import Signatures
 import TestKit
 
 /// Keys of the tests' own that stand beside Apple's.

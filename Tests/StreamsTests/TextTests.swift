@@ -1,5 +1,5 @@
 import Foundation
-import JSONReader
+import JSON
 import Streams
 import TestKit
 import Testing

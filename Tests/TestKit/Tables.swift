@@ -1,4 +1,4 @@
-import Inspection
+import Reports
 
 extension ReportTable {
     package func text(as format: DumpFormat, isRaw: Bool = false) -> String {

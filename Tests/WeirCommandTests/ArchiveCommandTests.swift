@@ -1,11 +1,11 @@
+import Engine
 import EventLog
 import Foundation
-import Inspection
 import Program
+import Reports
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

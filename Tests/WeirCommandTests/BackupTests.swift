@@ -1,15 +1,16 @@
-import AggregateStore
+import ConfigurationFiles
 import DatabaseFiles
+import Deliveries
+import Engine
 import EventLog
 import Foundation
-import Inspection
-import PartnerPostbacks
-import Pipelines
+import History
 import Program
+import Reports
+import Store
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

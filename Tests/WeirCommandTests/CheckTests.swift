@@ -1,7 +1,7 @@
-import AggregateStore
+import ConfigurationFiles
 import EventLog
 import Foundation
-import Pipelines
+import Store
 import Streams
 import TestKit
 import Testing

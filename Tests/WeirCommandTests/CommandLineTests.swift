@@ -1,6 +1,6 @@
-import Inspection
-import Pipelines
+import ConfigurationFiles
 import Program
+import Reports
 import TestKit
 import Testing
 

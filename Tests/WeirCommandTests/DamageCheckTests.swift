@@ -1,14 +1,14 @@
-import AggregateStore
 import DatabaseFiles
+import Deliveries
+import Engine
 import EventLog
 import Foundation
 import GRDB
-import PartnerPostbacks
 import Program
+import Store
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

@@ -1,6 +1,6 @@
+import ConfigurationFiles
 import ConversionModels
-import JSONReader
-import Pipelines
+import JSON
 import Streams
 import TestKit
 import Testing

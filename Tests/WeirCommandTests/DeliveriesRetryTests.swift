@@ -1,10 +1,10 @@
+import Deliveries
+import Engine
 import EventLog
 import Foundation
-import PartnerPostbacks
 import Program
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

@@ -1,11 +1,11 @@
-import AggregateStore
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
-import Pipelines
+import Store
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

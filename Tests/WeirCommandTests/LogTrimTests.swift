@@ -1,12 +1,13 @@
-import AggregateStore
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
-import Inspection
-import Pipelines
+import History
+import Reports
+import Store
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

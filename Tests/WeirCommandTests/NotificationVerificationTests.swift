@@ -1,6 +1,6 @@
-import Attestation
+import ConfigurationFiles
 import Foundation
-import Pipelines
+import Signatures
 import Streams
 import TestKit
 import Testing

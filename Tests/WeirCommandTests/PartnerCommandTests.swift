@@ -1,13 +1,13 @@
+import ConfigurationFiles
+import Deliveries
+import Engine
 import EventLog
 import Foundation
-import JSONReader
-import PartnerPostbacks
-import Pipelines
+import JSON
 import Program
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

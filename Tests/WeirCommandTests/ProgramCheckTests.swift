@@ -1,10 +1,10 @@
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
-import Pipelines
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

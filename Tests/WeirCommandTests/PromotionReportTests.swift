@@ -1,8 +1,9 @@
-import AggregateStore
+import Engine
 import Foundation
+import History
+import Store
 import Streams
 import Testing
-import Worker
 
 @testable import weir
 

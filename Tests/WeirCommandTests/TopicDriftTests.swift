@@ -1,9 +1,9 @@
+import Engine
 import EventLog
 import Foundation
 import Streams
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

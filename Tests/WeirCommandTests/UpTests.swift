@@ -1,15 +1,15 @@
-import AggregateStore
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
 import GRDB
-import Inspection
-import Pipelines
 import Program
+import Reports
+import Store
 import Streams
 import Synchronization
 import TestKit
 import Testing
-import Worker
 
 @testable import weir
 

@@ -1,5 +1,5 @@
-import Attestation
 import Foundation
+import Signatures
 import Streams
 import TestKit
 import Testing
@@ -16,7 +16,7 @@ struct VerificationTests {
     }
 
     private func vectors() throws -> [[String: Any]] {
-        let path = Repository.path("Tests/AttestationTests/Vectors/skadnetwork.jsonl")
+        let path = Repository.path("Tests/SignaturesTests/Vectors/skadnetwork.jsonl")
         let text = try String(contentsOfFile: path, encoding: .utf8)
         return try text.split(separator: "\n").map { line in
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8))

@@ -1,6 +1,6 @@
+import ConfigurationFiles
 import Crypto
 import Logging
-import Pipelines
 import Program
 import Streams
 import Synchronization

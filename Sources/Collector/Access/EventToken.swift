@@ -1,5 +1,5 @@
 import Foundation
-import JSONReader
+import JSON
 import Streams
 
 /// The content of a signed token: the event that its holder may report, and until when.

@@ -1,7 +1,7 @@
+import ConfigurationFiles
 import Crypto
 import Foundation
-import JSONReader
-import Pipelines
+import JSON
 import Streams
 
 /// Signs and reads tokens: `key id.payload.signature`, with payload and signature in base64url

@@ -1,5 +1,5 @@
+import ConfigurationFiles
 import NIOCore
-import Pipelines
 import Synchronization
 
 /// Bounds that keep one client from taking what all share.

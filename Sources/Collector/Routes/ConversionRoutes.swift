@@ -1,5 +1,5 @@
+import ConfigurationFiles
 import ConversionValues
-import Pipelines
 import Streams
 
 /// The conversion values of installs: `GET /v1/conversion_value` for devices, `POST /v1/launch` and

@@ -1,5 +1,5 @@
 import EventLog
-import JSONReader
+import JSON
 import Streams
 
 /// Events of producers with a key: one, or a batch with one a line (NDJSON).

@@ -1,5 +1,5 @@
 import EventLog
-import JSONReader
+import JSON
 import Streams
 
 /// Win, billing and loss notices as exchanges send them: GET with OpenRTB's macros substituted in

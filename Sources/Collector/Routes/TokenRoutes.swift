@@ -1,5 +1,5 @@
 import EventLog
-import JSONReader
+import JSON
 import Streams
 
 /// `GET /i`, an image of one pixel, and `GET /c`, a redirect. The token alone says what is reported

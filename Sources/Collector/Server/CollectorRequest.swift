@@ -1,5 +1,5 @@
 import HTTPTypes
-import JSONReader
+import JSON
 import Streams
 
 struct CollectorRequest: Sendable {

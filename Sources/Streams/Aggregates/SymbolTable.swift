@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// A text of a `SymbolTable`, as a number: equal texts of one table have equal symbols.
 package struct Symbol: Hashable, Sendable {

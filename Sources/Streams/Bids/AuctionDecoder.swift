@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `openrtb.auction`: `{"request": BidRequest, "response": BidResponse}` of OpenRTB 2.x. One
 /// decoder serves all auctions: it keeps the memory of its lists.

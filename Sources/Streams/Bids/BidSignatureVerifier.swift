@@ -1,7 +1,7 @@
-import Attestation
 import Dispatch
 import EventLog
-import JSONReader
+import JSON
+import Signatures
 
 /// Judges the ad signatures of a batch's bids on all cores, for the networks whose keys are configured.
 ///

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes the records of the topic `bids`. One decoder serves all records: it keeps the memory of its lists.
 struct BidsDecoder: ~Copyable {

@@ -1,6 +1,6 @@
-import Attestation
 import EventLog
-import JSONReader
+import JSON
+import Signatures
 
 /// Folds the topic `bids`.
 package final class BidsFold: WindowedFold {

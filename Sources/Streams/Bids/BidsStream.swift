@@ -1,6 +1,6 @@
-import Attestation
-import JSONReader
-import Pipelines
+import ConfigurationFiles
+import JSON
+import Signatures
 
 // The topic `bids`: its types of events, what is counted of them, and what that depends on.
 

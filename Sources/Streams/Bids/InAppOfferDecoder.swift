@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `inapp.bid` and `inapp.bidder_won` (Smart AdServer's in-app bidding adapters).
 enum InAppOfferDecoder {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `openrtb.win`, `openrtb.loss` and `openrtb.billing`.
 enum NoticeDecoder {

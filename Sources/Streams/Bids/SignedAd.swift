@@ -1,5 +1,5 @@
-import Attestation
-import JSONReader
+import JSON
+import Signatures
 
 /// What a bid's skadn object says about one signature on its ad: that of a fidelity, or, below 2.2, of the
 /// object itself.

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// The skadn object of a bid (IAB's SKAdNetwork extension of OpenRTB). Malformed members are faults,
 /// never rejections.

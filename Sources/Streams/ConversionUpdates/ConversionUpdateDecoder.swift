@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `conversion.update`.
 enum ConversionUpdateDecoder {

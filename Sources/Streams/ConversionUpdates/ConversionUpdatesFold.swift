@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Folds the topic `conversion-updates`.
 package final class ConversionUpdatesFold: WindowedFold {

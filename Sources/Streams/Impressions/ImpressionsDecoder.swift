@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes the records of the topic `impressions`. One decoder serves all records: it keeps the memory of
 /// its lists.

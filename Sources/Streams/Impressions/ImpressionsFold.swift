@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Folds the topic `impressions`.
 package final class ImpressionsFold: WindowedFold {

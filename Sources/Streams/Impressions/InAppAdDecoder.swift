@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `inapp.loaded`, `inapp.impression`, `inapp.handover` and `inapp.failed` (Smart AdServer's
 /// in-app bidding adapters).

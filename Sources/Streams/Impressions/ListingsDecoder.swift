@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `outbrain.listings_viewed`. One decoder serves all records: it keeps the memory of its list.
 struct ListingsDecoder {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `skoverlay.presented`, `skoverlay.dismissed` and `skoverlay.failed`.
 enum OverlayDecoder {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `outbrain.recommendations`: what an app asked Outbrain for, and the answer as it came. One
 /// decoder serves all answers: it keeps the memory of its list.

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `skadn.impression`.
 enum SkadnImpressionDecoder {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `outbrain.widget_viewed`.
 enum WidgetViewDecoder {

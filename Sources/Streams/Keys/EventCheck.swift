@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// The decoders by which workers judge events, so that what they would reject is known before it is appended.
 struct EventCheck: ~Copyable {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// An event as it is to be appended.
 package struct KeyedEvent: Equatable, Sendable {

@@ -1,5 +1,5 @@
-import Attestation
-import JSONReader
+import JSON
+import Signatures
 
 extension RecordKeyReader {
     /// The key of a postback of SKAdNetwork: its transaction id in lower case.

@@ -1,5 +1,5 @@
-import Attestation
-import JSONReader
+import JSON
+import Signatures
 
 /// A notification of the App Store as it is to be appended.
 package struct KeyedNotification: Equatable, Sendable {

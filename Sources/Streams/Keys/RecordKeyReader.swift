@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Reads from a value the key that its record is to be appended under, so that duplicates come to one
 /// partition, and whether a worker would refuse it: a producer's event for anything, a postback or a

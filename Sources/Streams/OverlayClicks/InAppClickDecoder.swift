@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `inapp.click` (Smart AdServer's in-app bidding adapters).
 enum InAppClickDecoder {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `outbrain.click`.
 enum OutbrainClickDecoder {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes `skoverlay.click` (HyBid's SKOverlay: clicks are tracked from 3.1.0 on).
 enum OverlayClickDecoder {

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Decodes the records of the topic `overlay-clicks`. One decoder serves all records: it keeps the memory that
 /// ids are built in.

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Folds the topic `overlay-clicks`.
 package final class OverlayClicksFold: WindowedFold {

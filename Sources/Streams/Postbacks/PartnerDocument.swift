@@ -1,7 +1,7 @@
-import Attestation
 import ConversionModels
 import Crypto
-import JSONReader
+import JSON
+import Signatures
 
 /// A document for a partner: what it is told of one postback.
 ///

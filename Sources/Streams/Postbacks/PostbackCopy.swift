@@ -1,6 +1,6 @@
-import Attestation
 import ConversionModels
 import EventLog
+import Signatures
 
 /// A copy of a postback that was decoded, whatever became of it: what the copies of several routes are
 /// held against each other by.

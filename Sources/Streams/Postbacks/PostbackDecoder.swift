@@ -1,6 +1,6 @@
-import Attestation
 import ConversionModels
-import JSONReader
+import JSON
+import Signatures
 
 /// Decodes postbacks of both frameworks, and writes down for each what is to be verified.
 ///

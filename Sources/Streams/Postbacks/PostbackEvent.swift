@@ -1,5 +1,5 @@
-import Attestation
 import ConversionModels
+import Signatures
 
 /// A decoded postback. Its texts are ranges of the bytes that its batch keeps.
 struct PostbackEvent {

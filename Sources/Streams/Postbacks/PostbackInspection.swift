@@ -1,6 +1,6 @@
-import Attestation
 import EventLog
-import JSONReader
+import JSON
+import Signatures
 
 /// What is to be said of a single postback: its verdict, and field by field what its signature covers.
 ///

@@ -1,6 +1,6 @@
-import Attestation
 import ConversionModels
-import JSONReader
+import JSON
+import Signatures
 
 extension PostbacksFold {
     /// Puts an accepted postback in the outbox of every partner whose rule admits it.

@@ -1,7 +1,7 @@
-import Attestation
+import ConfigurationFiles
 import ConversionModels
-import JSONReader
-import Pipelines
+import JSON
+import Signatures
 
 /// What the fold of postbacks depends on: `postbacks.yaml`, the conversion models and the partners.
 package struct PostbackRules: StreamRules {

@@ -1,5 +1,5 @@
-import Attestation
 import EventLog
+import Signatures
 
 /// A batch of postbacks, decoded, whose signatures are being verified.
 package final class PreparedPostbacks {

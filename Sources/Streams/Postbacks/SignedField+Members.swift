@@ -1,5 +1,5 @@
-import Attestation
-import JSONReader
+import JSON
+import Signatures
 
 extension SignedField {
     /// The members of an object as they stand in it, but for names in `seen`; notes theirs there.

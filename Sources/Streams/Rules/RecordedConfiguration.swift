@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 import Program
 
 /// The configuration of an epoch as a store has recorded it, being read back; or a part of it.

@@ -1,7 +1,7 @@
-import Attestation
+import ConfigurationFiles
 import Crypto
-import JSONReader
-import Pipelines
+import JSON
+import Signatures
 
 /// All that a fold depends on besides the log: as the configuration says it now, or as a store has recorded
 /// it.

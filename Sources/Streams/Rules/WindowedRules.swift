@@ -1,5 +1,5 @@
-import JSONReader
-import Pipelines
+import ConfigurationFiles
+import JSON
 
 /// What the fold of a stream depends on whose ids are remembered for a window of event time.
 package struct WindowedRules: StreamRules {

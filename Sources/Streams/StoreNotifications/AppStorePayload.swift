@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// The payload of a JWS of the App Store, and what it says of itself: of which app in which environment it
 /// speaks, and when it was signed. Nothing of that is verified here; valid as long as the document.

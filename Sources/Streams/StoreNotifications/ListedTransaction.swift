@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// A transaction of a customer's history, as bodies of version 1 and receipts list it; valid as long as
 /// the document.

@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Whom a purchase belongs to. The store sends purchases of family members and of assigned seats beside
 /// those that somebody paid for, so that each has rows of its own.

@@ -1,6 +1,6 @@
-import Attestation
 import Dispatch
 import EventLog
+import Signatures
 
 /// A batch of notifications that is being verified and decoded.
 package final class PreparedNotifications {

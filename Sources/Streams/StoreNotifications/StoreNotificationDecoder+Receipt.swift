@@ -1,5 +1,5 @@
 import EventLog
-import JSONReader
+import JSON
 
 /// Apple's "verifyReceipt": `responseBody`, which an operator feeds in.
 extension StoreNotificationDecoder {

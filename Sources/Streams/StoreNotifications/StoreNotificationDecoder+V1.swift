@@ -1,4 +1,4 @@
-import JSONReader
+import JSON
 
 /// Apple's "App Store Server Notifications V1": `responseBodyV1`, in the shapes of all its years.
 extension StoreNotificationDecoder {

@@ -1,5 +1,5 @@
-import Attestation
-import JSONReader
+import JSON
+import Signatures
 
 /// Apple's "App Store Server Notifications V2": `responseBodyV2DecodedPayload`, and in it
 /// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload`.

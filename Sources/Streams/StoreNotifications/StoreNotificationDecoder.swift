@@ -1,6 +1,6 @@
-import Attestation
 import EventLog
-import JSONReader
+import JSON
+import Signatures
 
 /// Verifies and decodes notifications of both versions, and receipts, a chunk of records at a time.
 ///

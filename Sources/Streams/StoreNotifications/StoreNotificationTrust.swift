@@ -1,4 +1,4 @@
-import Attestation
+import Signatures
 
 /// Whose notifications are counted: bundles, environments, roots.
 package struct StoreNotificationTrust: Sendable {

@@ -1,6 +1,6 @@
-import Attestation
-import JSONReader
-import Pipelines
+import ConfigurationFiles
+import JSON
+import Signatures
 
 /// What the fold of store notifications depends on. What is recorded of it has fingerprints of roots and
 /// digests of secrets only.

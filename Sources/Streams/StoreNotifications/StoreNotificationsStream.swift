@@ -1,4 +1,4 @@
-import Pipelines
+import ConfigurationFiles
 
 // The topic `store-notifications`: its types of events, what is counted of them, and what that depends on.
 

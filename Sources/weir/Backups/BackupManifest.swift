@@ -1,13 +1,13 @@
-import AggregateStore
 import Crypto
 import DatabaseFiles
+import Engine
 import EventLog
 import Foundation
 import GRDB
-import Inspection
-import JSONReader
+import JSON
 import Program
-import Worker
+import Reports
+import Store
 
 /// The list of the files of a backup: `backup.json` in it.
 struct BackupManifest: Codable, Equatable {

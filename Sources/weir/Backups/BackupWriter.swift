@@ -1,9 +1,10 @@
-import AggregateStore
 import DatabaseFiles
+import Deliveries
 import EventLog
 import Foundation
-import Inspection
-import PartnerPostbacks
+import History
+import Reports
+import Store
 
 /// Copies what a data directory holds while all of it is in use.
 ///

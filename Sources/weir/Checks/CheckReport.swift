@@ -1,7 +1,7 @@
+import ConfigurationFiles
+import Deliveries
+import Engine
 import EventLog
-import PartnerPostbacks
-import Pipelines
-import Worker
 
 struct CheckReport {
     enum Finding: Equatable {

@@ -1,12 +1,12 @@
-import AggregateStore
 import DatabaseFiles
+import Deliveries
+import Engine
 import EventLog
 import Foundation
-import Inspection
-import PartnerPostbacks
 import Program
+import Reports
+import Store
 import Streams
-import Worker
 
 /// Reads all of the files of some data directories. A page that is not what was written shows by
 /// its checksum, and so does a record of the log.

@@ -1,11 +1,11 @@
-import AggregateStore
 import Collector
+import ConfigurationFiles
+import Deliveries
+import Engine
 import EventLog
 import Foundation
-import PartnerPostbacks
-import Pipelines
+import Store
 import Streams
-import Worker
 
 extension CheckReport {
     /// Runs what the programs look at when they start, as far as it has to do with the configuration alone. A

@@ -1,11 +1,11 @@
-import AggregateStore
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
-import Inspection
-import Pipelines
 import Program
+import Reports
+import Store
 import Streams
-import Worker
 
 /// Checks one store: that it opens, and that it can go on with the log.
 struct StoreCheck {

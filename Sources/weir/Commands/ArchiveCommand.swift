@@ -1,9 +1,9 @@
 import ArgumentParser
+import Engine
 import EventLog
 import Foundation
-import Inspection
 import Program
-import Worker
+import Reports
 
 struct ArchiveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,10 @@
 import ArgumentParser
+import Engine
 import EventLog
-import Inspection
-import JSONReader
+import JSON
 import Program
+import Reports
 import Streams
-import Worker
 
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

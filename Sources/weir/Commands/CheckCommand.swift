@@ -1,8 +1,8 @@
 import ArgumentParser
+import ConfigurationFiles
 import EventLog
-import Inspection
-import Pipelines
 import Program
+import Reports
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

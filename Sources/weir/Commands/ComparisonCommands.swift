@@ -1,7 +1,7 @@
 import ArgumentParser
+import ConfigurationFiles
 import Foundation
-import Inspection
-import Pipelines
+import Reports
 import Streams
 
 struct DiffCommand: ParsableCommand {

@@ -1,11 +1,11 @@
-import AggregateStore
 import ArgumentParser
+import Engine
 import EventLog
 import Foundation
-import Inspection
 import Program
+import Reports
+import Store
 import Streams
-import Worker
 
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

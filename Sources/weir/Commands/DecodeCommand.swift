@@ -1,7 +1,7 @@
 import ArgumentParser
 import ConversionModels
-import Inspection
-import JSONReader
+import JSON
+import Reports
 import Streams
 
 struct DecodeCommand: ParsableCommand {

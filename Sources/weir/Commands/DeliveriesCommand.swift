@@ -1,10 +1,10 @@
-import AggregateStore
 import ArgumentParser
+import ConfigurationFiles
+import Deliveries
 import Foundation
-import Inspection
-import JSONReader
-import PartnerPostbacks
-import Pipelines
+import JSON
+import Reports
+import Store
 import Streams
 
 struct DeliveriesCommand: ParsableCommand {

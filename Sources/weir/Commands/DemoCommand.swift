@@ -1,10 +1,10 @@
 import ArgumentParser
+import Engine
 import EventLog
 import Foundation
 import Logging
 import Program
 import Streams
-import Worker
 
 /// `weir demo`
 struct DemoCommand: ParsableCommand {

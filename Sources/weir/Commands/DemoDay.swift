@@ -1,8 +1,8 @@
 import CDemoRecords
+import ConfigurationFiles
 import EventLog
 import Foundation
-import Inspection
-import Pipelines
+import Reports
 
 /// The records of the demo's day: the files of `examples/demo`, which are compiled in.
 enum DemoRecords {

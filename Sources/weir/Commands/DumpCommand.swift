@@ -1,8 +1,8 @@
 import ArgumentParser
+import ConfigurationFiles
 import Foundation
-import Inspection
-import Pipelines
 import Program
+import Reports
 import Streams
 
 struct DumpCommand: ParsableCommand {

@@ -1,10 +1,10 @@
 import ArgumentParser
+import Engine
 import EventLog
-import Explanation
-import Inspection
-import JSONReader
+import History
+import JSON
+import Reports
 import Streams
-import Worker
 
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import Inspection
-import JSONReader
+import JSON
+import Reports
 import Streams
 
 struct LagCommand: ParsableCommand {

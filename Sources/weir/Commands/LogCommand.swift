@@ -1,8 +1,8 @@
 import ArgumentParser
 import EventLog
 import Foundation
-import Inspection
 import Program
+import Reports
 
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

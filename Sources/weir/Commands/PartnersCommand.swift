@@ -1,10 +1,10 @@
 import ArgumentParser
+import ConfigurationFiles
+import Deliveries
 import EventLog
 import Foundation
-import Inspection
-import JSONReader
-import PartnerPostbacks
-import Pipelines
+import JSON
+import Reports
 import Streams
 
 struct PartnersCommand: ParsableCommand {

@@ -1,11 +1,12 @@
-import AggregateStore
 import ArgumentParser
+import Engine
 import Foundation
-import Inspection
-import JSONReader
+import History
+import JSON
 import Program
+import Reports
+import Store
 import Streams
-import Worker
 
 /// `weir promote`
 struct PromoteCommand: ParsableCommand {

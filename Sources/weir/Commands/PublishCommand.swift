@@ -1,8 +1,8 @@
 import ArgumentParser
+import Engine
 import EventLog
 import Foundation
 import Program
-import Worker
 
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

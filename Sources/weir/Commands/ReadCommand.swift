@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventLog
-import Inspection
 import Program
+import Reports
 import Streams
 
 struct ReadCommand: ParsableCommand {

@@ -1,11 +1,12 @@
 import ArgumentParser
+import Engine
 import EventLog
 import Foundation
-import Inspection
-import JSONReader
+import History
+import JSON
 import Program
+import Reports
 import Streams
-import Worker
 
 /// `weir replay`
 struct ReplayCommand: ParsableCommand {

@@ -1,13 +1,13 @@
-import AggregateStore
 import ArgumentParser
 import Collector
+import ConfigurationFiles
 import Crypto
+import Engine
 import Foundation
-import JSONReader
-import Pipelines
+import JSON
 import Program
+import Store
 import Streams
-import Worker
 
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventLog
-import Inspection
-import JSONReader
+import JSON
+import Reports
 import Streams
 
 struct TopicsCommand: ParsableCommand {

@@ -1,13 +1,13 @@
 import ArgumentParser
 import Collector
+import ConfigurationFiles
+import Deliveries
+import Engine
 import EventLog
 import Foundation
 import Logging
-import PartnerPostbacks
-import Pipelines
 import Program
 import Streams
-import Worker
 
 /// `weir up`
 struct UpCommand: ParsableCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Attestation
-import Pipelines
+import ConfigurationFiles
+import Engine
 import Program
+import Signatures
 import Streams
-import Worker
 
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

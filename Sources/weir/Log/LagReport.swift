@@ -1,11 +1,11 @@
-import AggregateStore
+import ConfigurationFiles
+import Deliveries
+import Engine
 import EventLog
 import Foundation
-import Inspection
-import PartnerPostbacks
-import Pipelines
+import Reports
+import Store
 import Streams
-import Worker
 
 /// How far the stores of some directories are behind the log.
 struct LagReport {

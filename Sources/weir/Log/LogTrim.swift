@@ -1,12 +1,13 @@
-import AggregateStore
+import ConfigurationFiles
 import ConversionValues
+import Deliveries
+import Engine
 import EventLog
 import Foundation
-import Inspection
-import PartnerPostbacks
-import Pipelines
+import History
+import Reports
+import Store
 import Streams
-import Worker
 
 /// Deletes the records of an embedded log that are past the retention of their topics and that
 /// nobody needs any more.

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Explanation
 import Foundation
-import Inspection
+import History
+import Reports
 import Streams
 import Synchronization
 

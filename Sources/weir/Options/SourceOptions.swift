@@ -1,13 +1,13 @@
 import ArgumentParser
+import ConfigurationFiles
 import ConversionModels
 import EventLog
-import Explanation
 import Foundation
-import Inspection
+import History
 import KafkaLog
 import Logging
-import Pipelines
 import Program
+import Reports
 import Streams
 
 /// Where the stores are.

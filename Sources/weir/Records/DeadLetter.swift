@@ -1,7 +1,7 @@
-import AggregateStore
 import EventLog
 import Foundation
-import Inspection
+import Reports
+import Store
 import Streams
 
 /// A dead letter as it is listed: what is known of a rejected record, without its bytes.

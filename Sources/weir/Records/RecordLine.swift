@@ -1,7 +1,7 @@
 import EventLog
 import Foundation
-import Inspection
-import JSONReader
+import JSON
+import Reports
 
 /// A record as a line of NDJSON: what `weir publish` reads and `weir read` writes.
 ///

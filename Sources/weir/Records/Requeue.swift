@@ -1,5 +1,5 @@
 import EventLog
-import Inspection
+import Reports
 
 /// Publishes copies of dead letters, each once, however often the command is run.
 ///

@@ -1,6 +1,6 @@
 import ArgumentParser
 import EventLog
-import JSONReader
+import JSON
 import Program
 
 /// Hides the secrets of store notifications in what is printed: shared secrets and receipts, with

@@ -1,11 +1,11 @@
-import AggregateStore
 import Collector
+import Engine
 import EventLog
 import Foundation
-import Inspection
 import Program
+import Reports
+import Store
 import Synchronization
-import Worker
 
 /// The parts of `weir up` other than the collector.
 final class Components: Sendable {

@@ -1,11 +1,11 @@
-import AggregateStore
+import Deliveries
+import Engine
 import EventLog
 import Foundation
 import Monitoring
-import PartnerPostbacks
 import Program
+import Store
 import Synchronization
-import Worker
 
 /// Reports the state of `weir up`: at a terminal in a line that is replaced every two seconds,
 /// elsewhere in a log line each minute.

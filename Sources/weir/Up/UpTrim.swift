@@ -1,8 +1,8 @@
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
-import Pipelines
 import Program
-import Worker
 
 /// Trims the log of `weir up` at intervals, as `weir log trim` does, on its own thread. What keeps
 /// records from being deleted is written once, and stops nothing else.

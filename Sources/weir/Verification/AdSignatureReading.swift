@@ -1,5 +1,5 @@
-import Attestation
-import JSONReader
+import JSON
+import Signatures
 import Streams
 
 /// Reads an ad's signed fields from a document, and judges its signatures.

@@ -1,5 +1,5 @@
-import Attestation
-import JSONReader
+import JSON
+import Signatures
 import Streams
 
 /// Verifies single documents: postbacks as the worker does, ads, and notifications of the App

@@ -1,9 +1,9 @@
-import Attestation
+import ConfigurationFiles
 import Crypto
-import JSONReader
-import Pipelines
+import Engine
+import JSON
+import Signatures
 import Streams
-import Worker
 
 /// Reads notifications of the App Store, judges what is signed in them, and lists their fields.
 struct NotificationReading {

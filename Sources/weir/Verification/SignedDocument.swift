@@ -1,6 +1,6 @@
-import Attestation
-import Inspection
-import JSONReader
+import JSON
+import Reports
+import Signatures
 import Streams
 
 /// What a document is, and what is known of its signatures.

@@ -1,8 +1,8 @@
-import AggregateStore
+import ConfigurationFiles
 import EventLog
-import Explanation
-import Inspection
-import Pipelines
+import History
+import Reports
+import Store
 import Streams
 
 /// A row of a partition.

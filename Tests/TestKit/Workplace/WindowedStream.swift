@@ -1,7 +1,7 @@
+import Engine
 import EventLog
 import Program
 import Streams
-import Worker
 
 /// The streams whose ids are remembered for a window; the raw value is that of topic and store.
 package enum WindowedStream: String, CaseIterable {

@@ -1,10 +1,11 @@
-import AggregateStore
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
-import Pipelines
+import History
 import Program
+import Store
 import Streams
-import Worker
 
 extension Workplace {
     package func source(archive: String? = nil, log: LogAddress? = nil) -> ReplaySource {

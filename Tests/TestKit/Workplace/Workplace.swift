@@ -1,12 +1,12 @@
-import AggregateStore
+import ConfigurationFiles
+import Engine
 import EventLog
 import Foundation
 import GRDB
-import Inspection
-import Pipelines
 import Program
+import Reports
+import Store
 import Streams
-import Worker
 
 /// A temporary directory with a log, a configuration and stores; removed at the end.
 package final class Workplace {

@@ -1,0 +1,133 @@
+import ConfigurationFiles
+import Logging
+import Program
+
+/// A partner that can be sent to: its file and its secrets have been read.
+struct PartnerRoute: Sendable {
+    let name: String
+    /// The address as written in the file.
+    let url: String
+    let template: RequestTemplate
+    let destination: Destination
+    let concurrency: Int
+    let ratePerSecond: Int?
+    private let signingSecrets: SigningSecrets?
+
+    /// - Parameter directory: the pipelines directory; paths of secrets are relative to it.
+    init(_ partner: Partner, directory: String) throws(ConfigurationError) {
+        let delivery = partner.delivery
+        name = partner.name
+        url = delivery.url.text
+        template = try RequestTemplate(delivery, reading: .read(directory: directory))
+        destination = Destination(
+            host: template.address.host, allowsPrivate: delivery.allowPrivate,
+            timeoutMilliseconds: Int64(delivery.timeoutSeconds) * 1000)
+        concurrency = delivery.concurrency
+        ratePerSecond = delivery.ratePerSecond
+        signingSecrets = try delivery.secretFile.map { source throws(ConfigurationError) in
+            try SigningSecrets(source, directory: directory)
+        }
+    }
+
+    /// Routes to all partners that have an address.
+    static func routes(
+        to partners: [Partner], directory: String
+    ) throws(ConfigurationError) -> [PartnerRoute] {
+        try partners.filter { !$0.delivery.isOff }.map { partner throws(ConfigurationError) in
+            try PartnerRoute(partner, directory: directory)
+        }
+    }
+
+    func request(
+        _ document: DeliveryDocument, nowMilliseconds: Int64
+    ) throws(RenderingFault) -> PartnerRequest {
+        var request = try template.request(document)
+        if let signingSecrets {
+            let (key, seconds) = (document.idempotencyKey, nowMilliseconds / 1000)
+            let signature = signingSecrets.signature(
+                id: key, timestampSeconds: seconds, body: request.body ?? [])
+            request.sign(signature, key: key, timestampSeconds: seconds)
+        }
+        return request
+    }
+}
+
+/// What the store has to know of the configured partners.
+struct KnownPartners: Sendable {
+    /// Addresses by partner name, as written in the files.
+    private(set) var urls: [String: String] = [:]
+    /// Partners whose files have no address.
+    private(set) var off: Set<String> = []
+
+    init(_ partners: [Partner]) {
+        for partner in partners {
+            if partner.delivery.isOff {
+                off.insert(partner.name)
+            } else {
+                urls[partner.name] = partner.delivery.url.text
+            }
+        }
+    }
+
+    init(urls: [String: String], off: Set<String> = []) {
+        self.urls = urls
+        self.off = off
+    }
+
+    /// Why documents for a partner are held; nil when they can be sent.
+    func reasonHeld(_ partner: String) -> String? {
+        guard urls[partner] == nil else { return nil }
+        return off.contains(partner)
+            ? DeliveryReason.off.text("partners/\(partner).yaml has no url")
+            : DeliveryReason.unknownPartner.text("no file partners/\(partner).yaml")
+    }
+}
+
+/// Watches the partners' files and the files of their secrets while the program runs. A change is
+/// adopted as a whole; if anything is wrong, none of it is.
+struct FollowedPartners {
+    private let pipelines: PipelineDirectory
+    private let logger: Logger
+    private var watch: ConfigurationWatch
+    private let fault = StandingFault()
+    /// Whether the directory of partners has existed: its disappearance is then a mistake.
+    private var hasDirectory: Bool
+
+    init(_ pipelines: PipelineDirectory, from partners: [Partner], logger: Logger) {
+        self.pipelines = pipelines
+        self.logger = logger
+        hasDirectory = pipelines.has(.partners)
+        watch = ConfigurationWatch(Self.files(pipelines, partners))
+    }
+
+    private static func files(_ pipelines: PipelineDirectory, _ partners: [Partner]) -> [String] {
+        let secrets = partners.flatMap { partner in
+            partner.delivery.secrets.map(\.value.text).filter { $0.hasPrefix("file:") }
+                .map { String($0.dropFirst("file:".count)) }
+                + [partner.delivery.secretFile?.text].compactMap(\.self)
+        }
+        return ["\(pipelines.path)/partners"]
+            + secrets.map { $0.hasPrefix("/") ? $0 : "\(pipelines.path)/\($0)" }
+    }
+
+    /// The partners after a change; nil when nothing has changed. Called on every turn of the loop.
+    mutating func look() -> (partners: KnownPartners, routes: [PartnerRoute])? {
+        guard watch.look() != nil else { return nil }
+        do {
+            let partners = try pipelines.partners(isRequired: hasDirectory)
+            hasDirectory = pipelines.has(.partners)
+            let routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
+            watch.paths = Self.files(pipelines, partners)
+            fault.clear()
+            let names = routes.map(\.name).joined(separator: ",")
+            logger.notice(
+                "the partners were read again",
+                metadata: ["partners": "\(names.isEmpty ? "none" : names)"])
+            return (KnownPartners(partners), routes)
+        } catch {
+            watch.tryAgain()
+            if fault.isNews("\(error)") { logger.warning("\(error): what is in force stays") }
+            return nil
+        }
+    }
+}

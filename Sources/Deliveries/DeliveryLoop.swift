@@ -1,0 +1,245 @@
+import EventLog
+import JSON
+import Logging
+import Program
+import Store
+import Streams
+
+/// Takes documents over from the log into the store, and sends them from there. Runs on one plain
+/// thread.
+final class DeliveryLoop {
+    struct Settings {
+        var assignment: LogAssignment
+        var untilEnd: Bool
+        var batchRecords: Int
+        var maxRecordBytes: Int
+        var waitMilliseconds: Int
+    }
+
+    /// How often the log is read while requests are in flight.
+    private static let busyWaitMilliseconds = 20
+    /// How long to wait at shutdown for requests in flight.
+    private static let stopMilliseconds = 10_000
+    private static let batchBytes = 32 << 20
+    /// Delivered documents are remembered longer than the topic keeps its records.
+    private static let keptMilliseconds: Int64 = 100 * 86_400_000
+
+    private let store: DeliveryStore
+    private let reader: any LogReader
+    private let dispatcher: Dispatcher
+    private var partners: KnownPartners
+    private var files: FollowedPartners?
+    private let parser: JSONParser
+    private let clock: any DeliveryClock
+    private let settings: Settings
+    private let stop: StopSignal
+    private let logger: Logger
+    private let metrics: DeliveryMetrics?
+    private let batch = RecordBatch()
+    private var nextOffsets: [Int32: Int64] = [:]
+    private var ends: [Int32: Int64] = [:]
+    private var hasUncommittedOffsets = false
+    private var lastOffsetCommit = ContinuousClock.now
+    private var lastLook = ContinuousClock.now
+    private var lastPruningMilliseconds: Int64?
+    private var lastTurnMilliseconds: Int64 = .max
+
+    init(
+        store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
+        partners: KnownPartners, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
+        stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil,
+        files: FollowedPartners? = nil
+    ) {
+        self.store = store
+        self.reader = reader
+        self.dispatcher = dispatcher
+        self.partners = partners
+        self.parser = parser
+        self.clock = clock
+        self.settings = settings
+        self.stop = stop
+        self.logger = logger
+        self.metrics = metrics
+        self.files = files
+    }
+
+    /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
+    /// at the start is taken over and everything due was sent once.
+    func run() throws {
+        try reader.subscribe(settings.assignment)
+        try dispatcher.resume()
+        while !stop.isRequested, try step() {}
+        try finish()
+        logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])
+    }
+
+    /// One turn; false when nothing is left to do.
+    func step() throws -> Bool {
+        metrics?.turn()
+        if let known = files?.look() {
+            partners = known.partners
+            try dispatcher.use(known.routes, off: known.partners.off)
+        }
+        try mindClock()
+        let isBusy = dispatcher.inFlightCount > 0
+        let reading = try reader.read(
+            into: batch, maxRecords: settings.batchRecords, maxBytes: Self.batchBytes,
+            waitMilliseconds: isBusy ? 0 : idleMilliseconds())
+        switch reading {
+        case .assigned(let partitions): try take(partitions)
+        case .revoked(let partitions):
+            try commitOffsets()
+            for partition in partitions {
+                nextOffsets[partition] = nil
+                ends[partition] = nil
+            }
+        case .records: try accept()
+        case .idle:
+            // Brokers expire offsets that are not committed again.
+            if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > .seconds(3600) {
+                try commitOffsets()
+            }
+        }
+        let sent = try dispatcher.turn(
+            waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0)
+        try look()
+        guard settings.untilEnd, sent == 0, isAtEnd else { return true }
+        return try !dispatcher.isSettled()
+    }
+
+    /// How long to wait for records while nothing is in flight.
+    private func idleMilliseconds() throws -> Int {
+        guard let due = try dispatcher.nextDueMilliseconds() else {
+            return settings.waitMilliseconds
+        }
+        let rest = due - clock.nowMilliseconds
+        return Int(max(0, min(rest, Int64(settings.waitMilliseconds))))
+    }
+
+    /// Waits for requests in flight. A request without an answer is sent again by the next start,
+    /// under the same key.
+    private func finish() throws {
+        let deadline = ContinuousClock.now + .milliseconds(Self.stopMilliseconds)
+        while dispatcher.inFlightCount > 0, ContinuousClock.now < deadline {
+            try dispatcher.collect(waitMilliseconds: 100)
+        }
+        try commitOffsets()
+    }
+
+    private func accept() throws {
+        var records: [IncomingRecord] = []
+        records.reserveCapacity(batch.count)
+        var next = nextOffsets
+        for index in 0..<batch.count {
+            let record = batch[index]
+            records.append(incoming(record))
+            next[record.partition] = record.offset + 1
+        }
+        let counts = try store.accept(
+            records, topic: reader.topic, nextOffsets: next, partners: partners,
+            nowMilliseconds: clock.nowMilliseconds)
+        nextOffsets = next
+        hasUncommittedOffsets = true
+        metrics?.note(counts)
+        try commitOffsets()
+    }
+
+    private func incoming(_ record: RecordView) -> IncomingRecord {
+        let bytes = record.value.map { Array($0) } ?? []
+        let document = Result { () throws(UnreadableDocument) in
+            guard record.value != nil else { throw UnreadableDocument("the value is null") }
+            guard bytes.count <= settings.maxRecordBytes else {
+                throw UnreadableDocument(
+                    "the value has \(bytes.count) bytes, \(settings.maxRecordBytes) are allowed")
+            }
+            if let type = record.headers.first(named: "ce_type"),
+                !type.elementsEqual("partner.postback".utf8)
+            {
+                throw UnreadableDocument("ce_type is not partner.postback")
+            }
+            return try DeliveryDocument(bytes, parser: parser)
+        }
+        return IncomingRecord(
+            partition: record.partition, offset: record.offset, bytes: bytes, document: document)
+    }
+
+    private func commitOffsets() throws {
+        hasUncommittedOffsets = false
+        lastOffsetCommit = .now
+        guard !nextOffsets.isEmpty else { return }
+        try reader.commit(nextOffsets)
+    }
+
+    private var isAtEnd: Bool {
+        !ends.isEmpty
+            && ends.allSatisfy { partition, end in
+                reader.position(partition: partition).map { $0 >= end } ?? true
+            }
+    }
+
+    /// Prunes old deliveries every hour. Then, at start and after the clock has gone back, repairs
+    /// times that a clock set while it was ahead.
+    private func mindClock() throws {
+        let now = clock.nowMilliseconds
+        let hasGoneBack = now < lastTurnMilliseconds - DeliveryStore.clockSlackMilliseconds
+        lastTurnMilliseconds = now
+        if let last = lastPruningMilliseconds, now - last <= 3_600_000, !hasGoneBack { return }
+        lastPruningMilliseconds = now
+        try store.prune(changedBefore: now - Self.keptMilliseconds)
+        let count = try store.bringBack(nowMilliseconds: now)
+        guard count > 0 else { return }
+        logger.warning(
+            "deliveries waited for longer than the schedule allows, since the clock was ahead: they are due",
+            metadata: ["count": "\(count)"])
+    }
+
+    /// Updates the metrics at most once a second.
+    private func look() throws {
+        guard let metrics, lastLook.duration(to: .now) > .seconds(1) else { return }
+        lastLook = .now
+        metrics.setPending(try store.pending(), nowMilliseconds: clock.nowMilliseconds)
+        metrics.setDisabled(try store.disabledPartners())
+        do {
+            let bounds = try reader.bounds(of: nextOffsets.keys.sorted())
+            let ends = Dictionary(uniqueKeysWithValues: bounds.map { ($0.partition, $0.endOffset) })
+            metrics.setPositions(nextOffsets, ends: ends)
+            metrics.setReady(unless: nextOffsets.isEmpty ? "no partition is assigned" : nil)
+        } catch {
+            metrics.setReady(unless: "\(error)")
+        }
+    }
+}
+
+// MARK: Partitions coming
+
+extension DeliveryLoop {
+    /// Starts where the store is, or where the group is when another instance got further, or else
+    /// at the oldest record.
+    private func take(_ partitions: [Int32]) throws {
+        guard !partitions.isEmpty else { return }
+        let committed = try reader.committedOffsets()
+        let stored = try store.nextOffsets()
+        for bounds in try reader.bounds(of: partitions) {
+            let partition = bounds.partition
+            let place = TopicPartition(topic: reader.topic, partition: partition)
+            let begun = [stored[partition], committed[partition]].compactMap(\.self).max()
+            let next = begun ?? bounds.earliestOffset
+            // Records that another instance has taken over may be gone from the log.
+            let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
+            let refusal = FoldedLog.refusal(
+                of: place, nextOffset: start, in: bounds, store: store.path)
+            if let refusal { throw refusal }
+            nextOffsets[partition] = start
+            ends[partition] = bounds.endOffset
+            try reader.seek(partition: partition, to: start)
+            logger.info(
+                "partition taken",
+                metadata: [
+                    "partition": "\(partition)", "next_offset": "\(next)",
+                    "end": "\(bounds.endOffset)",
+                ])
+        }
+        metrics?.setPositions(nextOffsets, ends: ends)
+        metrics?.setReady(unless: nil)
+    }
+}

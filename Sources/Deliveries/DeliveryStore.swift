@@ -1,0 +1,238 @@
+import DatabaseFiles
+import Foundation
+import GRDB
+import Store
+
+/// The state of every document for partners: `deliveries.sqlite` of the data directory. Unlike the
+/// stores of folds it cannot be rebuilt from the log alone, so it must be kept.
+///
+/// One worker delivers from it, and the operator's command changes it at the same time. So it has a
+/// rollback journal, to which any number of processes may commit. A commit is durable when it
+/// returns.
+package final class DeliveryStore {
+    package let path: String
+    private let queue: DatabaseQueue
+    private let lock: StoreLock?
+
+    /// The name of the stream of documents.
+    package static let streamName = "partner-postbacks"
+
+    package static func path(in directory: String) -> String { "\(directory)/deliveries.sqlite" }
+
+    /// Opens the store for the worker, and creates it when it is missing.
+    init(path: String, topic: String, logIdentity: String) throws(StoreError) {
+        self.path = path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent,
+                withIntermediateDirectories: true)
+        } catch {
+            throw .disk(operation: "create", path: path, detail: SystemRefusal.words(of: error))
+        }
+        lock = try StoreLock(storePath: path)
+        do {
+            queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+            try queue.inDatabase { db in
+                guard try !Self.isMade(db, path: path) else { return }
+                try Self.make(db, topic: topic, logIdentity: logIdentity)
+            }
+        } catch {
+            throw StoreError(error, operation: "open", path: path)
+        }
+    }
+
+    /// Opens an existing store, for the operator's commands.
+    package init(existing path: String) throws(StoreError) {
+        self.path = path
+        lock = nil
+        try StoreReader.requireFile(path)
+        do {
+            queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+            let isMade = try queue.inDatabase { try Self.isMade($0, path: path) }
+            guard isMade else { throw StoreError.noStore(path: path) }
+        } catch {
+            throw StoreError(error, operation: "open", path: path)
+        }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "deliveries"
+        // `weir backup` and `weir check` hold a read lock until they are done.
+        configuration.busyMode = .timeout(60)
+        configuration.prepareDatabase { db in
+            try CheckedPages.prepare(db)
+            try db.execute(
+                sql: "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL")
+        }
+        return configuration
+    }
+
+    func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
+        do {
+            return try queue.inDatabase(body)
+        } catch {
+            throw StoreError(error, operation: "read", path: path)
+        }
+    }
+
+    /// Runs `body` in one durable transaction.
+    func commit<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
+        do {
+            var result: Result?
+            try queue.inDatabase { db in
+                try CheckedPages.requireInPlace(db)
+                try db.inTransaction(.immediate) {
+                    result = try body(db)
+                    return .commit
+                }
+            }
+            guard let result else {
+                throw StoreError.backend(operation: "write", path: path, detail: "no commit")
+            }
+            return result
+        } catch {
+            throw StoreError(error, operation: "write", path: path)
+        }
+    }
+
+    /// The topic that is delivered, and the identity of its log when the store was created.
+    package func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
+        let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
+        return (row?["topic"] ?? "", row?["log_identity"] ?? "")
+    }
+
+    /// The first record of each partition that is not taken over yet.
+    package func nextOffsets() throws(StoreError) -> [Int32: Int64] {
+        try read { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+        }
+    }
+}
+
+extension DeliveryStore {
+    /// `PRAGMA application_id` of the file: "WeiD".
+    private static let applicationID: Int32 = 0x5765_6944
+    /// `PRAGMA user_version`: one more for every migration.
+    private static let version = 3
+
+    private static let schema = """
+        CREATE TABLE store (
+          -- One row: what this file is.
+          topic TEXT NOT NULL, -- the topic that is delivered
+          log_identity TEXT NOT NULL -- tells the log from others
+        ) STRICT;
+
+        CREATE TABLE partitions (
+          -- How far each partition of the topic is taken over.
+          partition INTEGER PRIMARY KEY,
+          next_offset INTEGER NOT NULL -- the first record that is not taken over yet
+        ) STRICT;
+
+        CREATE TABLE disabled_partners (
+          -- Partners that answered 410, 401 or 403: nothing is sent until their address changes or an operator
+          -- retries.
+          name TEXT PRIMARY KEY,
+          disabled_ms INTEGER NOT NULL,
+          url TEXT NOT NULL, -- the address, as the file had it
+          \(status) -- what the partner answered
+        ) STRICT, WITHOUT ROWID;
+
+        \(resting)
+
+        CREATE TABLE deliveries (
+          -- Every document that was taken over, with what became of it.
+          number INTEGER PRIMARY KEY, -- in the order in which they were taken over
+          id TEXT NOT NULL, -- the document's; of a record that is none, its place
+          revision INTEGER NOT NULL,
+          partner TEXT NOT NULL, -- '' for a record that is no document
+          partition INTEGER NOT NULL,
+          offset INTEGER NOT NULL,
+          state TEXT NOT NULL, -- pending, delivered, dead, held, superseded
+          reason TEXT NOT NULL, -- why it is dead or held; '' otherwise
+          attempts INTEGER NOT NULL, -- since it was taken over or retried by hand
+          created_ms INTEGER NOT NULL, -- when it was taken over
+          next_attempt_ms INTEGER, -- null unless pending
+          changed_ms INTEGER NOT NULL, -- when its state last changed
+          document BLOB NOT NULL, -- as it is in the topic
+          UNIQUE (id, revision)
+        ) STRICT;
+
+        CREATE INDEX deliveries_due ON deliveries (partner, next_attempt_ms, number)
+          WHERE state = 'pending';
+        CREATE INDEX deliveries_by_state ON deliveries (state, partner, changed_ms);
+
+        CREATE TABLE attempts (
+          -- Every request that was sent.
+          delivery INTEGER NOT NULL, -- deliveries.number
+          number INTEGER NOT NULL, -- from 1
+          started_ms INTEGER NOT NULL,
+          duration_ms INTEGER NOT NULL,
+          status INTEGER, -- null without an answer
+          fault TEXT, -- why there was none
+          PRIMARY KEY (delivery, number)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let status = "status INTEGER NOT NULL DEFAULT 410"
+
+    private static let resting = """
+        CREATE TABLE resting_partners (
+          -- Partners to which nothing is sent for a time: they ask for a pause, or cannot be reached.
+          name TEXT PRIMARY KEY,
+          cause TEXT NOT NULL, -- asked, away
+          pause_ms INTEGER NOT NULL, -- how long the pause is
+          until_ms INTEGER NOT NULL, -- then one request is sent
+          url TEXT NOT NULL -- the address, as the file had it
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Whether the file has its tables, migrated to this version when this returns. Throws for a
+    /// file of another program.
+    static func isMade(_ db: Database, path: String) throws -> Bool {
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        if application == 0, version == 0,
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        {
+            return false
+        }
+        guard application == applicationID else {
+            throw StoreError.notAStore(path: path, detail: "it is no store of deliveries")
+        }
+        guard version <= Self.version else {
+            throw StoreError.newerVersion(path: path, found: version, known: Self.version)
+        }
+        if version < Self.version { try migrate(db) }
+        return true
+    }
+
+    /// Migrates from an earlier version.
+    private static func migrate(_ db: Database) throws {
+        try db.inTransaction(.immediate) {
+            // Another process may have migrated the file in the meantime.
+            let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? version
+            if found < 2 { try db.execute(sql: resting) }
+            if found < 3 {
+                try db.execute(sql: "ALTER TABLE disabled_partners ADD COLUMN \(status)")
+                try db.execute(sql: "PRAGMA user_version = \(version)")
+            }
+            return .commit
+        }
+    }
+
+    static func make(_ db: Database, topic: String, logIdentity: String) throws {
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: schema)
+            try db.execute(
+                sql: "INSERT INTO store VALUES (?, ?)", arguments: [topic, logIdentity])
+            try db.execute(
+                sql: """
+                    PRAGMA application_id = \(applicationID);
+                    PRAGMA user_version = \(version)
+                    """)
+            return .commit
+        }
+    }
+}

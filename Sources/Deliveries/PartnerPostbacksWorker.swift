@@ -1,0 +1,142 @@
+import ArgumentParser
+import ConfigurationFiles
+import EventLog
+import Foundation
+import JSON
+import KafkaLog
+import Logging
+import Monitoring
+import Program
+import Store
+import Streams
+
+/// `weir-partner-postbacks`: delivers the topic `partner-postbacks` to partners over HTTP.
+///
+/// The module has the path of a document from the log to a partner: `DeliveryLoop` reads the log
+/// and takes documents over into the `DeliveryStore`, the `Dispatcher` sends what is due through an
+/// `HTTPSender`, and the result of each attempt goes back into the store. `Templates/` turns a
+/// document into the request that a partner's file describes.
+///
+///     // The whole program; `weir up` runs it in a process with the other workers.
+///     try PartnerPostbacksWorker.work(options, stop: .ofProcess)
+///
+///     // The request for one document, with secrets masked and nothing sent (`weir partners preview`).
+///     let preview = try PartnerPreview(of: document, for: partner, timestampSeconds: now)
+package struct PartnerPostbacksWorker: CommandLineProgram {
+    /// Also the name of the consumer group.
+    package static let programName = "weir-partner-postbacks"
+
+    package static let configuration = CommandConfiguration(
+        commandName: programName,
+        abstract: "Delivers decoded postbacks to partners over HTTP.",
+        discussion: """
+            Takes the documents of partner-postbacks over into deliveries.sqlite and sends each to its \
+            partner as partners/<name>.yaml says, at least once, under a stable Idempotency-Key, again \
+            and again while the partner is away: \(RetrySchedule.words). Stop it at any time: it goes on \
+            where it was.
+
+              weir partners preview acme        what would be sent
+              weir-partner-postbacks --until-end
+              weir deliveries list --state dead
+            """,
+        version: WeirVersion.current)
+
+    @OptionGroup package var options: WorkerOptions
+
+    package init() {}
+
+    package func run() throws {
+        try Self.work(options, stop: .ofProcess)
+    }
+
+    package static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+        try work(options, stop: stop, clock: SystemClock(), sender: nil)
+    }
+
+    /// Delivers by a clock and a sender of the caller; a nil sender means HTTP.
+    static func work(
+        _ options: WorkerOptions, stop: StopSignal, clock: any DeliveryClock,
+        sender: (any PartnerSender)?
+    ) throws {
+        let pipelines = PipelineDirectory(options.pipelinesDirectory)
+        try pipelines.requireKnownFiles()
+        let stream = try pipelines.partnerPostbacks()
+        let partners = try pipelines.partners()
+        let known = KnownPartners(partners)
+        let routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
+        let logger = Logger(label: programName)
+        let reader = try openReader(options, pipelines: pipelines, stream: stream, logger)
+        defer { reader.close() }
+        let store = try DeliveryStore(
+            path: DeliveryStore.path(in: options.dataDirectory), topic: stream.topic,
+            logIdentity: try reader.identity())
+        if let refusal = try store.foldedLog().refusal(of: reader) { throw refusal }
+        for name in known.off.sorted() {
+            logger.info(
+                "a partner is off: its file has no url, and what is for it is held",
+                metadata: ["partner": "\(name)"])
+        }
+        let parser = try JSONParser.make()
+        let loopParser = try JSONParser.make()
+        let monitor = try options.metricsAddress.map {
+            try DeliveryMonitor(
+                at: $0, topic: stream.topic, group: stream.group, partners: routes.map(\.name),
+                waitMilliseconds: stream.commitIntervalMilliseconds, logger: logger)
+        }
+        defer { monitor?.stop() }
+        let http = sender == nil ? HTTPSender(partnerCount: routes.count) : nil
+        defer { http?.stop() }
+        guard let sender = sender ?? http else { return }
+        let untilEnd = try options.stopsAtEnd
+        let dispatcher = Dispatcher(
+            store: store, routes: routes, sender: sender, clock: clock, parser: parser,
+            off: known.off, attemptsOnce: untilEnd, metrics: monitor?.metrics, logger: logger)
+        try dispatcher.begin(isStart: true)
+        let loop = DeliveryLoop(
+            store: store, reader: reader, dispatcher: dispatcher,
+            partners: known, parser: loopParser, clock: clock,
+            settings: .init(
+                assignment: try options.assignment, untilEnd: untilEnd,
+                batchRecords: stream.batchRecords, maxRecordBytes: stream.maxRecordBytes,
+                waitMilliseconds: stream.commitIntervalMilliseconds),
+            stop: stop, logger: logger, metrics: monitor?.metrics,
+            files: FollowedPartners(pipelines, from: partners, logger: logger))
+        try loop.run()
+    }
+
+    private static func openReader(
+        _ options: WorkerOptions, pipelines: PipelineDirectory, stream: StreamSettings,
+        _ logger: Logger
+    ) throws -> any LogReader {
+        let log = try stream.openLog(
+            options.address, pipelines: pipelines, memberName: options.memberName, logger: logger)
+        let reader = try log.reader(topic: stream.topic, group: stream.group)
+        let partitionCount = try reader.partitionCount()
+        if case .partitions(let wanted) = try options.assignment,
+            let unknown = wanted.first(where: { $0 >= partitionCount })
+        {
+            throw LogChange.unknownPartition(unknown, topic: stream.topic)
+        }
+        return reader
+    }
+}
+
+extension DeliveryStore {
+    package func foldedLog() throws(StoreError) -> FoldedLog {
+        let origin = try origin()
+        return FoldedLog(store: path, topic: origin.topic, logIdentity: origin.logIdentity)
+    }
+}
+
+extension PartnerPostbacksWorker {
+    /// Reads what the program reads at start, except the partners: see `PartnerCheck`. Throws what
+    /// keeps the program from starting.
+    ///
+    /// - Parameter address: the log that would be read. The settings of a Kafka cluster are read
+    ///   too, but the cluster is not asked anything.
+    package static func checkConfiguration(
+        _ pipelines: PipelineDirectory, log address: LogAddress?
+    ) throws {
+        try pipelines.partnerPostbacks().checkSettings(of: address, pipelines: pipelines)
+    }
+}

@@ -1,0 +1,316 @@
+import Foundation
+import GRDB
+import Store
+
+struct DueDelivery: Sendable {
+    var number: Int64
+    var id: String
+    var document: [UInt8]
+}
+
+/// The end of an attempt, or a document that gives no request.
+struct FinishedDelivery: Sendable {
+    enum Ending: Sendable {
+        case attempt(Attempt)
+        /// Nothing was sent.
+        case fault(RenderingFault)
+    }
+
+    var number: Int64
+    var key: String
+    var partner: String
+    /// The address of the partner, as written in its file.
+    var url: String
+    var ending: Ending
+}
+
+extension DeliveryStore {
+    /// Pending deliveries of a partner that are due, longest due first.
+    func due(
+        partner: String, nowMilliseconds: Int64, limit: Int
+    ) throws(StoreError) -> [DueDelivery] {
+        try read { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT number, id, document FROM deliveries
+                        WHERE partner = ? AND state = 'pending' AND next_attempt_ms <= ?
+                        ORDER BY next_attempt_ms, number LIMIT ?
+                        """), arguments: [partner, nowMilliseconds, limit]
+            ).map { row in
+                let document: Data = row[2]
+                return DueDelivery(number: row[0], id: row[1], document: Array(document))
+            }
+        }
+    }
+
+    /// When the next pending delivery of a partner is due, milliseconds since 1970; nil when none
+    /// is.
+    func nextDue(partner: String) throws(StoreError) -> Int64? {
+        try read { db in
+            try Int64.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT min(next_attempt_ms) FROM deliveries
+                        WHERE partner = ? AND state = 'pending'
+                        """), arguments: [partner])
+        }
+    }
+
+    func isDisabled(partner: String) throws(StoreError) -> Bool {
+        try has(partner, in: "disabled_partners")
+    }
+
+    /// Whether a partner still rests: an operator may have ended its pause.
+    func isResting(partner: String) throws(StoreError) -> Bool {
+        try has(partner, in: "resting_partners")
+    }
+
+    private func has(_ partner: String, in table: String) throws(StoreError) -> Bool {
+        try read { db in
+            try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT 1 FROM \(table) WHERE name = ?"),
+                arguments: [partner]) != nil
+        }
+    }
+
+    /// For each partner: the number of pending deliveries, and when the oldest was taken over.
+    func pending() throws(StoreError) -> [String: (count: Int, oldestMilliseconds: Int64)] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT partner, count(*), min(created_ms) FROM deliveries
+                    WHERE state = 'pending' GROUP BY partner
+                    """)
+            return rows.reduce(into: [:]) { pending, row in
+                let partner: String = row[0]
+                pending[partner] = (count: row[1], oldestMilliseconds: row[2])
+            }
+        }
+    }
+
+    /// Records results in one transaction. Returns the partners that they disabled.
+    @discardableResult
+    func record(_ finished: [FinishedDelivery]) throws(StoreError) -> [DisabledPartner] {
+        try commit { db in
+            var disabled: [DisabledPartner] = []
+            for delivery in finished {
+                switch delivery.ending {
+                case .attempt(let attempt):
+                    try Self.record(attempt, of: delivery, in: db)
+                    if let partner = try Self.disable(after: attempt, of: delivery, in: db) {
+                        disabled.append(partner)
+                    }
+                case .fault(let fault): try Self.record(fault, of: delivery, in: db)
+                }
+            }
+            return disabled
+        }
+    }
+
+    /// Disables the partner after 410, 401 or 403; nil for other answers and when it was disabled
+    /// already.
+    private static func disable(
+        after attempt: Attempt, of delivery: FinishedDelivery, in db: Database
+    ) throws -> DisabledPartner? {
+        let outcome = AttemptOutcome(attempt.result)
+        guard outcome == .gone || outcome == .denied, let status = attempt.status else {
+            return nil
+        }
+        try db.execute(
+            sql: """
+                INSERT INTO disabled_partners (name, disabled_ms, url, status) VALUES (?, ?, ?, ?)
+                ON CONFLICT DO NOTHING
+                """,
+            arguments: [delivery.partner, attempt.endMilliseconds, delivery.url, status])
+        return db.changesCount > 0 ? DisabledPartner(name: delivery.partner, status: status) : nil
+    }
+
+    /// A document that gave no request keeps the time of its delivery as the time of change.
+    private static func record(
+        _ fault: RenderingFault, of delivery: FinishedDelivery, in db: Database
+    ) throws {
+        let (state, reason): (DeliveryState, DeliveryReason) =
+            switch fault {
+            case .held: (.held, .missing)
+            case .unusable: (.dead, .unusable)
+            }
+        try db.execute(
+            sql: """
+                UPDATE deliveries SET state = ?, reason = ?, changed_ms = next_attempt_ms,
+                  next_attempt_ms = NULL
+                WHERE number = ? AND state = 'pending'
+                """,
+            arguments: [state.rawValue, reason.text("\(fault)"), delivery.number])
+    }
+
+    private static func record(
+        _ attempt: Attempt, of delivery: FinishedDelivery, in db: Database
+    ) throws {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT state, attempts FROM deliveries WHERE number = ?",
+            arguments: [delivery.number])
+        guard let row else { return }
+        let isPending = row[0] == DeliveryState.pending.rawValue
+        // 401 and 403 refuse the sender and not the document, so they use up no attempt.
+        let attempts: Int = row[1] + (AttemptOutcome(attempt.result) == .denied ? 0 : 1)
+        try db.execute(
+            sql: """
+                INSERT INTO attempts VALUES
+                  (?1, 1 + (SELECT ifnull(max(number), 0) FROM attempts WHERE delivery = ?1),
+                   ?2, ?3, ?4, ?5)
+                """,
+            arguments: [
+                delivery.number, attempt.startedMilliseconds, attempt.durationMilliseconds,
+                attempt.status, attempt.fault,
+            ])
+        let end = attempt.endMilliseconds
+        let next = Self.next(after: attempt, number: attempts, of: delivery)
+        // A revision that was superseded while it was in flight is not tried again.
+        let isFinal = isPending || next.state == .delivered
+        try db.execute(
+            sql: """
+                UPDATE deliveries SET attempts = ?1,
+                  state = iif(?2, ?3, state), reason = iif(?2, ?4, reason),
+                  next_attempt_ms = iif(?2, ?5, next_attempt_ms),
+                  changed_ms = iif(?2 AND state <> ?3, ?6, changed_ms)
+                WHERE number = ?7
+                """,
+            arguments: [
+                attempts, isFinal, next.state.rawValue, next.reason, next.pauseEnd, end,
+                delivery.number,
+            ])
+    }
+
+    private static func next(
+        after attempt: Attempt, number: Int, of delivery: FinishedDelivery
+    ) -> (state: DeliveryState, reason: String, pauseEnd: Int64?) {
+        let answer = attempt.status.map { "status \($0)" } ?? attempt.fault ?? ""
+        switch AttemptOutcome(attempt.result) {
+        case .delivered: return (.delivered, "", nil)
+        case .refused: return (.dead, DeliveryReason.refused.text(answer), nil)
+        case .redirect:
+            return (
+                .dead, DeliveryReason.redirect.text("\(answer), which is not followed"), nil
+            )
+        case .gone:
+            return (.dead, DeliveryReason.gone.text("\(answer), the partner is disabled"), nil)
+        case .denied: return (.pending, "", attempt.endMilliseconds)
+        case .address: return (.dead, DeliveryReason.address.text(answer), nil)
+        case .retry:
+            var asked: Int64?
+            if case .answered(_, let pause) = attempt.result { asked = pause }
+            let pause = RetrySchedule.pauseMilliseconds(
+                afterAttempt: number, key: delivery.key, retryAfterMilliseconds: asked)
+            guard let pause else {
+                return (
+                    .dead, DeliveryReason.exhausted.text("\(number) attempts, the last: \(answer)"),
+                    nil
+                )
+            }
+            return (.pending, "", attempt.endMilliseconds + pause)
+        }
+    }
+}
+
+extension DeliveryStore {
+    /// The pauses of partners, by name.
+    package func restingPartners() throws(StoreError) -> [String: PartnerRest] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT name, cause, pause_ms, until_ms FROM resting_partners")
+            return rows.reduce(into: [:]) { resting, row in
+                let name: String = row[0]
+                resting[name] = PartnerRest(
+                    cause: PartnerRest.Cause(rawValue: row[1]) ?? .away, pauseMilliseconds: row[2],
+                    untilMilliseconds: row[3])
+            }
+        }
+    }
+
+    /// Stores or removes the pause of a partner.
+    ///
+    /// - Parameter url: the address of the partner, as written in its file.
+    func set(_ rest: PartnerRest?, partner: String, url: String) throws(StoreError) {
+        try commit { db in
+            guard let rest else { return try Self.endRest(of: partner, in: db) }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO resting_partners VALUES (?, ?, ?, ?, ?)",
+                arguments: [
+                    partner, rest.cause.rawValue, rest.pauseMilliseconds, rest.untilMilliseconds,
+                    url,
+                ])
+        }
+    }
+
+    static func endRest(of partner: String, in db: Database) throws {
+        try db.execute(sql: "DELETE FROM resting_partners WHERE name = ?", arguments: [partner])
+    }
+}
+
+/// Deliveries of a partner that are due later than the schedule allows.
+package struct MisplacedDeliveries: Equatable, Sendable {
+    package var partner: String
+    package var count: Int
+    /// The latest due time among them, milliseconds since 1970.
+    package var untilMilliseconds: Int64
+}
+
+/// Repairs due times that a clock set while it was ahead. Each time is computed from the moment at
+/// which it was set, so a time further ahead than its pause shows that the clock has gone back
+/// since.
+extension DeliveryStore {
+    /// Smaller corrections of a clock are normal and ignored.
+    static let clockSlackMilliseconds: Int64 = 60_000
+
+    /// The first attempt is due at once, each later one after a pause that starts at the end of the
+    /// previous attempt.
+    private static let isMisplaced = """
+        state = 'pending' AND next_attempt_ms > :now + :slack AND
+          (attempts = 0 OR next_attempt_ms > :now + :longest OR :now + :slack <
+            (SELECT started_ms + duration_ms FROM attempts WHERE delivery = deliveries.number
+             ORDER BY attempts.number DESC LIMIT 1))
+        """
+
+    private static func arguments(_ now: Int64) -> StatementArguments {
+        [
+            "now": now, "slack": clockSlackMilliseconds,
+            "longest": RetrySchedule.longestPauseMilliseconds,
+        ]
+    }
+
+    /// Deliveries due later than the schedule allows, by partner. A running worker makes them due
+    /// at its next check.
+    package func misplaced(
+        nowMilliseconds now: Int64
+    ) throws(StoreError) -> [MisplacedDeliveries] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT partner, count(*), max(next_attempt_ms) FROM deliveries
+                    WHERE \(Self.isMisplaced) GROUP BY partner ORDER BY partner
+                    """, arguments: Self.arguments(now)
+            ).map {
+                MisplacedDeliveries(partner: $0[0], count: $0[1], untilMilliseconds: $0[2])
+            }
+        }
+    }
+
+    /// Makes deliveries due that wait longer than the schedule allows, and shortens pauses of
+    /// partners that are too long. Returns how many deliveries there were.
+    func bringBack(nowMilliseconds now: Int64) throws(StoreError) -> Int {
+        try commit { db in
+            try db.execute(
+                sql: """
+                    UPDATE resting_partners SET until_ms = :now + pause_ms
+                    WHERE until_ms > :now + pause_ms + :slack
+                    """, arguments: ["now": now, "slack": Self.clockSlackMilliseconds])
+            try db.execute(
+                sql: "UPDATE deliveries SET next_attempt_ms = :now WHERE \(Self.isMisplaced)",
+                arguments: Self.arguments(now))
+            return db.changesCount
+        }
+    }
+}

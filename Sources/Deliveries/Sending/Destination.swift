@@ -1,0 +1,166 @@
+import ConfigurationFiles
+import Foundation
+
+struct Destination: Equatable, Sendable {
+    var host: String
+    var allowsPrivate: Bool
+    var timeoutMilliseconds: Int64
+
+    /// Why nothing may be sent to a host with these addresses; nil when it may.
+    func refusal(of addresses: [IPAddress]) -> String? {
+        guard !allowsPrivate, let refused = addresses.first(where: { $0.refusal != nil }),
+            let words = refused.refusal
+        else { return nil }
+        let place = host == refused.description ? host : "\(host) is \(refused)"
+        return "\(place), \(words): allow_private would allow it"
+    }
+}
+
+protocol HostResolver: Sendable {
+    /// The addresses of a name in the order in which to try them; never empty. Waits as long as
+    /// name servers take.
+    func addresses(of host: String) throws(ResolutionFault) -> [IPAddress]
+}
+
+extension HostResolver {
+    /// The addresses of a host. A host that is an address needs no lookup.
+    func addresses(ofHost host: String) throws(ResolutionFault) -> [IPAddress] {
+        if let address = IPAddress(host) { return [address] }
+        return try addresses(of: host)
+    }
+}
+
+/// A name has no address at present.
+struct ResolutionFault: Error, Equatable, CustomStringConvertible {
+    let description: String
+}
+
+struct SystemResolver: HostResolver {
+    func addresses(of host: String) throws(ResolutionFault) -> [IPAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_ADDRCONFIG
+        var first: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, nil, &hints, &first)
+        guard code == 0 else {
+            throw ResolutionFault(description: "\(host): \(String(cString: gai_strerror(code)))")
+        }
+        defer { freeaddrinfo(first) }
+        var addresses: [IPAddress] = []
+        var next = first
+        while let entry = next?.pointee {
+            if let address = Self.address(entry), !addresses.contains(address) {
+                addresses.append(address)
+            }
+            next = entry.ai_next
+        }
+        guard !addresses.isEmpty else {
+            throw ResolutionFault(description: "\(host): it has no address")
+        }
+        return addresses
+    }
+
+    private static func address(_ entry: addrinfo) -> IPAddress? {
+        guard let socket = entry.ai_addr else { return nil }
+        let raw = UnsafeRawPointer(socket)
+        switch entry.ai_family {
+        case AF_INET:
+            let address = raw.loadUnaligned(as: sockaddr_in.self).sin_addr
+            return withUnsafeBytes(of: address) { IPAddress(bytes: Array($0)) }
+        case AF_INET6:
+            let address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+            return withUnsafeBytes(of: address) { IPAddress(bytes: Array($0)) }
+        default: return nil
+        }
+    }
+}
+
+/// An IPv4 or IPv6 address.
+struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+    /// 4 or 16 bytes in network order.
+    let bytes: [UInt8]
+
+    init?(bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Accepts the usual forms only: four decimal numbers without leading zeros, or IPv6 without
+    /// brackets and zone.
+    init?(_ text: String) {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, text, &bytes) == 1 {
+            let parts = text.split(separator: ".")
+            guard parts.allSatisfy({ $0.count == 1 || $0.first != "0" }) else { return nil }
+            self.bytes = Array(bytes.prefix(4))
+        } else if inet_pton(AF_INET6, text, &bytes) == 1 {
+            self.bytes = bytes
+        } else {
+            return nil
+        }
+    }
+
+    var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Why a partner may not have this address; nil for a public address.
+    var refusal: String? {
+        if let inner = embeddedIPv4 { return inner.refusal }
+        return Self.refused.first { $0.range.contains(bytes) }?.words
+    }
+
+    /// The IPv4 address inside an IPv6 one: mapped, translated, NAT64 or 6to4.
+    private var embeddedIPv4: IPAddress? {
+        guard bytes.count == 16 else { return nil }
+        for (prefix, start) in Self.embedding where bytes.starts(with: prefix) {
+            return IPAddress(bytes: Array(bytes[start..<start + 4]))
+        }
+        return nil
+    }
+
+    /// Ranges that no partner has, from the registries of special-purpose addresses, with what they are for.
+    private static let refused = [
+        ("0.0.0.0/8", "unspecified"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "shared by carriers"),
+        ("127.0.0.0/8", "loopback"),
+        ("169.254.0.0/16", "link-local, where clouds keep their metadata"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "for protocols"),
+        ("192.0.2.0/24", "for documentation"),
+        ("192.88.99.0/24", "for relays"),
+        ("192.168.0.0/16", "private"),
+        ("198.18.0.0/15", "for benchmarks"),
+        ("198.51.100.0/24", "for documentation"),
+        ("203.0.113.0/24", "for documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+        ("::/96", "unspecified, loopback or no longer in use"),
+        ("64:ff9b:1::/48", "for local translation"),
+        ("100::/64", "for discarding"),
+        ("2001::/23", "for protocols"),
+        ("2001:db8::/32", "for documentation"),
+        ("3fff::/20", "for documentation"),
+        ("5f00::/16", "for segment routing"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "site-local"),
+        ("ff00::/8", "multicast"),
+    ].map { text, words in
+        guard let range = AddressRange(text) else { preconditionFailure("\(text) is no range") }
+        return (range: range, words: words)
+    }
+
+    /// Prefixes of IPv6 before an IPv4 address, and the byte where that starts: `::ffff:0:0/96`,
+    /// `::ffff:0:0:0/96`, `64:ff9b::/96` and `2002::/16`.
+    private static let embedding: [([UInt8], Int)] = [
+        ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 12),
+        ([0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0], 12),
+        ([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], 12),
+        ([0x20, 0x02], 2),
+    ]
+}

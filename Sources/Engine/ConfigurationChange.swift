@@ -1,0 +1,135 @@
+import ConfigurationFiles
+import ConversionModels
+import JSON
+import Store
+import Streams
+
+extension StreamFold {
+    /// Why the worker would refuse to go on with a store under the configuration as it is written now; nil
+    /// when it would not. Judges every partition that the store knows, and writes nothing.
+    package static func refusal(
+        of store: StoreReader, pipelines: PipelineDirectory
+    ) throws -> WorkerError? {
+        let configuration = try rules(in: pipelines).configuration
+        return try store.snapshot { try configuration.refusal(of: $0, store: store.path) }
+    }
+}
+
+extension FoldConfiguration {
+    /// Why a store, at this path, cannot go on under the configuration, whichever of its partitions is folded
+    /// on; nil when it can.
+    func refusal(of snapshot: StoreSnapshot, store path: String) throws -> WorkerError? {
+        for state in try snapshot.partitionStates() {
+            if let refusal = try refusal(of: state, in: snapshot, store: path) { return refusal }
+        }
+        return nil
+    }
+
+    /// Why one partition of a store cannot go on under the configuration; nil when it can. It is judged
+    /// against the one that its last record was folded under.
+    func refusal(
+        of state: PartitionState, in snapshot: StoreSnapshot, store path: String
+    ) throws -> WorkerError? {
+        guard let folded = try snapshot.configurationOfLastRecord(of: state), folded.hash != hash
+        else { return nil }
+        return try ConfigurationChange(from: folded, to: self)
+            .faultInHistory(of: state, in: snapshot)
+            .map { .historyChanged(detail: $0, store: path) }
+    }
+}
+
+/// A change of the configuration that a partition is folded under. Conversion models may only grow at
+/// their end: what decoded a folded postback is never edited.
+package struct ConfigurationChange {
+    private struct Version {
+        var effectiveFromMilliseconds: Int64
+        var text: [UInt8]
+    }
+
+    /// Versions by app and by the bytes of their id.
+    private let before: [Int64: [[UInt8]: Version]]
+    private let after: [Int64: [[UInt8]: Version]]
+
+    /// How long before its postback came a value can have been set: a version counts for so long after the
+    /// next one took effect.
+    private static let longestWait =
+        PostbackTiming.allCases.map { -$0.settingInterval(received: 0).earliest }.max() ?? 0
+
+    package init(from old: FoldConfiguration, to new: FoldConfiguration) {
+        before = Self.versions(in: old.text)
+        after = Self.versions(in: new.text)
+    }
+
+    /// What is wrong with the change, for a partition as far as it is folded; nil when nothing is. Only a
+    /// version under which postbacks of its app were folded, or would have been, is history.
+    package func faultInHistory(
+        of state: PartitionState, in snapshot: StoreSnapshot
+    ) throws -> String? {
+        let folded = state.watermarkMilliseconds
+        for app in Set(before.keys).union(after.keys).sorted() {
+            let old = before[app] ?? [:]
+            let new = after[app] ?? [:]
+            guard old.mapValues(\.text) != new.mapValues(\.text) else { continue }
+            let hours = try snapshot.hours(ofPostbacksOfApp: app, partition: state.partition)
+            for (id, version) in Self.ordered(old)
+            where new[id]?.text != version.text && Self.counts(version, among: old, in: hours) {
+                let what = new[id] == nil ? "was removed" : "was edited"
+                return "conversion-models/\(app).yaml: version '\(Self.text(id))' \(what)"
+            }
+            for (id, version) in Self.ordered(new)
+            where old[id]?.text != version.text && version.effectiveFromMilliseconds < folded
+                && Self.counts(version, among: new, in: hours)
+            {
+                let time = UTC.text(milliseconds: version.effectiveFromMilliseconds)
+                return
+                    "conversion-models/\(app).yaml: version '\(Self.text(id))' takes effect at \(time), before "
+                    + "\(UTC.text(milliseconds: folded)) up to which partition \(state.partition) is folded"
+            }
+        }
+        return nil
+    }
+
+    private static func ordered(_ versions: [[UInt8]: Version]) -> [([UInt8], Version)] {
+        versions.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    }
+
+    /// Whether a version may say what the value of a postback of one of these hours means. Versions take
+    /// effect at whole hours.
+    private static func counts(
+        _ version: Version, among all: [[UInt8]: Version], in hours: [Hour]
+    ) -> Bool {
+        let begin = version.effectiveFromMilliseconds
+        let next = all.values.map(\.effectiveFromMilliseconds).filter { $0 > begin }.min()
+        let first = Hour(containing: begin)
+        let last = next.map { Hour(containing: $0 &+ longestWait) }
+        return hours.contains { hour in hour >= first && last.map { hour < $0 } ?? true }
+    }
+
+    private static func text(_ id: [UInt8]) -> String { String(decoding: id, as: UTF8.self) }
+
+    private static func versions(in text: String) -> [Int64: [[UInt8]: Version]] {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard let parser = JSONParser(),
+                let root = try? parser.parse(UnsafeRawBufferPointer(bytes)),
+                let models = root.member("models")
+            else { return [:] }
+            var apps: [Int64: [[UInt8]: Version]] = [:]
+            for model in models.elements {
+                guard case .integer(let app)? = model.member("app")?.number,
+                    let versions = model.member("versions")
+                else { continue }
+                for version in versions.elements {
+                    guard let id = version.member("id")?.string,
+                        case .integer(let from)? = version.member("effective_from_ms")?.number
+                    else { continue }
+                    var written = JSONText()
+                    written.value(version)
+                    apps[app, default: [:]][Array(id)] = Version(
+                        effectiveFromMilliseconds: from, text: Array(written.text.utf8))
+                }
+            }
+            return apps
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import ConfigurationFiles
+import EventLog
+import Foundation
+import JSON
+import Store
+import Streams
+
+/// Publishes what stands in a store: outbox rows to `partner-postbacks`, rejected records to the
+/// topic's dead letters. In order, each with a stable id; after a crash it goes on where the store
+/// says, so that a row may be published twice but none is left out.
+package final class Emitter {
+    /// Refused records come with their bytes: so many of them are held at once.
+    private static let rowsAtOnce = 100
+
+    private let store: AggregateStore
+    private let log: any LogBackend
+    private let topic: String
+    private let deadLetters: EmittedTopic
+    /// Nil where the stream has nothing for partners.
+    private let partnerTopic: EmittedTopic?
+    private let partitionCount: Int32
+    /// Where names are.
+    var catalog: Catalog
+    private let corrections: CorrectionStore?
+    private let patience: EmissionPatience
+    private lazy var parser = JSONParser()
+    private var writer: (any LogWriter)?
+
+    init(
+        store: AggregateStore, log: any LogBackend, topic: String, deadLetters: EmittedTopic,
+        partitionCount: Int32, catalog: Catalog, partnerTopic: EmittedTopic?,
+        corrections: CorrectionStore?,
+        patience: EmissionPatience
+    ) {
+        self.store = store
+        self.log = log
+        self.topic = topic
+        self.deadLetters = deadLetters
+        self.partitionCount = partitionCount
+        self.catalog = catalog
+        self.partnerTopic = partnerTopic
+        self.corrections = corrections
+        self.patience = patience
+    }
+
+    /// Publishes all that is not published yet of these partitions, and waits for a log that is away.
+    /// Returns the partitions of which something is left, because a stop was asked for meanwhile.
+    func emit(_ partitions: Set<Int32>) throws(WorkerError) -> Set<Int32> {
+        var left: Set<Int32> = []
+        do {
+            for state in try store.partitionStates() where partitions.contains(state.partition) {
+                if try !emit(state) { left.insert(state.partition) }
+            }
+            return left
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch let error as LogError {
+            throw .log(error)
+        } catch let error as WorkerError {
+            throw error
+        } catch {
+            throw .unexpected("\(error)")
+        }
+    }
+
+    /// False when it was given up before all was published.
+    private func emit(_ state: PartitionState) throws -> Bool {
+        var deadLettersNext = state.deadLettersNext
+        var outboxEmitted = state.outboxEmitted
+        while true {
+            let refused = try store.refused(
+                partition: state.partition, from: deadLettersNext, limit: Self.rowsAtOnce)
+            let outbox = try store.outbox(
+                partition: state.partition, from: outboxEmitted, limit: Self.rowsAtOnce)
+            guard !refused.isEmpty || !outbox.isEmpty else { return true }
+            let records =
+                refused.filter(\.isRejected).map {
+                    DeadLetter($0, of: topic, to: deadLetters.name).record
+                }
+                + (try outbox.filter { $0.postback.originOffset >= state.emitFrom }.map {
+                    try partnerRecord($0.postback)
+                })
+            if !records.isEmpty, try !append(records) { return false }
+            deadLettersNext = refused.last.map { $0.offset + 1 } ?? deadLettersNext
+            outboxEmitted = outbox.last.map { $0.sequence + 1 } ?? outboxEmitted
+            try store.noteEmitted(
+                partition: state.partition, deadLettersNext: deadLettersNext,
+                outboxEmitted: outboxEmitted)
+        }
+    }
+
+    private func append(_ records: [OutgoingRecord]) throws(LogError) -> Bool {
+        try patience.keepTrying { (isWanted) throws(LogError) in
+            _ = try openWriter().append(records, while: isWanted)
+        }
+    }
+
+    private func openWriter() throws(LogError) -> any LogWriter {
+        if let writer { return writer }
+        try create(deadLetters)
+        if let partnerTopic { try create(partnerTopic) }
+        let writer = try log.writer()
+        self.writer = writer
+        return writer
+    }
+
+    private func create(_ topic: EmittedTopic) throws(LogError) {
+        try log.createTopic(
+            topic.name, partitionCount: partitionCount, settings: topic.settings)
+    }
+
+    /// After a correction the store's own revisions go on with other numbers than the store gives them.
+    private func partnerRecord(_ postback: PartnerPostback) throws -> OutgoingRecord {
+        let correction = try corrections?.correction(
+            of: postback.id, partition: postback.partition)
+        guard let parser else { throw WorkerError.unexpected("no memory for a JSON parser") }
+        return try PartnerRecord(
+            topic: topic, partnerTopic: partnerTopic?.name ?? "", catalog: catalog, parser: parser
+        ).record(of: postback, revisionOffset: correction?.revisionOffset ?? 0)
+    }
+}
+
+extension StoredRefusal {
+    /// Conflicts and untrusted records are kept, and not published: they can be decoded.
+    fileprivate var isRejected: Bool { reason != "conflict" && reason != "untrusted" }
+}

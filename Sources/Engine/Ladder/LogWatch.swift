@@ -1,0 +1,198 @@
+import EventLog
+import Foundation
+import Program
+import Store
+
+/// Sees to it that a log still holds what a store has folded, while both are at work: a topic may be made
+/// anew at any time, and a log lose its end and be written on, and Kafka tells readers of neither.
+package final class LogWatch {
+    /// Opens a reader of the topic that is closed after a look.
+    package typealias OpenReader = () throws -> any LogReader
+
+    private let store: AggregateStore
+    private let topic: String
+    private let openReader: OpenReader
+    private let interval: Duration
+    private var lastLook = ContinuousClock.now
+    private var lastTimeDoubt: ContinuousClock.Instant?
+    /// Folded records of each partition: the last one as of the look before, and one a second since. What is
+    /// folded later may be of another log.
+    private var marks: [Int32: [Rung]] = [:]
+    private var lastMark = ContinuousClock.now
+    /// The partitions that are folded.
+    private var taken: Set<Int32> = []
+    /// Those of them whose hours were compared since they were taken, while something of them was folded.
+    private var compared: Set<Int32> = []
+    /// Partitions that are looked at before anything else of them is folded.
+    private var doubted: Set<Int32> = []
+    /// Whether there is a reason since the last look.
+    private var isDoubtNew = false
+
+    /// A record that is older than the newest one by more than this does not come out of order, but out of
+    /// another log.
+    private static let timeBound: Int64 = 86_400_000
+    /// Records out of order are a reason to look no more often than this.
+    private static let timeDoubtPause = Duration.seconds(10)
+    /// A batch's last records are kept in mind no more often than this.
+    private static let markPause = Duration.seconds(1)
+    /// How long a log that gives reason to doubt it may take to answer.
+    private static let patience = Duration.seconds(20)
+
+    init(
+        store: AggregateStore, topic: String, interval: Duration,
+        openReader: @escaping OpenReader
+    ) {
+        self.store = store
+        self.topic = topic
+        self.interval = interval
+        self.openReader = openReader
+    }
+
+    /// Looks at partitions before anything of them is folded. Throws `WorkerError` when the log is another
+    /// one, and `LogError` when it does not answer.
+    func take(_ partitions: [Int32]) throws {
+        taken.formUnion(partitions)
+        let unread = try look(at: Set(partitions), thoroughly: true)
+        if let partition = unread.min() { throw unanswered(partition) }
+    }
+
+    /// Forgets a partition.
+    func drop(_ partition: Int32) {
+        taken.remove(partition)
+        marks[partition] = nil
+        compared.remove(partition)
+        doubted.remove(partition)
+    }
+
+    /// Keeps the last records of a batch in mind that is folded now.
+    func mark(_ batch: RecordBatch) {
+        guard lastMark.duration(to: .now) > Self.markPause else { return }
+        lastMark = .now
+        var marked: Set<Int32> = []
+        for index in (0..<batch.count).reversed()
+        where marked.insert(batch.position(index).partition).inserted {
+            let (partition, offset) = batch.position(index)
+            marks[partition, default: []].append(
+                Rung(
+                    partition: partition, offset: offset,
+                    fingerprint: batch[index].fingerprint))
+        }
+    }
+
+    /// Everything that is folded may be another log's now.
+    func doubt() {
+        doubted = taken
+        isDoubtNew = true
+    }
+
+    /// Notes that the times of a partition's records have jumped back, if they have.
+    func note(_ milliseconds: Int64, after newest: Int64, in partition: Int32) {
+        guard max(milliseconds, 0) < max(newest, 0) - Self.timeBound,
+            lastTimeDoubt.map({ $0.duration(to: .now) > Self.timeDoubtPause }) ?? true
+        else { return }
+        lastTimeDoubt = .now
+        doubted.insert(partition)
+    }
+
+    /// Looks at those of these partitions that there is reason to doubt, until they answer: nothing may be
+    /// folded of them before.
+    func settle(_ partitions: @autoclosure () -> Set<Int32>) throws {
+        guard !doubted.isEmpty else { return }
+        let partitions = partitions()
+        let deadline = ContinuousClock.now + Self.patience
+        while case let wanted = doubted.intersection(partitions), let first = wanted.min() {
+            do {
+                let unread = try look(at: wanted, thoroughly: true)
+                doubted.subtract(wanted.subtracting(unread))
+                guard ContinuousClock.now < deadline || unread.isEmpty else {
+                    throw unanswered(first)
+                }
+            } catch let error as LogError {
+                guard ContinuousClock.now < deadline else { throw error }
+                usleep(100_000)
+            }
+        }
+    }
+
+    /// Looks now and then without a reason, and after one. A log that does not answer now is asked again
+    /// later.
+    func lookNowAndThen() throws {
+        guard isDoubtNew || lastLook.duration(to: .now) > interval else { return }
+        try lookNow(thoroughly: !doubted.isEmpty)
+    }
+
+    /// Looks at all that is folded, as far as the log answers.
+    func lookNow(thoroughly: Bool = true) throws {
+        lastLook = .now
+        isDoubtNew = false
+        do {
+            doubted.formIntersection(try look(at: taken, thoroughly: thoroughly))
+        } catch is LogError {
+            return
+        }
+    }
+
+    /// - Returns: the partitions that do not answer.
+    private func look(at partitions: Set<Int32>, thoroughly: Bool) throws -> Set<Int32> {
+        let folded = try store.partitionStates()
+            .filter { partitions.contains($0.partition) && $0.lastRung != nil }
+        guard !folded.isEmpty else { return [] }
+        let reader = try openReader()
+        defer { reader.close() }
+        guard try reader.identity() == store.origin().logIdentity else {
+            throw LogChange.otherTopic(topic: topic, store: store.path)
+        }
+        // How many there are is asked elsewhere.
+        let count = try reader.partitionCount()
+        let states = folded.filter { $0.partition < count }
+        let (bounds, faults) = try reader.knownBounds(of: states.map(\.partition))
+        var rungs: [Rung] = []
+        for state in states {
+            guard let bounds = bounds.first(where: { $0.partition == state.partition }) else {
+                continue
+            }
+            guard state.nextOffset <= bounds.endOffset else {
+                throw LogChange.logEndsEarlier(
+                    TopicPartition(topic: topic, partition: state.partition),
+                    nextOffset: state.nextOffset, end: bounds.endOffset, store: store.path)
+            }
+            rungs += try self.rungs(of: state, from: bounds.earliestOffset, thoroughly)
+        }
+        let look = try LadderLook(rungs, with: reader)
+        if let other = look.others.min(by: { $0.partition < $1.partition }) {
+            throw LogChange.otherRecords(
+                TopicPartition(topic: topic, partition: other.partition), offset: other.offset,
+                store: store.path)
+        }
+        let unread = look.unread.union(faults.keys)
+        for state in states where !unread.contains(state.partition) {
+            marks[state.partition] = [state.lastRung].compactMap { $0 }
+            compared.insert(state.partition)
+        }
+        return unread
+    }
+
+    private func rungs(
+        of state: PartitionState, from earliest: Int64, _ thoroughly: Bool
+    ) throws -> [Rung] {
+        let marks = marks[state.partition] ?? []
+        // The first one, and those 1, 2, 4, ... before the last.
+        let chosen = marks.enumerated().filter { place, _ in
+            let back = marks.count - place
+            return place == 0 || back & (back - 1) == 0
+        }.map(\.element)
+        let known = Set(chosen + [state.lastRung].compactMap { $0 })
+            .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
+        // All marks may be of another log that took the place of the one that the partition was begun on: its hours
+        // say so, and hold the marks of the next looks.
+        guard thoroughly || !compared.contains(state.partition) else { return Array(known) }
+        return Array(
+            known.union(try store.snapshot { try $0.rungs(of: state, from: earliest) }))
+    }
+
+    private func unanswered(_ partition: Int32) -> LogError {
+        .unavailable(
+            operation: "read", address: "\(TopicPartition(topic: topic, partition: partition))",
+            detail: "it does not answer: see weir lag and the cluster")
+    }
+}

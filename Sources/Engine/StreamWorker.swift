@@ -1,0 +1,213 @@
+import ArgumentParser
+import ConfigurationFiles
+import EventLog
+import Foundation
+import Logging
+import Monitoring
+import Program
+import Store
+import Streams
+
+/// The worker of a stream as a program: options in, exit code out.
+///
+///     @main
+///     enum WeirBids {
+///         static func main() { StreamWorker<BidsFold>.start() }
+///     }
+package struct StreamWorker<Fold: StreamFold>: CommandLineProgram {
+    package static var programName: String { Fold.programName }
+
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: programName, abstract: Fold.help.abstract,
+            discussion: Fold.help.discussion, version: WeirVersion.current)
+    }
+
+    @OptionGroup package var options: WorkerOptions
+
+    package init() {}
+
+    package func run() throws {
+        try Fold.work(options, stop: .ofProcess)
+    }
+}
+
+extension StreamFold {
+    /// Runs the worker with these options. While a set of stores is promoted it gives its store up, and goes
+    /// on with the one that is in force then.
+    package static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+        var monitor: WorkerMonitor?
+        defer { monitor?.stop() }
+        while waitForPromotion(options, stop: stop, metrics: monitor?.metrics) {
+            let directory = try setDirectory(options)
+            do {
+                let end = try workOnce(options, in: directory, stop: stop, monitor: &monitor)
+                guard end == .interrupted else { return }
+            } catch let error as StoreError {
+                // A promotion may have had the store that was not seen yet, or is over already.
+                guard case .locked = error else { throw error }
+                let isHeld = PromotionRequest.isHeld(in: options.dataDirectory)
+                guard try isHeld || setDirectory(options) != directory else { throw error }
+            }
+        }
+    }
+
+    /// The directory whose store is in force.
+    private static func setDirectory(_ options: WorkerOptions) throws -> String {
+        let sets = try StoreSets(directory: options.dataDirectory)
+        _ = try sets.presentPath(of: streamName)
+        return sets.directory(of: streamName)
+    }
+
+    /// Waits until no promotion is under way; false when a stop was asked for meanwhile.
+    private static func waitForPromotion(
+        _ options: WorkerOptions, stop: StopSignal, metrics: WorkerMetrics?
+    ) -> Bool {
+        var isTold = false
+        while PromotionRequest.isMade(in: options.dataDirectory),
+            PromotionRequest.isHeld(in: options.dataDirectory)
+        {
+            guard !stop.isRequested else { return false }
+            if !isTold {
+                isTold = true
+                Logger(label: programName).notice("a promotion is under way: waiting for it")
+            }
+            metrics?.wait(for: "a promotion is under way")
+            usleep(20_000)
+        }
+        return true
+    }
+
+    private static func workOnce(
+        _ options: WorkerOptions, in directory: String, stop: StopSignal,
+        monitor: inout WorkerMonitor?
+    ) throws -> WorkerEnd {
+        let address = try options.address
+        let pipelines = PipelineDirectory(options.pipelinesDirectory)
+        let configuration = try readConfiguration(pipelines)
+        let (stream, rules) = (configuration.stream, configuration.rules)
+        let logger = Logger(label: programName)
+        let log = try stream.openLog(
+            address, pipelines: pipelines, memberName: options.memberName, logger: logger)
+        let reader = try openReader(of: stream, in: log, options)
+        defer { reader.close() }
+        let partitionCount = try reader.partitionCount()
+        if case .partitions(let wanted) = try options.assignment,
+            let unknown = wanted.first(where: { $0 >= partitionCount })
+        {
+            throw WorkerError.changed(.unknownPartition(unknown, topic: stream.topic))
+        }
+        let store = try AggregateStore(
+            path: "\(directory)/\(streamName).sqlite", fold: Self.self,
+            topic: stream.topic, logIdentity: try reader.identity(),
+            partitionCount: partitionCount)
+        // While it is locked nobody takes its place; until then somebody may have.
+        guard try setDirectory(options) == directory else { return .interrupted }
+        let accepted = try options.acceptedPartitionCount
+        if let refusal = try store.foldedLog().refusal(of: reader, accepting: accepted) {
+            throw WorkerError.changed(refusal)
+        }
+        // Those that are assigned later, or to nobody now, are judged too: only then anything is written.
+        let refusal = try store.snapshot {
+            try rules.configuration.refusal(of: $0, store: store.path)
+        }
+        if let refusal { throw refusal }
+        if try store.origin().partitionCount != partitionCount {
+            try store.setPartitionCount(partitionCount)
+        }
+        let fold = try make(
+            rules, topic: stream.topic, memory: store,
+            threadCount: ProcessInfo.processInfo.activeProcessorCount)
+        var settings = WorkerSettings(
+            stream, assignment: try options.assignment, partitionCount: partitionCount)
+        settings.name = programName
+        settings.untilEnd = try options.stopsAtEnd
+        settings.showsProgress = options.showsProgress
+        if monitor == nil {
+            monitor = try options.metricsAddress.map {
+                try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
+            }
+        }
+        let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
+        let emitter = Emitter(
+            store: store, log: log, topic: stream.topic,
+            deadLetters: .deadLetters(ofTopic: stream.topic, stream: Self.self),
+            partitionCount: partitionCount,
+            catalog: configuration.catalog, partnerTopic: emits ? configuration.partnerTopic : nil,
+            corrections: emits
+                ? try CorrectionStore(directory: directory) : nil,
+            patience: EmissionPatience(
+                address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
+        let worker = Worker(
+            fold: fold, store: store, reader: reader, emitter: isArchive ? nil : emitter,
+            settings: settings,
+            configuration: rules.configuration, stop: stop, logger: logger,
+            metrics: monitor?.metrics,
+            configurationFiles: FollowedConfiguration(
+                pipelines, hash: rules.configuration.hash, logger: logger,
+                rulesHash: { try presentRules(in: pipelines).configuration.hash },
+                use: emits ? { emitter.catalog = $0 } : nil),
+            interruption: { PromotionRequest.isMade(in: options.dataDirectory) },
+            openReader: { try log.lookingReader(topic: stream.topic) })
+        return try worker.run()
+    }
+
+    /// The log's reader, behind the archive's where there is one.
+    private static func openReader(
+        of stream: StreamSettings, in log: any LogBackend, _ options: WorkerOptions
+    ) throws -> any LogReader {
+        let reader = try log.reader(topic: stream.topic, group: stream.group)
+        guard let path = try options.archivePath else { return reader }
+        return try ArchivedLogReader(path: path, before: reader)
+    }
+}
+
+extension AggregateStore {
+    fileprivate func foldedLog() throws(StoreError) -> FoldedLog {
+        let origin = try origin()
+        return FoldedLog(
+            store: path, topic: origin.topic, logIdentity: origin.logIdentity,
+            partitionCount: origin.partitionCount)
+    }
+}
+
+// MARK: Configuration
+
+/// All that a worker reads of the configuration when it starts.
+struct WorkerConfiguration<Rules: StreamRules> {
+    let stream: StreamSettings
+    let catalog: Catalog
+    /// The topic of documents for partners.
+    let partnerTopic: EmittedTopic
+    let rules: Rules
+}
+
+extension StreamFold {
+    /// Reads the configuration. Throws what is wrong with it, at its line.
+    static func readConfiguration(
+        _ pipelines: PipelineDirectory
+    ) throws -> WorkerConfiguration<Rules> {
+        try pipelines.requireKnownFiles()
+        return WorkerConfiguration(
+            stream: try file(in: pipelines).settings, catalog: try pipelines.catalog(),
+            partnerTopic: .partnerPostbacks(named: try pipelines.partnerPostbacksTopic()),
+            rules: try rules(in: pipelines))
+    }
+
+    /// Reads the rules for a worker, which refuses files that nothing reads.
+    fileprivate static func presentRules(in pipelines: PipelineDirectory) throws -> Rules {
+        try pipelines.requireKnownFiles()
+        return try rules(in: pipelines)
+    }
+
+    /// Reads what the worker reads when it starts. Throws what keeps it from starting.
+    ///
+    /// - Parameter address: of the log that it would read. A cluster's settings are read too, and nothing is
+    ///   asked of the cluster.
+    package static func checkConfiguration(
+        _ pipelines: PipelineDirectory, log address: LogAddress?
+    ) throws {
+        let stream = try readConfiguration(pipelines).stream
+        try stream.checkSettings(of: address, pipelines: pipelines)
+    }
+}

@@ -1,0 +1,455 @@
+import EventLog
+import Foundation
+import Logging
+import Program
+import Store
+import Streams
+
+/// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
+/// log how far it is. One plain thread; only signatures are verified on others.
+package final class Worker<Fold: StreamFold> {
+    private let fold: Fold
+    private let store: AggregateStore
+    private let reader: any LogReader
+    /// Nil where nothing is published: what a fold of an archive gives is due, and published by the worker
+    /// that goes on with the log that the archive was copied from.
+    private let emitter: Emitter?
+    private let settings: WorkerSettings
+    private let configuration: FoldConfiguration
+    private let partitionCount: Int32
+    private let stop: StopSignal
+    private let logger: Logger
+    private let metrics: WorkerMetrics?
+    private var progress: Progress
+    private var interruption: Interruption
+    private var configurationFiles: FollowedConfiguration?
+    private var nextOffsets: [Int32: Int64] = [:]
+    private var ends: [Int32: Int64] = [:]
+    /// What the group has committed: a store that is being rebuilt never takes that back.
+    private var groupOffsets: [Int32: Int64] = [:]
+    private var pending: (batch: RecordBatch, prepared: Fold.Prepared)?
+    /// One batch is folded while the signatures of the next are verified.
+    private let batches = [RecordBatch(), RecordBatch()]
+    private var filling = 0
+    /// Where the next record of each partition is expected in the log.
+    private var readOffsets: [Int32: Int64] = [:]
+    /// Timestamp of the newest record of each partition, in milliseconds since 1970.
+    private var newest: [Int32: Int64] = [:]
+    /// Looks whether the log is still the one that was folded; nil where nothing else can be read there.
+    private let watch: LogWatch?
+    /// The last folded records of partitions that were just taken: they are read again, and must still
+    /// be what they were.
+    private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
+    private var lastOffsetCommit = ContinuousClock.now
+    private var lastCount = ContinuousClock.now
+    private var hasUncommittedOffsets = false
+    /// Partitions of which something was not published before a stop: the group is not told of them, so
+    /// that the next start publishes it.
+    private var unpublished: Set<Int32> = []
+    /// What was stored last, while it waits for the disk.
+    private var awaited: AwaitedBatch?
+
+    package init(
+        fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter?,
+        settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
+        logger: Logger, metrics: WorkerMetrics? = nil,
+        configurationFiles: FollowedConfiguration? = nil,
+        interruption: @escaping () -> Bool = { false },
+        openReader: LogWatch.OpenReader? = nil
+    ) {
+        self.fold = fold
+        self.store = store
+        self.reader = reader
+        self.emitter = emitter
+        self.settings = settings
+        self.configuration = configuration
+        partitionCount = settings.partitionCount
+        self.stop = stop
+        self.logger = logger
+        self.metrics = metrics
+        self.configurationFiles = configurationFiles
+        self.interruption = Interruption(interruption)
+        progress = Progress(label: settings.name, isWanted: settings.showsProgress)
+        watch = openReader.map {
+            LogWatch(
+                store: store, topic: reader.topic, interval: settings.lookInterval, openReader: $0)
+        }
+    }
+
+    /// How long offsets may take to be taken at the end.
+    private static var commitPatience: Duration { .seconds(10) }
+    /// Offsets that do not change are committed again after so long: brokers forget old ones.
+    private static var offsetsKept: Duration { .seconds(3600) }
+
+    /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
+    /// start is folded and published; or until something else wants the store. What was folded is committed
+    /// when it returns or throws.
+    @discardableResult
+    package func run() throws(WorkerError) -> WorkerEnd {
+        // Whatever ends it: what was stored is waited for.
+        defer { _ = try? store.awaitCommit() }
+        // And what ends it with an error is not written behind the progress.
+        defer { progress.end() }
+        do {
+            try reader.subscribe(settings.assignment)
+            var isOver = false
+            while !isOver, !stop.isRequested, !interruption.look() {
+                configurationFiles?.look()
+                isOver = try !step()
+            }
+            try foldPending()
+            try commitOffsets()
+            // A group that has members may not take them, and a later rebuild would publish again.
+            if settings.untilEnd, isOver {
+                try reader.settleCommits(Self.commitPatience)
+            }
+            progress.end()
+            logger.info("stopped", metadata: summary)
+            if isOver { return .reachedEnd }
+            guard interruption.isMade else { return .stopped }
+            for partition in nextOffsets.keys.sorted() { drop(partition) }
+            return .interrupted
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch let error as LogError {
+            throw .log(error)
+        } catch let error as LogChange {
+            throw .changed(error)
+        } catch let error as WorkerError {
+            throw error
+        } catch {
+            throw .unexpected("\(error)")
+        }
+    }
+
+    /// Reads once; false when there is nothing left to do.
+    private func step() throws -> Bool {
+        let start = ContinuousClock.now
+        metrics?.turn(reader, isFolded: pending == nil)
+        let batch = batches[filling]
+        let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
+        switch try read(into: batch, waitMilliseconds: wait) {
+        case .assigned(let partitions):
+            try foldPending()
+            try take(partitions)
+            metrics?.settle(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+            try emit(Set(partitions))
+            try checkMemory()
+        case .revoked(let partitions):
+            try foldPending()
+            try commitOffsets()
+            for partition in partitions { drop(partition) }
+            metrics?.settle(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+        case .records:
+            try checkLastFolded(in: batch)
+            guard !batch.isEmpty else { break }
+            try checkContinuity(of: batch)
+            let prepared = fold.prepare(batch)
+            filling = 1 - filling
+            try foldPending()
+            pending = (batch, prepared)
+            if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
+                try foldPending()
+                if reader.isCaughtUp {
+                    try settle()
+                    rest(since: start)
+                }
+            }
+        case .idle:
+            try foldPending()
+            try settle()
+            if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept {
+                try commitOffsets()
+            }
+            try watch?.lookNowAndThen()
+            try checkPartitionCount()
+            // Commits look by themselves.
+            try store.requireInPlace()
+            return !(settings.untilEnd && isAtEnd)
+        }
+        return !(settings.untilEnd && isAtEnd)
+    }
+
+    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
+    private func read(into batch: RecordBatch, waitMilliseconds: Int) throws -> LogReading {
+        defer { if reader.takeDoubt() { watch?.doubt() } }
+        do throws(LogError) {
+            return try reader.read(
+                into: batch, maxRecords: settings.batchRecords, maxBytes: settings.batchBytes,
+                waitMilliseconds: waitMilliseconds)
+        } catch {
+            switch error {
+            case .unknownTopic, .unknownPartition, .offsetGone, .backend: try watch?.lookNow()
+            default: break
+            }
+            throw error
+        }
+    }
+
+    private func foldPending() throws {
+        guard let (batch, prepared) = pending else { return }
+        pending = nil
+        try watch?.settle(Set((0..<batch.count).map { batch.position($0).partition }))
+        try watch?.lookNowAndThen()
+        watch?.mark(batch)
+        try store(batch, prepared)
+    }
+
+    /// Folds and commits a batch, then publishes, then tells the log: in this order. When there is
+    /// nothing to publish, the commit waits for the disk while the next batch is read and folded.
+    private func store(_ batch: RecordBatch, _ prepared: Fold.Prepared) throws {
+        let start = ContinuousClock.now
+        fold.begin(prepared)
+        for index in 0..<batch.count { try fold.fold(index) }
+        let folded = ContinuousClock.now
+        try settle()
+        let hasEmissions = !fold.effects.refused.isEmpty || !fold.outbox.isEmpty
+        let partitions = fold.effects.progress
+        let stored = try store.store(fold, batch: batch)
+        awaited = AwaitedBatch(
+            stored: stored, partitions: partitions,
+            verifications: fold.verifications(in: prepared), began: start, folded: folded)
+        if hasEmissions || stored.hasOverflowed {
+            try settle()
+            try emit(Set(partitions.map(\.partition)))
+            // What was published is told at once, so that a rebuild does not publish it again.
+            try commitOffsets()
+        } else if lastOffsetCommit.duration(to: .now) > .seconds(1) {
+            try commitOffsets()
+        }
+        try checkPartitionCount()
+        try checkMemory()
+    }
+
+    /// Waits until what was stored is durable, and takes note of it.
+    private func settle() throws {
+        guard let batch = awaited else { return }
+        awaited = nil
+        let committed = try store.awaitCommit() ?? .now
+        metrics?.commit(
+            batch, at: committed, rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+        var records = 0
+        for progress in batch.partitions {
+            nextOffsets[progress.partition] = progress.nextOffset
+            records += Int(progress.records)
+        }
+        hasUncommittedOffsets = true
+        progress.add(records, behind: behind)
+    }
+
+    private func emit(_ partitions: Set<Int32>) throws {
+        guard let emitter else { return }
+        try metrics?.setUnpublished(store.unpublishedCount())
+        unpublished.formUnion(try emitter.emit(partitions))
+        try metrics?.setUnpublished(store.unpublishedCount())
+    }
+
+    private func checkMemory() throws(WorkerError) {
+        guard let bound = settings.dedupeMaxIDs else { return }
+        let ids = store.rememberedIDs(of: fold, atMost: bound)
+        guard ids < bound else {
+            throw .dedupeMemoryFull(ids: ids, bound: bound, stream: Fold.streamName)
+        }
+    }
+
+    private func commitOffsets() throws {
+        try settle()
+        lastOffsetCommit = .now
+        hasUncommittedOffsets = false
+        for (partition, offset) in nextOffsets where !unpublished.contains(partition) {
+            groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
+        }
+        guard emitter != nil, !groupOffsets.isEmpty else { return }
+        try reader.commit(groupOffsets)
+    }
+
+    /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
+    /// records does not make a commit each.
+    private func rest(since start: ContinuousClock.Instant) {
+        guard !settings.untilEnd else { return }
+        let end = start + .milliseconds(settings.commitIntervalMilliseconds)
+        while !stop.isRequested, !interruption.look(), ContinuousClock.now < end { usleep(5000) }
+    }
+
+    private var isAtEnd: Bool {
+        pending == nil
+            && ends.allSatisfy { partition, end in
+                reader.position(partition: partition).map { $0 >= end } ?? true
+            }
+    }
+
+    private var behind: Int64? {
+        guard settings.untilEnd else { return nil }
+        return ends.reduce(settings.recordsLater) {
+            $0 + max(0, $1.value - (nextOffsets[$1.key] ?? 0))
+        }
+    }
+
+    private var summary: Logger.Metadata {
+        ["partitions": "\(nextOffsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" })"]
+    }
+}
+
+// MARK: Partitions coming and going
+
+extension Worker {
+    /// Takes a partition on where its store stands; a new store begins at the oldest record.
+    private func take(_ partitions: [Int32]) throws {
+        guard !partitions.isEmpty else { return }
+        if partitions.contains(where: { $0 >= partitionCount }) {
+            try checkPartitionCount(always: true)
+        }
+        try watch?.take(partitions)
+        let committed = try reader.committedOffsets()
+        for bounds in try reader.bounds(of: partitions) {
+            try take(bounds, emitted: committed[bounds.partition] ?? 0)
+        }
+    }
+
+    private func take(_ bounds: PartitionBounds, emitted: Int64) throws {
+        let partition = bounds.partition
+        let place = TopicPartition(topic: reader.topic, partition: partition)
+        var state = try store.partitionStates().first { $0.partition == partition }
+        groupOffsets[partition] = emitted
+        if state == nil {
+            // A reader that cannot begin there says so before the store begins.
+            try reader.seek(partition: partition, to: bounds.earliestOffset)
+            try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
+            if bounds.earliestOffset > 0 {
+                logger.warning(
+                    "the log no longer has its beginning: what came before is not counted",
+                    metadata: [
+                        "partition": "\(partition)", "first_offset": "\(bounds.earliestOffset)",
+                    ])
+            }
+            state = try store.partitionStates().first { $0.partition == partition }
+        }
+        guard let state else { return }
+        if emitted > state.emitFrom {
+            // An older copy of the store: what lies below was published by the newer one.
+            let rows = try store.dueCount(partition: partition, below: emitted)
+            if rows > 0 {
+                logger.warning(
+                    "taken as published by another store of this group: postbacks for partners",
+                    metadata: [
+                        "partition": "\(partition)", "count": "\(rows)",
+                        "below_offset": "\(emitted)",
+                    ])
+            }
+            try store.raiseEmission(partition: partition, to: emitted)
+        }
+        let refusal = FoldedLog.refusal(
+            of: place, nextOffset: state.nextOffset, in: bounds, store: store.path)
+        if let refusal { throw refusal }
+        try enforceConfiguration(on: state)
+        try store.restore(state, in: fold)
+        store.expect(state)
+        nextOffsets[partition] = state.nextOffset
+        readOffsets[partition] = state.nextOffset
+        newest[partition] = state.watermarkMilliseconds
+        ends[partition] = bounds.endOffset
+        metrics?.take(state, end: bounds.endOffset)
+        let last = state.nextOffset - 1
+        if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
+            lastFolded[partition] = (last, state.lastRecord)
+            try reader.seek(partition: partition, to: last)
+        } else {
+            try reader.seek(partition: partition, to: state.nextOffset)
+        }
+        logger.info(
+            "partition taken",
+            metadata: [
+                "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
+                "end": "\(bounds.endOffset)",
+            ])
+    }
+
+    /// A topic that was created anew, or a log that lost its end and was written on, has other records
+    /// where the folded ones were. The last folded one is read again to see that, and left out.
+    private func checkLastFolded(in batch: RecordBatch) throws {
+        var index = 0
+        while !lastFolded.isEmpty, index < batch.count {
+            let (partition, offset) = batch.position(index)
+            guard let last = lastFolded.removeValue(forKey: partition), last.offset == offset else {
+                index += 1
+                continue
+            }
+            guard batch[index].fingerprint == last.fingerprint else {
+                throw LogChange.otherRecords(
+                    TopicPartition(topic: reader.topic, partition: partition), offset: offset,
+                    store: store.path)
+            }
+            batch.remove(at: index)
+        }
+    }
+
+    /// Now and then asks how many partitions the topic has: with more of them keys land elsewhere. A log
+    /// that does not answer now is asked again later.
+    private func checkPartitionCount(always: Bool = false) throws {
+        guard always || lastCount.duration(to: .now) > settings.lookInterval else { return }
+        lastCount = .now
+        guard let now = try? reader.partitionCount(), now != partitionCount else { return }
+        // One that was made anew may have another number too.
+        try watch?.lookNow()
+        throw LogChange.partitionCountChanged(
+            topic: reader.topic, folded: partitionCount, now: now, store: store.path)
+    }
+
+    /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker. Offsets that come
+    /// again, and times long past, are a reason to doubt that the log is the same.
+    private func checkContinuity(of batch: RecordBatch) throws {
+        for index in 0..<batch.count {
+            let (partition, offset) = batch.position(index)
+            let expected = readOffsets.updateValue(offset + 1, forKey: partition) ?? offset
+            let time = batch.timestampMilliseconds(index)
+            let newest = newest[partition] ?? time
+            if time > newest { self.newest[partition] = time }
+            watch?.note(time, after: newest, in: partition)
+            guard offset != expected else { continue }
+            let place = TopicPartition(topic: reader.topic, partition: partition)
+            guard offset > expected else {
+                try watch?.lookNow()
+                throw WorkerError.offsetsAgain(place, offset: offset, expected: expected)
+            }
+            let bounds = try reader.bounds(of: [partition]).first
+            if let bounds, bounds.earliestOffset > expected {
+                throw LogChange.logStartsLater(
+                    place, nextOffset: expected, earliest: bounds.earliestOffset,
+                    store: store.path)
+            }
+        }
+    }
+
+    private func enforceConfiguration(on state: PartitionState) throws {
+        let (folded, refusal) = try store.snapshot { snapshot in
+            (
+                try snapshot.configurationOfLastRecord(of: state),
+                try configuration.refusal(of: state, in: snapshot, store: store.path)
+            )
+        }
+        if let refusal { throw refusal }
+        if let folded, folded.hash != configuration.hash {
+            logger.notice(
+                "new configuration",
+                metadata: [
+                    "partition": "\(state.partition)", "from_offset": "\(state.nextOffset)",
+                    "hash": "\(configuration.hash)",
+                ])
+        }
+        try store.recordEpoch(partition: state.partition, configuration: configuration)
+    }
+
+    private func drop(_ partition: Int32) {
+        fold.forget(partition: partition)
+        unpublished.remove(partition)
+        nextOffsets[partition] = nil
+        groupOffsets[partition] = nil
+        readOffsets[partition] = nil
+        newest[partition] = nil
+        lastFolded[partition] = nil
+        watch?.drop(partition)
+        ends[partition] = nil
+        metrics?.drop(partition)
+        logger.info("partition given up", metadata: ["partition": "\(partition)"])
+    }
+}

@@ -1,0 +1,37 @@
+import EventLog
+import Program
+import Store
+
+/// Why a worker stops before it is told to: what, where, and what to do about it.
+package enum WorkerError: OperatorError {
+    /// The log failed.
+    case log(LogError)
+    /// The store failed.
+    case store(StoreError)
+    /// The log is not the one that was folded.
+    case changed(LogChange)
+    /// The configuration changes what is already folded.
+    case historyChanged(detail: String, store: String)
+    /// The dedupe memory holds as many ids as it may.
+    case dedupeMemoryFull(ids: Int, bound: Int, stream: String)
+    /// The log gave an offset that was read before.
+    case offsetsAgain(TopicPartition, offset: Int64, expected: Int64)
+    /// Anything that should not happen.
+    case unexpected(String)
+
+    /// One line: what, where, and what to do.
+    package var description: String {
+        switch self {
+        case .log(let error): error.description
+        case .store(let error): error.description
+        case .changed(let change): change.description
+        case .historyChanged(let detail, let store):
+            "\(detail), and \(store) has folded records under the old text: take the change back, or replay (weir replay --into DIR --configuration present) and promote what that gives (weir promote DIR)"
+        case .dedupeMemoryFull(let ids, let bound, let stream):
+            "the dedupe memory of \(stream) holds \(ids) ids and dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory an id), then start again: nothing is lost"
+        case .offsetsAgain(let partition, let offset, let expected):
+            "\(partition) gave offset \(offset) where \(expected) was to come: nothing of it was folded; see weir lag and the cluster, then start again"
+        case .unexpected(let detail): detail
+        }
+    }
+}

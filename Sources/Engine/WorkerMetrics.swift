@@ -1,0 +1,229 @@
+import CoreMetrics
+import EventLog
+import Foundation
+import Monitoring
+import Store
+import Streams
+
+/// What a worker's loop tells those who watch it. The loop calls it a batch and a turn at a time, never a
+/// record; docs/metrics.md says what each metric means.
+package final class WorkerMetrics {
+    private let topic: String
+    private let group: String
+    private let factory: any MetricsFactory
+    private let health: Health
+    private let boundsInterval: Duration
+    private let records: [Outcome: Counter]
+    private let rejections: [RejectionReason: Counter]
+    private let batchRecords: Recorder
+    private let foldDuration: CoreMetrics.Timer
+    private let commitDuration: CoreMetrics.Timer
+    private let outboxDepth: Meter
+    private let verifications: Counter
+    private let dedupeIDs: Meter
+    private let assignedPartitions: Meter
+    private var partitions: [Int32: PartitionMetrics] = [:]
+    private var boundsAsked = ContinuousClock.now
+
+    /// Metrics of a worker that has no partition yet. The log is asked where it ends once in an interval.
+    init(
+        topic: String, group: String, factory: any MetricsFactory, health: Health,
+        boundsInterval: Duration = .seconds(5)
+    ) {
+        self.topic = topic
+        self.group = group
+        self.factory = factory
+        self.health = health
+        self.boundsInterval = boundsInterval
+        let labels = [("topic", topic)]
+        // A series that is there from the start, at 0, has a rate from its first record on.
+        records = Dictionary(
+            uniqueKeysWithValues: Outcome.allCases.map { outcome in
+                let labels = labels + [("outcome", outcome.label)]
+                let name = "weir_records_total"
+                return (outcome, Counter(label: name, dimensions: labels, factory: factory))
+            })
+        rejections = Dictionary(
+            uniqueKeysWithValues: RejectionReason.allCases.map { reason in
+                let labels = labels + [("reason", reason.name)]
+                let name = "weir_rejected_total"
+                return (reason, Counter(label: name, dimensions: labels, factory: factory))
+            })
+        batchRecords = Recorder(
+            label: "weir_batch_records", dimensions: labels, factory: factory)
+        foldDuration = CoreMetrics.Timer(
+            label: "weir_fold_duration_seconds", dimensions: labels, factory: factory)
+        commitDuration = CoreMetrics.Timer(
+            label: "weir_commit_duration_seconds", dimensions: labels, factory: factory)
+        outboxDepth = Meter(label: "weir_outbox_depth", dimensions: labels, factory: factory)
+        verifications = Counter(
+            label: "weir_verifications_total", dimensions: labels, factory: factory)
+        dedupeIDs = Meter(label: "weir_dedupe_ids", dimensions: labels, factory: factory)
+        assignedPartitions = Meter(
+            label: "weir_partitions_assigned", dimensions: labels, factory: factory)
+    }
+
+    /// The loop turns once more; now and then the log is asked where it ends.
+    ///
+    /// - Parameter isFolded: whether all that the reader gave is folded and committed.
+    func turn(_ reader: any LogReader, isFolded: Bool) {
+        health.turn()
+        if isFolded {
+            for (number, partition) in partitions {
+                partition.position = reader.position(partition: number) ?? 0
+            }
+        }
+        let now = ContinuousClock.now
+        if !partitions.isEmpty, boundsAsked.duration(to: now) >= boundsInterval {
+            boundsAsked = now
+            askBounds(reader)
+        }
+        let seconds = Date().timeIntervalSince1970
+        for partition in partitions.values { partition.update(nowSeconds: seconds) }
+    }
+
+    /// A partition is this worker's from now on.
+    func take(_ state: PartitionState, end: Int64) {
+        health.turn()
+        let partition = PartitionMetrics(
+            labels: [("topic", topic), ("partition", "\(state.partition)")], group: group,
+            factory: factory)
+        partitions[state.partition] = partition
+        partition.endOffset = end
+        partition.nextOffset = state.nextOffset
+        partition.watermarkMilliseconds = state.records > 0 ? state.watermarkMilliseconds : nil
+        partition.update(nowSeconds: Date().timeIntervalSince1970)
+    }
+
+    /// A partition is another worker's from now on.
+    func drop(_ partition: Int32) {
+        partitions.removeValue(forKey: partition)?.destroy()
+    }
+
+    /// The partitions that were taken or dropped are all.
+    func settle(rememberedIDs: Int) {
+        assignedPartitions.set(partitions.count)
+        dedupeIDs.set(rememberedIDs)
+        health.setReady(unless: partitions.isEmpty ? "no partition is assigned" : nil)
+    }
+
+    /// A batch was folded, and committed at that instant.
+    func commit(
+        _ batch: AwaitedBatch, at committed: ContinuousClock.Instant, rememberedIDs: Int
+    ) {
+        foldDuration.record(batch.began.duration(to: batch.folded))
+        commitDuration.record(batch.folded.duration(to: committed))
+        batchRecords.record(batch.partitions.reduce(0) { $0 + $1.records })
+        for (outcome, counter) in records { counter.increment(by: batch.stored.count(outcome)) }
+        for (reason, counter) in rejections { counter.increment(by: batch.stored.count(reason)) }
+        verifications.increment(by: batch.verifications)
+        dedupeIDs.set(rememberedIDs)
+        for progress in batch.partitions {
+            guard let partition = partitions[progress.partition] else { continue }
+            partition.nextOffset = progress.nextOffset
+            partition.watermarkMilliseconds = progress.watermarkMilliseconds
+            partition.update(nowSeconds: Date().timeIntervalSince1970)
+        }
+    }
+
+    /// The loop waits for the log to take what is to be published; a wait that is not usual has a reason.
+    func wait(for reason: String?) {
+        health.turn()
+        if let reason { health.setReady(unless: reason) }
+    }
+
+    /// A wait that had a reason is over.
+    func goOn() {
+        health.setReady(unless: nil)
+    }
+
+    /// So many outbox rows and rejected records stand in the store and are not published.
+    func setUnpublished(_ count: Int64) {
+        outboxDepth.set(count)
+    }
+
+    /// A log that does not answer is no reason to stop folding what it still gives.
+    private func askBounds(_ reader: any LogReader) {
+        do {
+            for bounds in try reader.bounds(of: partitions.keys.sorted()) {
+                partitions[bounds.partition]?.endOffset = bounds.endOffset
+            }
+            health.setReady(unless: nil)
+        } catch {
+            health.setReady(unless: "\(error)")
+        }
+    }
+}
+
+/// How far a partition is folded, and how far behind.
+private final class PartitionMetrics {
+    var nextOffset: Int64 = 0
+    /// What lies below was read and folded, or is no record: Kafka's control records are behind the last
+    /// record of a transaction.
+    var position: Int64 = 0
+    var endOffset: Int64 = 0
+    /// The largest timestamp that was folded, since 1970; nil when nothing was.
+    var watermarkMilliseconds: Int64?
+
+    private let lag: Meter
+    private let currentOffset: Meter
+    private let lagSeconds: Meter
+
+    /// Makes the metrics of a partition; the consumer group is a label of some.
+    init(labels: [(String, String)], group: String, factory: any MetricsFactory) {
+        let groupLabels = labels + [("consumergroup", group)]
+        lag = Meter(
+            label: "kafka_consumergroup_lag", dimensions: groupLabels, factory: factory)
+        currentOffset = Meter(
+            label: "kafka_consumergroup_current_offset", dimensions: groupLabels, factory: factory)
+        lagSeconds = Meter(label: "weir_lag_seconds", dimensions: labels, factory: factory)
+    }
+
+    func update(nowSeconds: Double) {
+        let records = max(0, endOffset - max(nextOffset, position))
+        lag.set(records)
+        currentOffset.set(nextOffset)
+        guard records > 0, let watermarkMilliseconds else { return lagSeconds.set(0) }
+        lagSeconds.set(max(0, nowSeconds - Double(watermarkMilliseconds) / 1000))
+    }
+
+    func destroy() {
+        lag.destroy()
+        currentOffset.destroy()
+        lagSeconds.destroy()
+    }
+}
+
+extension Outcome {
+    /// The outcome of one record.
+    fileprivate var label: String {
+        switch self {
+        case .accepted: "accepted"
+        case .duplicates: "duplicate"
+        case .conflicts: "conflict"
+        case .untrusted: "untrusted"
+        case .rejected: "rejected"
+        }
+    }
+}
+
+extension CoreMetrics.Timer {
+    fileprivate func record(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}
+
+/// A batch that was folded and stored, and may still wait for the disk.
+struct AwaitedBatch {
+    /// What became of its records.
+    var stored: StoredBatch
+    /// How far its partitions are with it.
+    var partitions: [PartitionProgress]
+    /// How many records, or signatures in them, were verified.
+    var verifications: Int
+    /// When its fold began.
+    var began: ContinuousClock.Instant
+    /// When its fold ended.
+    var folded: ContinuousClock.Instant
+}

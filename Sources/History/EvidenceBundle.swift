@@ -1,0 +1,241 @@
+import Crypto
+import Foundation
+import JSON
+import Monitoring
+import Reports
+import Signatures
+import Store
+import Streams
+
+extension Explainer {
+    /// Writes the rows of a number, the records behind them and what was left out, and all that is needed to
+    /// fold them again, into an archive.
+    ///
+    /// - Parameters:
+    ///   - path: of the archive, which appears as a whole; nothing may be there.
+    ///   - mask: hides the secrets of a record; nil when it has none.
+    /// - Returns: whether the records add up.
+    /// - Throws: what `explain` throws, and `ExplanationError.file`.
+    package func writeEvidence(
+        of number: any Number, to path: String,
+        mask: @escaping (ExplainedRecord) -> [UInt8]?
+    ) throws -> Explanation {
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw ExplanationError.file(
+                operation: "write", path: path,
+                detail:
+                    "it is there already, and evidence is never written over; give --out a new file"
+            )
+        }
+        let bundle = try EvidenceBundle(
+            number, in: "\(path).\(UUID().uuidString)", rules: rules, mask: mask)
+        var partitions: [String: Set<Int32>] = [:]
+        let explanation = try explain(
+            number, measures: { _ in nil },
+            eachRow: { place, table, columns, measures in
+                partitions[place.stream, default: []].insert(place.partition)
+                try bundle.add(place, table, columns, measures)
+            },
+            atEnd: { slices in
+                for slice in slices {
+                    try bundle.add(
+                        slice,
+                        partitions: slice.numbers.intersection(partitions[slice.stream] ?? []))
+                }
+            }
+        ) { record in
+            partitions[record.stream, default: []].insert(record.folded.record.partition)
+            try bundle.add(record)
+        }
+        try bundle.finish(explanation, to: path)
+        return explanation
+    }
+}
+
+/// Writes what a number rests on, so that others can check it without the log and the stores.
+///
+/// The parts are collected in files beside the archive, which take its place only when it is whole.
+final class EvidenceBundle {
+    /// Hides the secrets of a record; nil when it has none.
+    typealias Mask = (ExplainedRecord) -> [UInt8]?
+
+    private let number: any Number
+    private let mask: Mask
+    private let rules: RuleSource
+    private let directory: String
+    private var writers: [EvidenceFile: EvidenceFileWriter] = [:]
+    private var models: Set<EvidenceModel> = []
+    private var roots: [String: String] = [:]
+    private var logs: [EvidenceManifest.Log] = []
+    private var masked: Int64 = 0
+    private var untold: Int64 = 0
+
+    /// Begins in a new directory, which is removed at the end.
+    init(
+        _ number: any Number, in directory: String, rules: RuleSource, mask: @escaping Mask
+    ) throws {
+        self.number = number
+        self.mask = mask
+        self.rules = rules
+        self.directory = directory
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        for file in EvidenceFile.allCases {
+            writers[file] = try EvidenceFileWriter(path(of: file))
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    private func path(of file: EvidenceFile) -> String { "\(directory)/\(file.rawValue)" }
+
+    func add(
+        _ place: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
+        _ measures: [Int64]
+    ) throws {
+        let terms = number.terms(of: table, columns: columns) ?? []
+        try writers[.rows]?.write(
+            EvidenceRow(
+                stream: place.stream, partition: place.partition, aggregate: table.name,
+                columns: Dictionary(
+                    zip(table.columns.map(\.name), columns),
+                    uniquingKeysWith: { first, _ in first }),
+                measures: Dictionary(
+                    zip(table.measures, measures).filter { $0.1 != 0 },
+                    uniquingKeysWith: { first, _ in first }),
+                gives: terms.map {
+                    [table.measures[$0.rowMeasure], number.measures[$0.measure]]
+                }))
+    }
+
+    /// Takes a record, and what it is folded again with.
+    func add(_ record: ExplainedRecord) throws {
+        let maskedValue = mask(record)
+        if maskedValue != nil { masked += 1 }
+        if case .untold = record.role { untold += 1 }
+        try writers[.records]?.write(EvidenceRecord(record, maskedValue: maskedValue))
+        let hasOverflowed =
+            record.folded.refusal?.reason == RejectionReason.overflow.name
+        guard record.folded.answers != nil || hasOverflowed else { return }
+        try writers[.notes]?.write(
+            EvidenceNote(
+                stream: record.stream, partition: record.folded.record.partition,
+                offset: record.folded.record.offset,
+                answers: record.folded.answers.map { Data($0).base64EncodedString() },
+                overflow: hasOverflowed ? true : nil))
+    }
+
+    /// Takes the configurations that were in force for partitions of a store.
+    func add(_ slice: StoreSlice, partitions: Set<Int32>) throws {
+        guard !partitions.isEmpty else { return }
+        logs.append(
+            EvidenceManifest.Log(
+                stream: slice.stream, topic: slice.snapshot.topic,
+                identity: slice.snapshot.logIdentity))
+        for partition in partitions.sorted() {
+            for epoch in try slice.snapshot.epochs(of: partition) {
+                try writers[.configurations]?.write(
+                    EvidenceConfiguration(
+                        stream: slice.stream, topic: slice.snapshot.topic, partition: partition,
+                        fromOffset: epoch.fromOffset, sha256: epoch.configuration.hash,
+                        dedupeWindowMs: epoch.configuration.dedupeWindowMilliseconds,
+                        text: epoch.configuration.text))
+                models.formUnion(try EvidenceModel.all(in: epoch.configuration))
+                for root in try rules.roots(of: epoch.configuration, stream: slice.stream) {
+                    roots[root.fingerprint] = root.pem
+                }
+            }
+        }
+    }
+
+    func finish(_ explanation: Explanation, to path: String) throws {
+        for model in models.sorted() { try writers[.models]?.write(model) }
+        try writers[.keys]?.write(
+            EvidenceKeys(builtIn: TrustedKeys.builtInKeys, roots: roots), pretty: true)
+        var files: [EvidenceManifest.File] = []
+        for file in EvidenceFile.allCases {
+            guard let writer = writers[file] else { continue }
+            files.append(try writer.finish(file.rawValue))
+        }
+        let manifest = EvidenceManifest(
+            format: EvidenceManifest.currentFormat, weir: WeirVersion.current, dump: number.name,
+            where: number.query.conditions.map { "\($0.column)=\($0.value)" },
+            sinceMs: number.query.sinceMilliseconds, untilMs: number.query.untilMilliseconds,
+            number: Dictionary(
+                explanation.measures.map { ($0.name, $0.stored.description) },
+                uniquingKeysWith: { first, _ in first }),
+            counted: explanation.counted, leftOut: explanation.leftOut,
+            untold: untold, masked: masked,
+            addsUp: explanation.addsUp, logs: logs, files: files)
+        try writeArchive(manifest, to: path)
+    }
+
+    private func writeArchive(_ manifest: EvidenceManifest, to path: String) throws {
+        let new = "\(directory)/evidence.tar"
+        guard FileManager.default.createFile(atPath: new, contents: nil) else {
+            throw ExplanationError.file(
+                operation: "write", path: new, detail: String(cString: strerror(errno)))
+        }
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: new))
+        let tar = TarWriter(handle)
+        try tar.add(EvidenceManifest.name, EvidenceCoding.encode(manifest, pretty: true))
+        for file in manifest.files {
+            guard file.bytes <= TarHeader.maxSize else {
+                throw ExplanationError.file(
+                    operation: "write", path: path,
+                    detail: "\(file.name) has more than 8 GiB: ask for less with --where")
+            }
+            try tar.add(file.name, from: "\(directory)/\(file.name)", size: file.bytes)
+        }
+        try tar.finish()
+        try handle.synchronize()
+        try handle.close()
+        guard rename(new, path) == 0 else {
+            throw ExplanationError.file(
+                operation: "write", path: path, detail: String(cString: strerror(errno)))
+        }
+    }
+}
+
+/// Writes one of the files of evidence, line by line, and hashes it.
+final class EvidenceFileWriter {
+    private let path: String
+    private let handle: FileHandle
+    private var buffer = Data()
+    private var hash = SHA256()
+    private var size = 0
+    private static let pieceBytes = 1 << 18
+
+    init(_ path: String) throws {
+        self.path = path
+        guard FileManager.default.createFile(atPath: path, contents: nil) else {
+            throw ExplanationError.file(
+                operation: "write", path: path, detail: String(cString: strerror(errno)))
+        }
+        handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    }
+
+    func write(_ part: some Encodable, pretty: Bool = false) throws {
+        buffer.append(try EvidenceCoding.encode(part, pretty: pretty))
+        if buffer.count >= Self.pieceBytes { try flush() }
+    }
+
+    private func flush() throws {
+        hash.update(data: buffer)
+        size += buffer.count
+        try handle.write(contentsOf: buffer)
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Ends the file; says what it is.
+    func finish(_ name: String) throws -> EvidenceManifest.File {
+        try flush()
+        try handle.close()
+        return EvidenceManifest.File(name: name, bytes: size, sha256: hash.finalize().hexDigits)
+    }
+}
+
+extension Data {
+    /// SHA-256 of the bytes, as lower-case hex digits.
+    var sha256: String { SHA256.hash(data: self).hexDigits }
+}

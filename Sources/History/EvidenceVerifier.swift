@@ -1,0 +1,261 @@
+import EventLog
+import Foundation
+import Signatures
+import Store
+import Streams
+
+/// Checks evidence with nothing but what it holds: its hashes, the configurations and keys, and every
+/// record, which is verified and folded again.
+package struct EvidenceVerifier {
+    package struct Check: Equatable, Sendable {
+        package let name: String
+        package let holds: Bool
+        package let words: String
+
+        /// - Parameter words: for when there are no faults.
+        init(_ name: String, _ faults: [String], _ words: String) {
+            self.name = name
+            holds = faults.isEmpty
+            self.words = holds ? words : faults.joined(separator: "; ")
+        }
+    }
+
+    private let path: String
+    private var files: [String: Data] = [:]
+    let manifest: EvidenceManifest
+    /// SHA-256 of the manifest, which says what all else has to be.
+    package let manifestDigest: String
+    private var checks: [Check] = []
+
+    /// Opens evidence. Throws `ExplanationError` for what is none.
+    package init(path: String) throws {
+        self.path = path
+        let archive: Data
+        do {
+            archive = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
+        } catch {
+            throw ExplanationError.file(
+                operation: "read", path: path, detail: "give a file that is there and readable")
+        }
+        do throws(TarFault) {
+            for (name, bytes) in try TarReader.files(in: archive) { files[name] = bytes }
+        } catch {
+            throw ExplanationError.noEvidence(path: path, detail: error.description)
+        }
+        guard let bytes = files[EvidenceManifest.name],
+            let manifest = try? EvidenceCoding.decode(EvidenceManifest.self, bytes)
+        else {
+            throw ExplanationError.noEvidence(
+                path: path, detail: "it has no \(EvidenceManifest.name) that is understood")
+        }
+        guard manifest.format == EvidenceManifest.currentFormat else {
+            throw ExplanationError.noEvidence(
+                path: path,
+                detail: "its form is \(manifest.format), written by Weir \(manifest.weir)")
+        }
+        self.manifest = manifest
+        manifestDigest = bytes.sha256
+    }
+
+    /// What the evidence says: dump, conditions and number.
+    package var claim: String {
+        let times = [("since", manifest.sinceMs), ("until", manifest.untilMs)].compactMap {
+            name, time in time.map { "\(name)=\(UTC.text(milliseconds: $0))" }
+        }
+        let place = ([manifest.dump] + manifest.where + times).joined(separator: " ")
+        let number = manifest.number.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
+        return "\(place): \(number.joined(separator: ", "))"
+    }
+
+    /// - Returns: each check in order; the evidence holds when all of them do.
+    package mutating func verify() throws -> [Check] {
+        checks = []
+        checkFiles()
+        guard
+            let rows = lines(EvidenceRow.self, .rows),
+            let records = lines(EvidenceRecord.self, .records),
+            let notes = lines(EvidenceNote.self, .notes),
+            let configurations = lines(EvidenceConfiguration.self, .configurations),
+            let models = lines(EvidenceModel.self, .models),
+            let keys = read(.keys, { try EvidenceCoding.decode(EvidenceKeys.self, $0) })
+        else { return checks }
+        check(configurations, models)
+        let roots = check(keys, configurations)
+        let claim = EvidenceClaim(manifest, rows)
+        note("question", EvidenceRefold.limited(claim.faults), claim.holding)
+        var refold = EvidenceRefold(rows, notes, configurations, roots, number: claim.number)
+        refold.fold(records)
+        checks += refold.checks
+        checkNumber(rows, claim.isOfRefusals ? refold.refusals : nil)
+        checkManifest(records, rows, configurations)
+        return checks
+    }
+
+    private mutating func note(_ name: String, _ faults: [String], _ words: String) {
+        checks.append(Check(name, faults, words))
+    }
+
+    private mutating func checkFiles() {
+        var faults: [String] = []
+        for file in manifest.files {
+            guard let bytes = files[file.name] else {
+                faults.append("\(file.name) is missing")
+                continue
+            }
+            if bytes.count != file.bytes || bytes.sha256 != file.sha256 {
+                faults.append("\(file.name) is not what the manifest says")
+            }
+        }
+        let known = manifest.files.map(\.name) + [EvidenceManifest.name]
+        faults += files.keys.filter { !known.contains($0) }.sorted().map {
+            "\($0) is not in the manifest"
+        }
+        note("files", faults, "\(manifest.files.count) files have their SHA-256")
+    }
+
+    /// Reads one of the files; nil, with a check that says so, when it cannot be read.
+    private mutating func read<Part>(
+        _ file: EvidenceFile, _ decode: (Data) throws -> Part
+    ) -> Part? {
+        guard let bytes = files[file.rawValue], let part = try? decode(bytes) else {
+            note("files", ["\(file.rawValue) cannot be read"], "")
+            return nil
+        }
+        return part
+    }
+
+    private mutating func lines<Part: Decodable>(_: Part.Type, _ file: EvidenceFile) -> [Part]? {
+        read(file) { try EvidenceCoding.lines(Part.self, $0) }
+    }
+
+    private mutating func check(
+        _ configurations: [EvidenceConfiguration], _ models: [EvidenceModel]
+    ) {
+        var faults: [String] = []
+        var known: Set<EvidenceModel> = []
+        for configuration in configurations {
+            let recorded = FoldConfiguration(
+                text: configuration.text,
+                dedupeWindowMilliseconds: configuration.dedupeWindowMs)
+            if recorded.hash != configuration.sha256 {
+                faults.append(
+                    "the configuration of \(configuration.stream) \(configuration.partition) from offset "
+                        + "\(configuration.fromOffset) on does not have its SHA-256")
+            }
+            known.formUnion((try? EvidenceModel.all(in: recorded)) ?? [])
+        }
+        if known != Set(models) {
+            faults.append(
+                "\(EvidenceFile.models.rawValue) lists other models than the configurations have")
+        }
+        note(
+            "configurations", faults,
+            "\(configurations.count) configurations have their SHA-256")
+    }
+
+    /// The keys that configurations trust beside those that are built in: whoever has one of them can
+    /// sign what is taken for Apple's.
+    private static func otherKeys(_ configurations: [EvidenceConfiguration]) -> Set<String> {
+        var keys: Set<String> = []
+        for configuration in configurations {
+            let texts = try? RecordedConfiguration.read(configuration.text) {
+                configuration throws(RecordedConfigurationFault) in
+                var texts: [String] = []
+                guard let trusted = configuration.optional("trusted_keys") else { return texts }
+                for (_, list) in try trusted.members() {
+                    texts += try list.elements {
+                        text throws(RecordedConfigurationFault) in try text.text()
+                    }
+                }
+                return texts
+            }
+            keys.formUnion(texts ?? [])
+        }
+        return keys
+    }
+
+    private mutating func check(
+        _ keys: EvidenceKeys, _ configurations: [EvidenceConfiguration]
+    ) -> [AppStoreRoot] {
+        var faults: [String] = []
+        var roots: [AppStoreRoot] = []
+        for (fingerprint, pem) in keys.roots.sorted(by: { $0.key < $1.key }) {
+            guard let root = try? AppStoreRoot(pem: pem), root.fingerprint == fingerprint else {
+                faults.append("the root certificate \(fingerprint) is another one")
+                continue
+            }
+            roots.append(root)
+        }
+        for (name, key) in keys.builtIn.sorted(by: { $0.key < $1.key })
+        where TrustedKeys.builtInKeys[name] != key {
+            faults.append("\(name) is not the key that is built into this program")
+        }
+        let others =
+            Self.otherKeys(configurations).count
+            + roots.count { $0.fingerprint != AppStoreRoot.appleRootCAG3.fingerprint }
+        let trusted =
+            others == 0
+            ? "nobody else's are trusted"
+            : "the configuration also trusts \(others) keys and certificates that are not Apple's"
+        note("keys", faults, "Apple's keys are those built into this program; \(trusted)")
+        return roots
+    }
+
+    /// The number that the rows give, held against the one that is claimed.
+    ///
+    /// - Parameter refusals: the number of a dump of refused records, which has no rows.
+    private mutating func checkNumber(_ rows: [EvidenceRow], _ refusals: Int64?) {
+        var sums: [String: Int128] = [:]
+        for row in rows {
+            for pair in row.gives where pair.count == 2 {
+                sums[pair[1], default: 0] += Int128(row.measures[pair[0]] ?? 0)
+            }
+        }
+        if let refusals { sums["records"] = Int128(refusals) }
+        let claimed = manifest.number.mapValues { Int128($0) ?? 0 }.filter { $0.value != 0 }
+        sums = sums.filter { $0.value != 0 }
+        let differing = Set(sums.keys).union(claimed.keys).sorted().filter {
+            sums[$0] ?? 0 != claimed[$0] ?? 0
+        }
+        note(
+            "number",
+            differing.map {
+                "\($0): the rows add up to \(sums[$0] ?? 0), \(claimed[$0] ?? 0) is claimed"
+            }, "the rows add up to the number: \(claim)")
+    }
+}
+
+extension EvidenceVerifier {
+    /// Checks what the manifest says of the parts: counts, marks and logs.
+    private mutating func checkManifest(
+        _ records: [EvidenceRecord], _ rows: [EvidenceRow],
+        _ configurations: [EvidenceConfiguration]
+    ) {
+        let counted = Int64(records.count { $0.leftOut == nil })
+        let leftOut = Int64(records.count) - counted
+        let claimed = Int128(manifest.leftOut) + Int128(manifest.untold)
+        var faults: [String] = []
+        if counted != manifest.counted || Int128(leftOut) != claimed {
+            faults.append("the manifest says \(manifest.counted) and \(claimed)")
+        }
+        let masked = records.count { $0.masked == true }
+        if manifest.masked != Int64(masked) {
+            faults.append("\(masked) are masked, the manifest says \(manifest.masked)")
+        }
+        let addsUp = checks.allSatisfy { !["aggregate", "number"].contains($0.name) || $0.holds }
+        if manifest.addsUp != addsUp {
+            faults.append(
+                "they \(addsUp ? "add up" : "do not add up"), the manifest says something else")
+        }
+        let streams = Set(rows.map(\.stream) + records.map(\.stream))
+        let topics = Set(
+            (records.map { [$0.stream, $0.topic] } + configurations.map { [$0.stream, $0.topic] }))
+        if Set(manifest.logs.map(\.stream)) != streams
+            || !topics.isSubset(of: manifest.logs.map { [$0.stream, $0.topic] })
+        {
+            faults.append("they are of other logs than the manifest says")
+        }
+        let found = "\(counted) records count and \(leftOut) were left out"
+        note("records", faults.isEmpty ? [] : [([found] + faults).joined(separator: ", ")], found)
+    }
+}

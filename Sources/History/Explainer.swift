@@ -1,0 +1,204 @@
+import EventLog
+import Reports
+import Store
+import Streams
+
+/// Finds the records behind a number, and adds them up.
+package struct Explainer {
+    /// Opens a reader of a topic, of the log or of an archive before it.
+    package typealias OpenReader = (_ topic: String) throws -> any LogReader
+
+    private let stores: StoreSet
+    private let openReader: OpenReader
+    private let address: String
+    let rules: RuleSource
+
+    /// - Parameters:
+    ///   - openReader: opens a reader of the log that they were folded from.
+    ///   - address: of the log, for messages.
+    ///   - rules: what completes the configurations that the stores have recorded.
+    package init(
+        stores: StoreSet, openReader: @escaping OpenReader, address: String, rules: RuleSource
+    ) {
+        self.stores = stores
+        self.openReader = openReader
+        self.address = address
+        self.rules = rules
+    }
+
+    /// Calls `body` with each record that adds to a number or was left out of it, partition by partition in
+    /// order of the offsets, and says whether they add up.
+    ///
+    /// - Parameters:
+    ///   - measures: those that are asked for, given the number once the stores were looked at; nil for all
+    ///     that are not 0.
+    ///   - progress: called now and then with how many more offsets were read, and how many are left.
+    /// - Throws: `InspectionError` when there is no store, `ExplanationError`, `LogError`,
+    ///   `RecordedConfigurationFault`; what `body` throws.
+    package func explain(
+        _ number: any Number, measures: (any Number) throws -> [String]? = { _ in nil },
+        progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
+        _ body: (ExplainedRecord) throws -> Void
+    ) throws -> Explanation {
+        try explain(
+            number, measures: measures, progress: progress, eachRow: { _, _, _, _ in },
+            atEnd: { _ in }, body)
+    }
+
+    /// The same, in one state of the stores with a look at the rows that count before, and at the stores
+    /// after.
+    func explain(
+        _ number: any Number, measures: (any Number) throws -> [String]?,
+        progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
+        eachRow: NumberScan.RowBody, atEnd: ([StoreSlice]) throws -> Void,
+        _ body: (ExplainedRecord) throws -> Void
+    ) throws -> Explanation {
+        var states: [StreamPartition: Int64] = [:]
+        var explanation = try stores.withSlices(of: number.streams) { slices in
+            states = Self.nextOffsets(slices)
+            let scan = try NumberScan(number, slices, eachRow)
+            let missing = number.streams.filter { stream in
+                !slices.contains { $0.stream == stream }
+                    && number.measures.contains { number.streams(of: $0).contains(stream) }
+            }
+            let wanted = try measures(number).map { names in
+                let unknown = missing.filter { stream in
+                    names.contains { number.streams(of: $0).contains(stream) }
+                }
+                guard unknown.isEmpty else {
+                    throw InspectionError.noStore(streams: unknown, directories: stores.directories)
+                }
+                return names.compactMap { number.measures.firstIndex(of: $0) }
+            }
+            try Self.refuseSeveralCurrencies(scan, number, wanted)
+            var run = ExplainerRun(number, wanted)
+            let ranges = try scan.ranges(number, slices)
+            var reading = Progress(ranges, report: progress)
+            for slice in slices { try explain(slice, ranges, &run, &reading, body) }
+            try atEnd(slices)
+            var explanation = run.explanation(scan.sums)
+            explanation.missingStreams = missing
+            return explanation
+        }
+        guard !explanation.addsUp else { return explanation }
+        explanation.foldedOn = try stores.withSlices(of: number.streams) { slices in
+            let now = Self.nextOffsets(slices)
+            return slices.flatMap { slice in
+                slice.numbers.sorted().filter {
+                    let place = StreamPartition(stream: slice.stream, partition: $0)
+                    return now[place] != states[place]
+                }.map { "\(slice.snapshot.topic)/\($0)" }
+            }
+        }
+        return explanation
+    }
+
+    private static func nextOffsets(_ slices: [StoreSlice]) -> [StreamPartition: Int64] {
+        slices.reduce(into: [:]) { offsets, slice in
+            for state in slice.partitions {
+                let place = StreamPartition(stream: slice.stream, partition: state.partition)
+                offsets[place] = state.nextOffset
+            }
+        }
+    }
+
+    private static func refuseSeveralCurrencies(
+        _ scan: NumberScan, _ number: any Number, _ wanted: [Int]?
+    ) throws(ExplanationError) {
+        for (place, currencies) in scan.currencies.sorted(by: { $0.key < $1.key })
+        where currencies.count > 1 && wanted?.contains(place) ?? true {
+            throw .severalCurrencies(
+                measure: number.measures[place], dump: number.name,
+                currencies: currencies.sorted())
+        }
+    }
+
+    private func explain(
+        _ slice: StoreSlice, _ ranges: [StreamPartition: RecordRanges], _ run: inout ExplainerRun,
+        _ progress: inout Progress, _ body: (ExplainedRecord) throws -> Void
+    ) throws {
+        let topic = slice.snapshot.topic
+        let parts = slice.partitions.compactMap { state in
+            ranges[StreamPartition(stream: slice.stream, partition: state.partition)].map {
+                (state.partition, $0)
+            }
+        }
+        guard !parts.isEmpty else { return }
+        let folding = try LogRefolding(
+            stream: slice.stream, snapshot: slice.snapshot, reader: openReader(topic),
+            address: address, rules: rules)
+        for (partition, part) in parts {
+            var seen: Int64 = 0
+            var readings: [RangeReading] = []
+            for offsets in part.offsets {
+                let candidates = try Self.candidates(
+                    run.postbackValues, in: slice, partition: partition, offsets: offsets)
+                let reading = try folding.fold(
+                    partition: partition, offsets: offsets, looksAtLeftOut: true,
+                    where: { record in
+                        progress.reach(record.offset, in: offsets)
+                        let hour = Hour(containing: max(record.timestampMilliseconds, 0))
+                        guard part.hours.contains(hour) else { return false }
+                        seen += 1
+                        return candidates?.contains(record.offset) ?? true
+                    },
+                    { try run.take($0, slice.stream, topic, body) })
+                progress.end(offsets)
+                readings.append(reading)
+            }
+            run.note(
+                missing: part.records - seen, readings, topic: topic, partition: partition)
+        }
+    }
+
+    /// The offsets of postbacks that may have to do with the number, so that no other's signature is
+    /// verified; nil for all records of the range.
+    private static func candidates(
+        _ values: [String: StoredValue], in slice: StoreSlice, partition: Int32,
+        offsets: Range<Int64>
+    ) throws -> Set<Int64>? {
+        guard slice.stream == PostbacksFold.streamName, !values.isEmpty else { return nil }
+        return try slice.snapshot.postbackOffsets(
+            partition: partition, offsets: offsets, values: values)
+    }
+}
+
+/// How far ranges are read, in offsets, for a person who waits.
+private struct Progress {
+    private let report: (_ count: Int, _ left: Int64) -> Void
+    private var left: Int64
+    /// What was reached of the range that is read, and not reported yet.
+    private var reported: Int64?
+
+    /// How many offsets are reported together.
+    private static let piece: Int64 = 1000
+
+    init(
+        _ ranges: [StreamPartition: RecordRanges],
+        report: @escaping (_ count: Int, _ left: Int64) -> Void
+    ) {
+        self.report = report
+        left = ranges.values.reduce(0) { sum, part in
+            part.offsets.reduce(sum) { $0 + Int64($1.count) }
+        }
+    }
+
+    /// A record of a range is looked at.
+    mutating func reach(_ offset: Int64, in range: Range<Int64>) {
+        let begin = reported ?? range.lowerBound
+        guard offset - begin >= Self.piece else { return }
+        note(offset - begin)
+        reported = offset
+    }
+
+    /// A range is read.
+    mutating func end(_ range: Range<Int64>) {
+        note(range.upperBound - (reported ?? range.lowerBound))
+        reported = nil
+    }
+
+    private mutating func note(_ count: Int64) {
+        left -= count
+        report(Int(count), left)
+    }
+}

@@ -1,0 +1,203 @@
+import Reports
+import Store
+import Streams
+
+/// A record that has to do with a number.
+package struct ExplainedRecord {
+    /// How it has to do with it.
+    package enum Role: Equatable, Sendable {
+        /// It adds to the number.
+        case counted
+        /// It would be in the number if it had not been left out, and why it was.
+        case leftOut(String)
+        /// It lies in the same hours and was left out; whether it would be in the number cannot be told.
+        case untold(String)
+    }
+
+    package let stream: String
+    package let topic: String
+    /// The record, with all that it did.
+    package let folded: FoldedRecord
+    package let role: Role
+    /// What it adds to each of the number's measures.
+    package let amounts: NumberAmounts
+}
+
+/// What is found out about a number, record by record.
+struct ExplainerRun {
+    private let number: any Number
+    /// What postbacks of the number have in common.
+    let postbackValues: [String: StoredValue]
+    /// Places of the measures that are asked for; nil for all.
+    private let wanted: [Int]?
+    private let testPlace: Int?
+    private var found = NumberAmounts()
+    /// How many records add to each measure.
+    private var adding = NumberAmounts()
+    private var counted: Int64 = 0
+    private var leftOut: Int64 = 0
+    private var read: Int64 = 0
+    /// The topics of records that count or were left out.
+    private var concerned: Set<String> = []
+    private var untold: [String: [String: Int64]] = [:]
+    private var missing: [Explanation.Missing] = []
+
+    init(_ number: any Number, _ wanted: [Int]?) {
+        self.number = number
+        postbackValues = number.postbackValues
+        self.wanted = wanted
+        testPlace = number.measures.firstIndex(of: "test")
+    }
+
+    /// Takes a record, and hands it on when it has to do with the number.
+    mutating func take(
+        _ folded: FoldedRecord, _ stream: String, _ topic: String,
+        _ body: (ExplainedRecord) throws -> Void
+    ) throws {
+        read += 1
+        let amounts = amounts(of: folded, topic: topic)
+        found.add(amounts)
+        let role: ExplainedRecord.Role
+        if isWanted(amounts) {
+            counted += 1
+            for (measure, amount) in amounts.amounts.enumerated() where amount != 0 {
+                adding.add(1, to: measure)
+            }
+            role = .counted
+        } else if let reason = reasonLeftOut(folded, amounts, stream) {
+            leftOut += 1
+            role = .leftOut(reason)
+        } else if let reason = Self.reasonUntold(folded) {
+            untold[topic, default: [:]][reason, default: 0] += 1
+            role = .untold(reason)
+        } else {
+            return
+        }
+        if case .untold = role {} else { concerned.insert(topic) }
+        try body(
+            ExplainedRecord(
+                stream: stream, topic: topic, folded: folded, role: role, amounts: amounts))
+    }
+
+    /// Notes what the log no longer has of a partition, or has more of.
+    mutating func note(
+        missing records: Int64, _ readings: [RangeReading], topic: String, partition: Int32
+    ) {
+        guard records != 0 else { return }
+        let places =
+            readings.compactMap { $0.gone.map(Explanation.Missing.Place.beforeBegin) }
+            + readings.compactMap { $0.beyondEnd.map(Explanation.Missing.Place.afterEnd) }
+        for place in records < 0 || places.isEmpty ? [.between] : places {
+            missing.append(
+                Explanation.Missing(
+                    topic: topic, partition: partition, place: place, records: records))
+        }
+    }
+
+    /// What was found, beside what the stores have.
+    func explanation(_ stored: NumberAmounts) -> Explanation {
+        let names = number.measures
+        let isAnything = { (place: Int) in stored[place] != 0 || found[place] != 0 }
+        let places =
+            wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
+            ?? names.indices.filter(isAnything)
+        return Explanation(
+            dump: number.name,
+            measures: places.map {
+                Explanation.Measure(
+                    name: names[$0], place: $0, stored: stored[$0], found: found[$0],
+                    records: Int64(adding[$0]))
+            },
+            counted: counted, leftOut: leftOut,
+            untold: untoldOfConcern, missing: missing, read: read)
+    }
+
+    /// Topics that have nothing to do with the number are left out, unless none has.
+    private var untoldOfConcern: [Explanation.Untold] {
+        untold.filter { concerned.isEmpty || concerned.contains($0.key) }
+            .sorted { $0.key < $1.key }
+            .flatMap { topic, reasons in
+                reasons.sorted { $0.key < $1.key }.map {
+                    Explanation.Untold(topic: topic, reason: $0.key, records: $0.value)
+                }
+            }
+    }
+
+    private func amounts(of folded: FoldedRecord, topic: String) -> NumberAmounts {
+        var amounts = NumberAmounts()
+        for addition in folded.additions {
+            guard let terms = addition.row.contribution(to: number).terms else { continue }
+            amounts.add(addition.measures, terms)
+        }
+        if let refusal = folded.refusal,
+            number.counts(StoredRefusal(refusal, of: folded.record), topic: topic)
+        {
+            amounts.add(1, to: 0)
+        }
+        return amounts
+    }
+
+    private func isWanted(_ amounts: NumberAmounts) -> Bool {
+        guard let wanted else { return !amounts.isZero }
+        return wanted.contains { amounts[$0] != 0 }
+    }
+
+    /// Why a record is left out that concerns the number.
+    private func reasonLeftOut(
+        _ folded: FoldedRecord, _ amounts: NumberAmounts, _ stream: String
+    ) -> String? {
+        switch folded.outcome {
+        case .accepted:
+            if let testPlace, amounts[testPlace] != 0 { return "test" }
+            guard amounts.isZero else { return nil }
+            return reasonNotTrusted(folded)
+        case .duplicates, .conflicts, .rejected:
+            guard folded.leftOut.contains(where: concerns) else { return nil }
+            return Self.reason(folded, stream)
+        case .untrusted: return nil
+        }
+    }
+
+    private func concerns(_ addition: Addition) -> Bool {
+        let row = addition.row.contribution(to: number)
+        guard let terms = row.terms else { return row.concerns }
+        var amounts = NumberAmounts()
+        amounts.add(addition.measures, terms)
+        return isWanted(amounts)
+    }
+
+    /// Accepted postbacks that nobody trusts, or that did not win, stand in rows of their own.
+    private func reasonNotTrusted(_ folded: FoldedRecord) -> String? {
+        guard
+            let row = folded.additions.first(where: { $0.row.contribution(to: number).concerns })?
+                .row
+        else { return nil }
+        func column(_ name: String) -> StoredValue? {
+            row.table.columns.firstIndex { $0.name == name }.map { row.columns[$0] }
+        }
+        if case .text(let verdict)? = column("verdict"), verdict != "valid" {
+            return "verdict \(verdict)"
+        }
+        return column("did_win") == .integer(0) ? "did not win" : nil
+    }
+
+    private static func reason(_ folded: FoldedRecord, _ stream: String) -> String {
+        switch folded.outcome {
+        case .duplicates:
+            folded.originalOffset(in: stream).map { "duplicate of offset \($0)" } ?? "duplicate"
+        case .conflicts:
+            folded.originalOffset(in: stream).map { "conflict with offset \($0)" } ?? "conflict"
+        default: folded.refusal?.reason ?? "rejected"
+        }
+    }
+
+    /// Why a record is left out that does not say what it is about.
+    private static func reasonUntold(_ folded: FoldedRecord) -> String? {
+        switch folded.outcome {
+        case .accepted, .duplicates, .conflicts: nil
+        case .untrusted: "untrusted"
+        case .rejected:
+            folded.leftOut.isEmpty ? "rejected: \(folded.refusal?.reason ?? "")" : nil
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Program
+import Reports
+
+/// What came of explaining a number.
+package struct Explanation: Sendable {
+    /// A measure, as the stores have it and as the records add up to it.
+    package struct Measure: Equatable, Sendable {
+        package let name: String
+        /// Its place in the number.
+        package let place: Int
+        package let stored: Int128
+        package let found: Int128
+        package let records: Int64
+    }
+
+    /// Records that were folded and are no longer in the log.
+    package struct Missing: Equatable, Sendable {
+        /// Where they are missing.
+        package enum Place: Equatable, Sendable {
+            /// The log begins later: its retention is over, or it was trimmed.
+            case beforeBegin(Range<Int64>)
+            /// The log ends earlier: it lost its end, or is another one.
+            case afterEnd(Range<Int64>)
+            /// Among others: offsets without a record, as compaction leaves them.
+            case between
+        }
+
+        package let topic: String
+        package let partition: Int32
+        package let place: Place
+        /// How many records of the hours that were looked at are missing from the partition; negative when
+        /// the log has more of them than were folded.
+        package let records: Int64
+    }
+
+    /// Records that were left out, of which cannot be told whether they concern the number.
+    package struct Untold: Equatable, Sendable {
+        package let topic: String
+        /// Why they were left out.
+        package let reason: String
+        package let records: Int64
+    }
+
+    package let dump: String
+    /// The measures that were asked for; of all, those that are not 0.
+    package let measures: [Measure]
+    package let counted: Int64
+    package let leftOut: Int64
+    /// What else was left out in the same hours, by topic and reason.
+    package let untold: [Untold]
+    /// What the log no longer has, or has more of.
+    package let missing: [Missing]
+    /// Partitions, as `bids/0`, that a worker has folded on meanwhile.
+    package internal(set) var foldedOn: [String] = []
+    /// The streams that have no store: what comes of them is not known, and in no number.
+    package internal(set) var missingStreams: [String] = []
+    package let read: Int64
+
+    /// Whether the records add up to the numbers in the stores.
+    package var addsUp: Bool { measures.allSatisfy { $0.stored == $0.found } }
+
+    /// A line for each measure: whether it adds up and, where it does not, why.
+    package var words: [String] {
+        guard !measures.isEmpty else {
+            return ["adds up: no record adds anything, the store says 0"]
+        }
+        return measures.map { measure in
+            let records =
+                measure.records == 1 ? "1 record adds" : "\(measure.records) records add"
+            guard measure.stored != measure.found else {
+                return
+                    "adds up: \(records) \(measure.found) to \(measure.name), the store says \(measure.stored)"
+            }
+            return
+                "does not add up: \(records) \(measure.found) to \(measure.name), the store says \(measure.stored), "
+                + "which is \(measure.stored - measure.found) more: \(reason)"
+        }
+    }
+
+    /// Whether it is the log, a worker that runs, or damage.
+    private var reason: String {
+        guard missing.isEmpty else {
+            let hasBegin = missing.contains {
+                if case .beforeBegin = $0.place { true } else { false }
+            }
+            return missing.map(Self.words).joined(separator: "; ")
+                + (hasBegin ? "; give --archive a copy that has them" : "")
+        }
+        guard foldedOn.isEmpty else {
+            return
+                "a worker has folded on in \(foldedOn.joined(separator: ", ")) meanwhile: ask again, and with the worker stopped if that gives the same"
+        }
+        return
+            "every record of these hours is in the log, so the store or the log is damaged or was changed by hand: see weir check, then fold again with weir replay and compare"
+    }
+
+    private static func words(_ missing: Missing) -> String {
+        let partition = "\(missing.topic)/\(missing.partition)"
+        let records = "\(missing.records) records of these hours"
+        switch missing.place {
+        case .beforeBegin(let offsets):
+            return
+                "offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(partition) are gone from the log, which begins later now (\(records))"
+        case .afterEnd(let offsets):
+            return
+                "\(partition) ends at offset \(offsets.lowerBound), before \(offsets.upperBound) that was folded (\(records)): the log lost its end or is another one; give --log the one that was folded"
+        case .between where missing.records < 0:
+            return
+                "\(partition) has \(-missing.records) records of these hours more than were folded: it is another log, or was written on where it was folded; give --log the one that was folded"
+        case .between:
+            return
+                "\(records) of \(partition) are gone from the log, which has none at their offsets: it was compacted, is another one or is damaged; see weir check, or give --archive a copy that has them"
+        }
+    }
+}
+
+/// Why numbers cannot be explained as asked.
+package enum ExplanationError: OperatorError, Equatable, Sendable {
+    /// The store says of no configuration that it was in force at an offset.
+    case unknownEpoch(topic: String, partition: Int32, offset: Int64)
+    /// The log gave nothing before the end of a range.
+    case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
+    /// The log no longer has records that would have to be folded again.
+    case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
+    /// The log, or the topic in it, is not the one that the store was folded from.
+    case otherLog(topic: String, address: String)
+    /// The log holds another record than the store has folded.
+    case otherRecords(topic: String, partition: Int32, offset: Int64)
+    /// Another version of Weir has written a stream that this one does not know.
+    case unknownStream(String)
+    case unknownMeasure(String, dump: String, known: [String])
+    /// The measure is not a sum of what records add.
+    case noSum(String, dump: String, words: String)
+    /// The rows are of several currencies, which are never added up.
+    case severalCurrencies(measure: String, dump: String, currencies: [String])
+    case file(operation: String, path: String, detail: String)
+    /// A file is no evidence as this version writes it.
+    case noEvidence(path: String, detail: String)
+
+    /// True when the question is at fault, and not what it is asked of.
+    package var isUsage: Bool {
+        switch self {
+        case .unknownMeasure, .noSum, .severalCurrencies: true
+        case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .otherRecords, .unknownStream,
+            .file,
+            .noEvidence:
+            false
+        }
+    }
+
+    /// One line: what, where, and what to do.
+    package var description: String {
+        switch self {
+        case .unknownEpoch(let topic, let partition, let offset):
+            "the store has no configuration for offset \(offset) of \(topic)/\(partition): it is damaged; move it away and fold again"
+        case .silentLog(let topic, let partition, let offset, let end, let seconds):
+            "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
+        case .recordsGone(let topic, let partition, let offsets):
+            "the log no longer has offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): name an archive that has them with --archive"
+        case .otherLog(let topic, let address):
+            "\(topic) of \(address) is not the topic that the stores were folded from: give --log that one"
+        case .otherRecords(let topic, let partition, let offset):
+            "\(topic)/\(partition) holds another record at offset \(offset) than the store has folded: the topic was created anew, or its log lost its end and was written on; give --log the one that was folded (ops/runbooks/topic-made-anew.md)"
+        case .unknownStream(let stream):
+            "this version of Weir knows no stream '\(stream)': use the one that wrote it"
+        case .unknownMeasure(let measure, let dump, let known):
+            "no measure '\(measure)' in \(dump): there are \(known.joined(separator: ", "))"
+        case .noSum(let measure, let dump, let words):
+            "\(measure) of \(dump) \(words)"
+        case .severalCurrencies(let measure, let dump, let currencies):
+            "\(measure) of \(dump) is of \(MoneyByCurrency.list(currencies)) here, which are never added up: give --where currency=\(currencies.last ?? ""), one after the other"
+        case .file(let operation, let path, let detail):
+            "cannot \(operation) \(path): \(detail)"
+        case .noEvidence(let path, let detail):
+            "\(path) is no evidence that this version of Weir reads: \(detail)"
+        }
+    }
+}

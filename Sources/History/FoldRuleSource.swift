@@ -1,0 +1,35 @@
+import Foundation
+import Signatures
+import Store
+import Streams
+
+extension RuleSource {
+    /// Makes the fold that a store has recorded.
+    func makeFold(
+        stream: String, topic: String, configuration: FoldConfiguration
+    ) throws -> any RecordFold {
+        guard let known = Streams.stream(named: stream) else {
+            throw ExplanationError.unknownStream(stream)
+        }
+        return try recalledFold(known, topic, configuration)
+    }
+
+    private func recalledFold<Fold: StreamFold>(
+        _ stream: Fold.Type, _ topic: String, _ configuration: FoldConfiguration
+    ) throws -> any RecordFold {
+        var rules = try Fold.Rules(recorded: configuration, from: self)
+        rules.keepSumsOnly()
+        return RecalledFold(
+            try Fold.make(
+                rules, topic: topic, memory: RecalledMemory(),
+                threadCount: ProcessInfo.processInfo.activeProcessorCount))
+    }
+
+    /// The root certificates of which a recorded configuration has fingerprints.
+    func roots(of configuration: FoldConfiguration, stream: String) throws -> [AppStoreRoot] {
+        func roots<Fold: StreamFold>(_ stream: Fold.Type) throws -> [AppStoreRoot] {
+            try Fold.Rules(recorded: configuration, from: self).roots
+        }
+        return try Streams.stream(named: stream).map { try roots($0) } ?? []
+    }
+}

@@ -1,0 +1,145 @@
+import Reports
+import Store
+import Streams
+
+/// A partition of a stream.
+struct StreamPartition: Hashable {
+    var stream: String
+    var partition: Int32
+}
+
+/// Exact amounts by the measures of a number, which become known one by one.
+package struct NumberAmounts: Sendable {
+    private(set) var amounts: [Int128] = []
+
+    /// The amount of a measure, by its place in the number.
+    package subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
+
+    var isZero: Bool { amounts.allSatisfy { $0 == 0 } }
+
+    mutating func add(_ measures: [Int64], _ terms: [NumberTerm]) {
+        for term in terms where measures[term.rowMeasure] != 0 {
+            add(Int128(measures[term.rowMeasure]), to: term.measure)
+        }
+    }
+
+    mutating func add(_ amount: Int128, to measure: Int) {
+        while amounts.count <= measure { amounts.append(0) }
+        amounts[measure] += amount
+    }
+
+    mutating func add(_ other: NumberAmounts) {
+        for (measure, amount) in other.amounts.enumerated() where amount != 0 {
+            add(amount, to: measure)
+        }
+    }
+}
+
+/// What the stores hold of a number: its sums, and the hours of its rows.
+struct NumberScan {
+    typealias RowBody = (StreamPartition, AggregateTable, [StoredValue], [Int64]) throws -> Void
+
+    private(set) var sums = NumberAmounts()
+    private var hours: [StreamPartition: Set<Hour>] = [:]
+    /// The currencies of amounts of money, by the measure of the number that they add to.
+    private(set) var currencies: [Int: Set<String>] = [:]
+
+    /// Looks at all rows of the slices, and calls `body` with each that counts.
+    init(_ number: any Number, _ slices: [StoreSlice], _ body: RowBody) throws {
+        for (stream, tables) in number.sources {
+            for slice in slices where slice.stream == stream {
+                for table in tables { try add(table, of: slice, number, body) }
+                guard tables.isEmpty else { continue }
+                try slice.forEachRefusal { refusal in
+                    guard number.counts(refusal, topic: slice.snapshot.topic) else { return true }
+                    sums.add(1, to: 0)
+                    let partition = StreamPartition(stream: stream, partition: refusal.partition)
+                    hours[partition, default: []].insert(
+                        Hour(containing: refusal.timestampMilliseconds))
+                    return true
+                }
+            }
+        }
+    }
+
+    private mutating func add(
+        _ table: AggregateTable, of slice: StoreSlice, _ number: any Number, _ body: RowBody
+    ) throws {
+        let hourPlace = table.columns.firstIndex { $0.kind == .hour }
+        let currencyPlace = table.columns.firstIndex { $0.name == "currency" }
+        try slice.snapshot.forEachRow(of: table, partitions: slice.numbers) {
+            partition, columns, measures in
+            guard measures.contains(where: { $0 != 0 }),
+                let terms = number.terms(of: table, columns: columns)
+            else { return }
+            number.note(table, columns: columns)
+            sums.add(measures, terms)
+            if let currencyPlace, case .text(let currency) = columns[currencyPlace] {
+                for term in terms
+                where measures[term.rowMeasure] != 0
+                    && MoneyByCurrency.isMoney(table.measures[term.rowMeasure])
+                {
+                    currencies[term.measure, default: []].insert(currency)
+                }
+            }
+            let place = StreamPartition(stream: slice.stream, partition: partition)
+            if let hourPlace, case .text(let text) = columns[hourPlace],
+                let milliseconds = UTC.milliseconds(text: text)
+            {
+                hours[place, default: []].insert(Hour(containing: milliseconds))
+            }
+            try body(place, table, columns, measures)
+        }
+    }
+}
+
+/// The part of a partition whose records may have to do with a number.
+struct RecordRanges {
+    let hours: Set<Hour>
+    /// In order, apart from each other.
+    let offsets: [Range<Int64>]
+    /// How many records of the hours were folded.
+    let records: Int64
+
+    fileprivate init(_ stretches: [HourStretch]) {
+        hours = Set(stretches.map(\.hour))
+        records = stretches.reduce(0) { $0 + $1.records }
+        offsets = stretches.sorted { $0.firstOffset < $1.firstOffset }.reduce(into: []) {
+            ranges, next in
+            let range = next.firstOffset..<next.lastOffset + 1
+            if let last = ranges.last, range.lowerBound <= last.upperBound {
+                ranges[ranges.count - 1] =
+                    last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                ranges.append(range)
+            }
+        }
+    }
+}
+
+extension NumberScan {
+    /// How many hours are looked at as a whole when a time is asked for: what was left out of them may lie
+    /// in others than those of the rows.
+    private static let wholeHours = 48
+
+    /// Where the records lie that may have to do with the number: in the hours of its rows.
+    func ranges(
+        _ number: any Number, _ slices: [StoreSlice]
+    ) throws -> [StreamPartition: RecordRanges] {
+        var known: [StreamPartition: [HourStretch]] = [:]
+        for slice in slices {
+            for partition in slice.numbers {
+                known[StreamPartition(stream: slice.stream, partition: partition)] =
+                    try slice.snapshot.hours(of: partition).filter { number.mayCount(in: $0.hour) }
+            }
+        }
+        let asked = Set(known.values.joined().map(\.hour))
+        let isWhole =
+            hours.isEmpty || (number.isLimitedInTime && asked.count <= Self.wholeHours)
+        let counted = hours.values.reduce(into: Set<Hour>()) { $0.formUnion($1) }
+        return known.compactMapValues { stretches in
+            let wanted = stretches.filter { isWhole || counted.contains($0.hour) }
+            return wanted.isEmpty ? nil : RecordRanges(wanted)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Store
+import Streams
+
+/// Finds what partners were told under one set of stores and would have been told otherwise under another.
+struct CorrectionSearch {
+    /// The last of the own documents of a set.
+    private struct Own {
+        var sequence: Int64
+        var revision: Int64
+        var origin: Int64
+        var content: PostbackContent
+    }
+
+    /// What was published last for an id.
+    private struct Published {
+        /// 0 when nothing was.
+        var revision: Int64 = 0
+        /// Nil when nothing was, or it is not known what.
+        var content: PostbackContent?
+        /// Where the document is.
+        var document = Document.none
+    }
+
+    /// Where a document that was published is.
+    private enum Document {
+        case none
+        /// In the outbox of the old set.
+        case row(sequence: Int64)
+        case known(PartnerPostback)
+    }
+
+    /// The set that was in force.
+    let old: StoreSnapshot
+    /// What that one has corrected itself; nil for nothing.
+    let oldCorrections: CorrectionStore?
+    /// The set that takes its place.
+    let new: StoreSnapshot
+
+    /// Calls `body` with each difference of a partition, in order of the records.
+    ///
+    /// - Parameter boundary: the new set publishes by itself what comes of records from this offset on.
+    func forEachCorrection(
+        of partition: Int32, boundary: Int64, _ body: (Correction) throws -> Void
+    ) throws {
+        let before = try own(old, partition, boundary)
+        let after = try own(new, partition, boundary)
+        let corrected = try correctedIDs(of: partition)
+        let ids = Set(before.keys).union(after.keys).union(corrected)
+        let ordered = ids.map { id in (after[id]?.origin ?? before[id]?.origin ?? .max, id) }
+            .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+        for (_, id) in ordered {
+            let published = try published(
+                id, before[id], partition, isCorrected: corrected.contains(id))
+            let correction = try correction(
+                after[id], published, partition: partition, boundary: boundary)
+            if let correction { try body(correction) }
+        }
+    }
+
+    private func own(
+        _ snapshot: StoreSnapshot, _ partition: Int32, _ boundary: Int64
+    ) throws -> [String: Own] {
+        var own: [String: Own] = [:]
+        try snapshot.forEachOutboxRow(of: partition, below: boundary) { sequence, postback in
+            own[postback.id] = Own(
+                sequence: sequence, revision: postback.document.revision,
+                origin: postback.originOffset,
+                content: PostbackContent(of: postback))
+        }
+        return own
+    }
+
+    private func correctedIDs(of partition: Int32) throws -> Set<String> {
+        var ids: Set<String> = []
+        try oldCorrections?.forEach(kinds: Set(Correction.Kind.allCases)) { _, correction in
+            if correction.postback.partition == partition { ids.insert(correction.postback.id) }
+        }
+        return ids
+    }
+
+    private func published(
+        _ id: String, _ own: Own?, _ partition: Int32, isCorrected: Bool
+    ) throws -> Published {
+        let correction =
+            isCorrected ? try oldCorrections?.correction(of: id, partition: partition) : nil
+        guard let correction else {
+            return own.map { published($0, revisionOffset: 0) } ?? Published()
+        }
+        if let own, own.origin >= correction.boundary {
+            return published(own, revisionOffset: correction.revisionOffset)
+        }
+        switch correction.state {
+        case .sent:
+            return Published(
+                revision: correction.revision,
+                content: correction.kind == .withdrawn
+                    ? .withdrawn : PostbackContent(of: correction.postback),
+                document: .known(correction.postback))
+        case .sending:
+            return Published(
+                revision: correction.revision, document: .known(correction.postback))
+        case .due, .obsolete, .none:
+            var document = Document.known(correction.postback)
+            if let publishedDocument = correction.publishedDocument {
+                var postback = correction.postback
+                postback.document = publishedDocument
+                document = .known(postback)
+            } else if correction.kind == .unchanged, let own {
+                document = .row(sequence: own.sequence)
+            }
+            return Published(
+                revision: correction.publishedRevision, content: correction.publishedContent,
+                document: document)
+        }
+    }
+
+    private func published(_ own: Own, revisionOffset: Int64) -> Published {
+        Published(
+            revision: own.revision + revisionOffset, content: own.content,
+            document: .row(sequence: own.sequence))
+    }
+
+    private func postback(_ published: Published, _ partition: Int32) throws -> PartnerPostback? {
+        switch published.document {
+        case .none: nil
+        case .row(let sequence): try old.outboxRow(of: partition, sequence: sequence)
+        case .known(let postback): postback
+        }
+    }
+
+    /// Nil when everything is as it was.
+    private func correction(
+        _ own: Own?, _ published: Published, partition: Int32, boundary: Int64
+    ) throws -> Correction? {
+        guard let own else {
+            return try withdrawal(of: published, partition: partition, boundary: boundary)
+        }
+        let kind: Correction.Kind =
+            published.revision == 0
+            ? .added : published.content == own.content ? .unchanged : .changed
+        guard kind != .unchanged || published.revision != own.revision,
+            let postback = try new.outboxRow(of: partition, sequence: own.sequence)
+        else { return nil }
+        // What was taken back said nothing that could be compared.
+        let hasText = kind == .changed && published.content != .withdrawn
+        let revision =
+            switch kind {
+            case .added: own.revision
+            case .unchanged: published.revision
+            case .changed, .withdrawn: published.revision + 1
+            }
+        return Correction(
+            postback: postback, kind: kind, state: kind == .unchanged ? .none : .due,
+            ownRevision: own.revision, publishedRevision: published.revision,
+            publishedDocument: hasText ? try self.postback(published, partition)?.document : nil,
+            publishedContent: published.content, revision: revision, boundary: boundary)
+    }
+
+    private func withdrawal(
+        of published: Published, partition: Int32, boundary: Int64
+    ) throws -> Correction? {
+        guard published.revision > 0, let postback = try postback(published, partition) else {
+            return nil
+        }
+        let isWithdrawn = published.content == .withdrawn
+        return Correction(
+            postback: postback, kind: isWithdrawn ? .unchanged : .withdrawn,
+            state: isWithdrawn ? .none : .due, ownRevision: 0,
+            publishedRevision: published.revision,
+            publishedDocument: isWithdrawn ? nil : postback.document,
+            publishedContent: published.content,
+            revision: published.revision + (isWithdrawn ? 0 : 1), boundary: boundary)
+    }
+}

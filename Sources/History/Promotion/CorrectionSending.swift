@@ -1,0 +1,99 @@
+import ConfigurationFiles
+import Engine
+import EventLog
+import Foundation
+import JSON
+import Program
+import Store
+import Streams
+
+/// Publishes the corrections of the set of stores that is in force, each once unless it is interrupted: then
+/// those that may be in the log already are published again, under the same id.
+package struct CorrectionSending {
+    private static let rowsAtOnce = 100
+
+    private let directory: String
+    private let source: ReplaySource
+    private let catalog: Catalog
+    private let partnerTopic: EmittedTopic
+
+    /// Names the set's directory and the log.
+    package init(directory: String, source: ReplaySource) throws {
+        self.directory = directory
+        self.source = source
+        catalog = source.pipelines.hasAnything ? try source.pipelines.catalog() : Catalog()
+        partnerTopic = .partnerPostbacks(named: try source.pipelines.partnerPostbacksTopic())
+    }
+
+    /// Publishes what is due, and says how many that were. Ends early when a stop is asked for.
+    ///
+    /// - Parameter onPiece: called behind each piece that was appended, before it is marked as sent; what it
+    ///   throws ends the sending there.
+    package func run(stop: StopSignal, onPiece: () throws -> Void = {}) throws -> Int {
+        guard let corrections = try CorrectionStore(directory: directory) else { return 0 }
+        let lock = try StoreLock(storePath: corrections.path)
+        defer { withExtendedLifetime(lock) {} }
+        var due: [(row: Int64, record: OutgoingRecord)] = []
+        var sent = 0
+        let (topic, partitionCount) = try origin()
+        guard let parser = JSONParser() else {
+            throw WorkerError.unexpected("no memory for a JSON parser")
+        }
+        let names = PartnerRecord(
+            topic: topic, partnerTopic: partnerTopic.name, catalog: catalog, parser: parser)
+        let later = try LaterCopies(directory: directory)
+        let log = try source.openLog()
+        var writer: (any LogWriter)?
+        func send() throws {
+            guard !due.isEmpty, !stop.isRequested else { return due.removeAll() }
+            if writer == nil {
+                try log.createTopic(
+                    partnerTopic.name, partitionCount: partitionCount,
+                    settings: partnerTopic.settings)
+                writer = try log.writer()
+            }
+            let rows = due.map(\.row)
+            try corrections.note(.sending, of: rows)
+            try writer?.append(due.map(\.record), while: { !stop.isRequested })
+            try onPiece()
+            try corrections.note(.sent, of: rows)
+            sent += rows.count
+            due.removeAll()
+        }
+        try corrections.forEach(states: [.due, .sending]) { row, correction in
+            // One that may be in the log is finished; another is left out when a better copy is there.
+            if correction.state == .due, try later.has(correction) {
+                return try corrections.note(.obsolete, of: [row])
+            }
+            due.append((row, try names.record(of: correction)))
+            if due.count >= Self.rowsAtOnce { try send() }
+        }
+        try send()
+        return sent
+    }
+
+    private func origin() throws -> (topic: String, partitionCount: Int32) {
+        let reader = try StoreReader(path: "\(directory)/\(emittingStream).sqlite")
+        return try reader.snapshot { ($0.topic, try $0.partitionCount()) }
+    }
+}
+
+/// What a set of stores has published by itself since it was promoted.
+private final class LaterCopies {
+    private let reader: StoreReader
+    private var ids: [Int32: Set<String>] = [:]
+
+    init(directory: String) throws(StoreError) {
+        reader = try StoreReader(path: "\(directory)/\(emittingStream).sqlite")
+    }
+
+    func has(_ correction: Correction) throws -> Bool {
+        let partition = correction.postback.partition
+        if let ids = ids[partition] { return ids.contains(correction.postback.id) }
+        let found = try reader.snapshot {
+            try $0.outboxIDs(of: partition, from: correction.boundary)
+        }
+        ids[partition] = found
+        return found.contains(correction.postback.id)
+    }
+}

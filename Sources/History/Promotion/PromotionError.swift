@@ -1,0 +1,54 @@
+import Engine
+import Program
+
+/// Why a set of stores is not put in force: what, where, and what to do.
+package enum PromotionError: OperatorError, Equatable, Sendable {
+    /// The directory is no set of stores.
+    case notASet(String, detail: String)
+    /// Nothing was promoted yet, so that there is nothing to go back to.
+    case nothingToGoBackTo(data: String)
+    /// The set before the promotion is in force again already.
+    case alreadyBack(inForce: String, other: String)
+    /// The stores were folded from another log, or from another topic.
+    case otherLog(stream: String, old: String, new: String)
+    /// The set lacks what the present one has.
+    case lessHistory(store: String, partition: Int32, first: Int64?, wanted: Int64)
+    /// The set begins in the middle of the log, and no present store says that this is enough.
+    case lostBeginning(store: String, partition: Int32, first: Int64)
+    /// A worker does not give its store up.
+    case notGivenUp(store: String, owner: String, seconds: Int)
+    /// The worker of a stream is not known, or not configured.
+    case noWorker(stream: String, pipelines: String)
+    /// It was stopped before anything was changed.
+    case stopped
+    /// The set did not get as far as the present one.
+    case behind(store: String, partition: Int32, next: Int64, wanted: Int64)
+
+    /// One line.
+    package var description: String {
+        switch self {
+        case .notASet(let directory, let detail):
+            "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"
+        case .nothingToGoBackTo(let data):
+            "nothing was promoted in \(data): there is no set to go back to"
+        case .alreadyBack(let inForce, let other):
+            "\(inForce) is in force, where --back has gone back to already: weir promote \(other) puts \(other) in force again, and --back --emit sends what going back corrects; nothing has changed"
+        case .otherLog(let stream, let old, let new):
+            "\(new) was folded from another log than \(old), or from another topic of \(stream): replay the log that \(old) folds"
+        case .lessHistory(let store, let partition, let first, let wanted):
+            first.map { first in
+                "\(store) begins partition \(partition) at offset \(first), and the present store at \(wanted): what lies between would be lost; replay from \(wanted) (weir replay --archive, where the log no longer has it), or say --accept-lost-history"
+            }
+                ?? "\(store) has no partition \(partition), which the present store has: what it holds would be lost; replay it too, or say --accept-lost-history"
+        case .lostBeginning(let store, let partition, let first):
+            "\(store) begins partition \(partition) at offset \(first), and there is no present store to hold it against: what lies before would be in no number; replay it from an archive (weir replay --archive), or say --accept-lost-history"
+        case .notGivenUp(let store, let owner, let seconds):
+            "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
+        case .noWorker(let stream, let pipelines):
+            "\(pipelines) has no \(stream).yaml, which says how \(stream) is folded: give --pipelines"
+        case .stopped: "it was stopped: nothing has changed"
+        case .behind(let store, let partition, let next, let wanted):
+            "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): the log ends there; give the right --log; nothing has changed"
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Engine
+import EventLog
+import Foundation
+import Program
+import Store
+import Streams
+
+/// One stream's part of a promotion.
+struct StreamPromotion<Fold: StreamFold> {
+    let order: PromotionOrder
+    /// The directory of the store in force.
+    let from: String
+    /// The directory of the one that takes its place.
+    let to: String
+    /// Whether that has been in force before: it goes on under its own configuration.
+    let wasInForce: Bool
+
+    private var stream: String { Fold.streamName }
+    private var oldPath: String { "\(from)/\(stream).sqlite" }
+    private var newPath: String { "\(to)/\(stream).sqlite" }
+
+    /// What is to be promoted.
+    private struct Standing {
+        var topic: String
+        var logIdentity: String
+        var states: [Int32: PartitionState]
+        /// What is published, by partition.
+        var published: [Int32: (outbox: Int64, deadLetters: Int64)] = [:]
+    }
+
+    private func standing(_ path: String) throws -> Standing {
+        try StoreReader(path: path).snapshot { snapshot in
+            let states = try snapshot.partitionStates()
+            return Standing(
+                topic: snapshot.topic, logIdentity: snapshot.logIdentity,
+                states: Dictionary(uniqueKeysWithValues: states.map { ($0.partition, $0) }),
+                published: try states.reduce(into: [:]) {
+                    $0[$1.partition] = try snapshot.publishedOffsets(of: $1)
+                })
+        }
+    }
+
+    /// Whether there is a store that loses its place.
+    var hasOld: Bool { FileManager.default.fileExists(atPath: oldPath) }
+
+    /// Refuses what would lose something, and says how far the new store is behind.
+    func check() throws -> PromotedStream {
+        guard Fold.isConfigured(in: order.source.pipelines) else {
+            throw PromotionError.noWorker(stream: stream, pipelines: order.source.pipelines.path)
+        }
+        var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
+        guard hasOld else {
+            for (number, state) in try standing(newPath).states.sorted(by: { $0.key < $1.key })
+            where state.firstOffset > 0 && !order.acceptsLostHistory {
+                throw PromotionError.lostBeginning(
+                    store: newPath, partition: number, first: state.firstOffset)
+            }
+            return promoted
+        }
+        let (old, new) = (try standing(oldPath), try standing(newPath))
+        guard old.topic == new.topic, old.logIdentity == new.logIdentity else {
+            throw PromotionError.otherLog(stream: stream, old: oldPath, new: newPath)
+        }
+        for (number, state) in old.states.sorted(by: { $0.key < $1.key }) {
+            let other = new.states[number]
+            let isWhole = other.map { $0.firstOffset <= state.firstOffset } ?? false
+            guard isWhole || order.acceptsLostHistory else {
+                throw PromotionError.lessHistory(
+                    store: newPath, partition: number, first: other?.firstOffset,
+                    wanted: state.firstOffset)
+            }
+            if let other { promoted.behind += max(0, state.nextOffset - other.nextOffset) }
+        }
+        return promoted
+    }
+
+    /// Folds on until the new store is as far as the old one.
+    func catchUp(stop: StopSignal) throws {
+        guard hasOld else { return }
+        let (old, new) = (try standing(oldPath), try standing(newPath))
+        var ends: [Int32: Int64] = [:]
+        for (number, state) in old.states where new.states[number] != nil {
+            ends[number] = state.nextOffset
+        }
+        let isBehind = ends.contains { $0.value > new.states[$0.key]?.nextOffset ?? 0 }
+        if isBehind {
+            let replay = try StreamReplay<Fold>(replayOrder, stop: stop)
+            let reader = try replay.openReader()
+            defer { reader.close() }
+            let end = try replay.run(to: ends, under: configurations(replay, reader))
+            guard end == .reachedEnd else { throw PromotionError.stopped }
+        }
+        let reached = try standing(newPath).states
+        for (number, end) in ends.sorted(by: { $0.key < $1.key }) {
+            let next = reached[number]?.nextOffset ?? 0
+            guard next >= end else {
+                throw PromotionError.behind(
+                    store: newPath, partition: number, next: next, wanted: end)
+            }
+        }
+    }
+
+    private var manifest: ReplayManifest? {
+        get throws { wasInForce ? nil : try ReplayManifest.read(in: to) }
+    }
+
+    private var replayOrder: ReplayOrder {
+        get throws {
+            var source = order.source
+            source.archivePath = try source.archivePath ?? manifest?.archive
+            return ReplayOrder(
+                source: source, dataDirectories: [order.data], directory: to,
+                mode: try manifest?.mode ?? .recorded, threadCount: order.threadCount,
+                showsProgress: true)
+        }
+    }
+
+    /// A set that was replayed as it was recorded follows the old store; any other one its own last
+    /// configuration.
+    private func configurations(
+        _ replay: StreamReplay<Fold>, _ reader: any LogReader
+    ) throws -> ReplayConfigurations {
+        if try manifest?.mode == .recorded { return try replay.configurations(reader) }
+        let own = try StoreReader(path: newPath).snapshot { snapshot in
+            try snapshot.partitionStates().compactMap {
+                try snapshot.epochs(of: $0.partition).last?.configuration
+            }.first
+        }
+        guard let own else {
+            return .own(
+                otherwise: try Fold.rules(in: order.source.pipelines).configuration)
+        }
+        return .own(otherwise: own)
+    }
+
+    /// What was published of the old store counts as published for the new one, which publishes what comes
+    /// later. Says from which offsets on that is, by partition, and why the worker would refuse to go on.
+    func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?) {
+        let old = hasOld ? try standing(oldPath) : nil
+        let new = try standing(newPath)
+        let store = try AggregateStore(
+            path: newPath, fold: Fold.self, topic: new.topic,
+            logIdentity: new.logIdentity, partitionCount: 0)
+        var boundaries: [Int32: Int64] = [:]
+        for (number, published) in old?.published ?? [:] where new.states[number] != nil {
+            boundaries[number] = published.outbox
+            try store.takeOverEmission(
+                partition: number, from: published.outbox, deadLetters: published.deadLetters)
+        }
+        return (boundaries, try refusal(of: store))
+    }
+
+    /// Offsets from which on the new store would publish by itself, as far as both are folded.
+    func boundaries() throws -> [Int32: Int64] {
+        guard hasOld else { return [:] }
+        let new = try standing(newPath)
+        return try standing(oldPath).published.reduce(into: [:]) { boundaries, published in
+            guard let state = new.states[published.key] else { return }
+            boundaries[published.key] = min(published.value.outbox, state.nextOffset)
+        }
+    }
+
+    private func refusal(of store: AggregateStore) throws -> String? {
+        guard let present = try? Fold.rules(in: order.source.pipelines).configuration else {
+            return nil
+        }
+        return try store.snapshot { snapshot in
+            for state in try snapshot.partitionStates() {
+                guard let last = try snapshot.configurationOfLastRecord(of: state) else { continue }
+                let change = ConfigurationChange(from: last, to: present)
+                if let fault = try change.faultInHistory(of: state, in: snapshot) { return fault }
+            }
+            return nil
+        }
+    }
+}
+
+extension StreamFold {
+    static func promotion(
+        _ order: PromotionOrder, from: String, to: String, wasInForce: Bool
+    ) -> any StreamPromoting {
+        StreamPromotion<Self>(order: order, from: from, to: to, wasInForce: wasInForce)
+    }
+}
+
+/// What a promotion asks of each stream.
+protocol StreamPromoting {
+    var hasOld: Bool { get }
+    func check() throws -> PromotedStream
+    func catchUp(stop: StopSignal) throws
+    func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?)
+    func boundaries() throws -> [Int32: Int64]
+}
+
+extension StreamPromotion: StreamPromoting {}

@@ -1,0 +1,55 @@
+import Foundation
+import Store
+import Streams
+
+/// How far the live stores of a stream are, and under which configurations they folded what.
+struct RecordedEpochs {
+    /// What a store knows of a partition.
+    struct Partition {
+        var firstOffset: Int64
+        var nextOffset: Int64
+        var epochs: [Epoch]
+    }
+
+    /// By number; of several copies the one that is folded furthest.
+    private(set) var partitions: [Int32: Partition] = [:]
+
+    /// Reads the stores that are in force in some data directories; nil when there is none.
+    ///
+    /// - Throws: `StoreError`, and `ReplayError.otherLog` for a store of another log or topic.
+    init?(
+        stream: String, directories: [String], topic: String, logIdentity: String
+    ) throws {
+        var isFound = false
+        for directory in directories {
+            let path = try StoreSets(directory: directory).path(of: stream)
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            isFound = true
+            try read(path, topic: topic, logIdentity: logIdentity)
+        }
+        guard isFound else { return nil }
+    }
+
+    private mutating func read(_ path: String, topic: String, logIdentity: String) throws {
+        let (origin, found) = try StoreReader(path: path).snapshot { snapshot in
+            (
+                (snapshot.topic, snapshot.logIdentity),
+                try snapshot.partitionStates().map { state in
+                    (
+                        state.partition,
+                        Partition(
+                            firstOffset: state.firstOffset, nextOffset: state.nextOffset,
+                            epochs: try snapshot.epochs(of: state.partition))
+                    )
+                }
+            )
+        }
+        guard origin == (topic, logIdentity) else {
+            throw ReplayError.otherLog(store: path, topic: topic)
+        }
+        for (number, partition) in found
+        where partitions[number].map({ $0.nextOffset < partition.nextOffset }) ?? true {
+            partitions[number] = partition
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Store
+
+/// What a directory of replayed stores is of: `replay.json` in it. Running the same replay again goes on
+/// where it stopped.
+package struct ReplayManifest: Codable, Equatable, Sendable {
+    /// Name of the file.
+    package static let fileName = "replay.json"
+
+    /// The topics, in bytewise order.
+    package var topics: [String]
+    /// Where it begins and ends.
+    package var range: ReplayRange
+    /// Under which configuration it is folded.
+    package var mode: ReplayMode
+    /// The log, as an address.
+    package var log: String
+    /// The archive before the log; nil for none.
+    package var archive: String?
+    /// The data directories of the live stores.
+    package var data: [String]
+
+    private enum CodingKeys: String, CodingKey {
+        case topics, range, log, archive, data
+        case mode = "configuration"
+    }
+
+    /// Describes what is ordered; paths are made absolute.
+    package init(_ order: ReplayOrder, topics: [String]) {
+        self.topics = topics.sorted()
+        range = order.range
+        mode = order.mode
+        log =
+            switch order.source.log {
+            case .sqlite(let path): "sqlite:\(Self.absolute(path))"
+            case .kafka: order.source.log.description
+            }
+        archive = order.source.archivePath.map(Self.absolute)
+        data = order.dataDirectories.map(Self.absolute)
+    }
+
+    /// Reads what a directory is of; nil when no replay has begun there.
+    package static func read(in directory: String) throws(ReplayError) -> ReplayManifest? {
+        let path = "\(directory)/\(fileName)"
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        do {
+            return try JSONDecoder().decode(
+                Self.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw .badManifest(path: path, detail: error.localizedDescription)
+        }
+    }
+
+    /// Makes a directory ready for this replay: a new one, an empty one, or one that the same replay was
+    /// begun in.
+    package func begin(in directory: String) throws {
+        for data in data {
+            let sets = try StoreSets(directory: data)
+            let own = Self.absolute(directory)
+            let inForce = Set(sets.promotions.flatMap(\.streams.keys)).map {
+                sets.directory(of: $0)
+            }
+            guard own != data, !inForce.map(Self.absolute).contains(own) else {
+                throw ReplayError.isLive(directory: directory)
+            }
+        }
+        if let begun = try Self.read(in: directory) {
+            return try checkSame(as: begun, directory: directory)
+        }
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory)
+        if let file = files.sorted().first(where: { $0 != Self.fileName + ".new" }) {
+            throw ReplayError.notEmpty(directory: directory, file: file)
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try DurableFile.replace(
+            "\(directory)/\(Self.fileName)", with: encoder.encode(self) + Data("\n".utf8))
+    }
+
+    private func checkSame(as begun: ReplayManifest, directory: String) throws(ReplayError) {
+        let settings = [
+            ("--topic", begun.topics.joined(separator: ", "), topics.joined(separator: ", ")),
+            ("the range", begun.range.words, range.words),
+            ("--configuration", begun.mode.rawValue, mode.rawValue),
+            ("--log", begun.log, log),
+            ("--archive", begun.archive ?? "none", archive ?? "none"),
+            ("--data", begun.data.joined(separator: ", "), data.joined(separator: ", ")),
+        ]
+        for (name, was, now) in settings where was != now {
+            throw .otherSettings(directory: directory, setting: name, was: was, now: now)
+        }
+    }
+
+    static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+    }
+}
+
+extension ReplayRange {
+    /// As people read it.
+    fileprivate var words: String {
+        let from = fromOffset.map { "offset \($0)" } ?? fromMilliseconds.map { "\($0) ms" }
+        let to = toOffset.map { "offset \($0)" } ?? toMilliseconds.map { "\($0) ms" }
+        return "\(from ?? "the beginning") to \(to ?? "the end")"
+    }
+}

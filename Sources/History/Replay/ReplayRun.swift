@@ -1,0 +1,160 @@
+import ConfigurationFiles
+import EventLog
+import Foundation
+import Program
+import Store
+import Streams
+import Synchronization
+
+/// Replays several streams into one directory.
+package final class ReplayRun {
+    private static let pauseMicroseconds: UInt32 = 50_000
+
+    private let order: ReplayOrder
+    private let programs: [any StreamFold.Type]
+    private let manifest: ReplayManifest
+    /// The streams that no live store has recorded a configuration for.
+    package let streamsWithoutStore: [String]
+
+    /// Finds the streams of some topics; without any those of the replay that the directory was begun with,
+    /// else all that have a store or whose topic is in the log.
+    package init(_ order: ReplayOrder, topics: [String]) throws {
+        self.order = order
+        let pipelines = order.source.pipelines
+        let known = try allStreams.filter { $0.isConfigured(in: pipelines) }.map {
+            (program: $0, topic: try $0.topic(in: pipelines))
+        }
+        let stored = try known.filter { known in
+            try order.dataDirectories.contains {
+                FileManager.default.fileExists(
+                    atPath: try StoreSets(directory: $0).path(of: known.program.streamName))
+            }
+        }.map(\.topic)
+        var wanted = topics
+        if wanted.isEmpty, let begun = try ReplayManifest.read(in: order.directory) {
+            wanted = begun.topics
+        }
+        if wanted.isEmpty {
+            let logged = try order.source.openLog().topics().map(\.name)
+            wanted = known.map(\.topic).filter { logged.contains($0) || stored.contains($0) }
+        }
+        if let unknown = wanted.first(where: { name in !known.contains { $0.topic == name } }) {
+            throw ReplayError.unknownTopic(unknown, known: known.map(\.topic))
+        }
+        let chosen = known.filter { wanted.contains($0.topic) }
+        guard !chosen.isEmpty else {
+            throw ReplayError.nothing(
+                detail:
+                    "\(order.source.log) has none of the topics that are folded: give --log, or see weir topics list"
+            )
+        }
+        programs = chosen.map(\.program)
+        manifest = ReplayManifest(order, topics: chosen.map(\.topic))
+        streamsWithoutStore = chosen.filter { !stored.contains($0.topic) }.map {
+            $0.program.streamName
+        }
+    }
+
+    /// Says what would be read; writes nothing.
+    package func plan() throws -> [ReplayPlan] {
+        try programs.map { try $0.planReplay(order) }
+    }
+
+    /// Says what was asked for and can be folded by nobody any more, by topic and partition.
+    package func lostHistory() throws -> [LostHistory] {
+        try programs.flatMap { try $0.lostHistory(ofReplay: order) }
+    }
+
+    /// A range that holds no record of any of the topics is a mistake.
+    private func refuseEmptyRange() throws {
+        guard order.range != ReplayRange() else { return }
+        for program in programs where try program.hasRecords(toReplay: order) { return }
+        throw ReplayError.emptyRange(topics: manifest.topics)
+    }
+
+    /// Folds one stream after the other, up to its end.
+    ///
+    /// - Parameter follows: goes on with what is appended, until it is stopped or the directory is put in
+    ///   force.
+    /// - Returns: how far it came, and whether that is as far as it was to go.
+    package func replay(
+        follows: Bool, stop: StopSignal
+    ) throws -> (streams: [ReplayedStream], isDone: Bool) {
+        // What is followed may begin with records that are still to come.
+        if !follows { try refuseEmptyRange() }
+        try manifest.begin(in: order.directory)
+        guard follows else {
+            var streams: [ReplayedStream] = []
+            for program in programs where streams.last?.isComplete ?? true {
+                streams.append(try program.replay(order, stop: stop))
+            }
+            return (
+                streams, streams.count == programs.count && streams.last?.isComplete ?? true
+            )
+        }
+        return (try follow(stop: stop), true)
+    }
+
+    private func follow(stop: StopSignal) throws -> [ReplayedStream] {
+        while true {
+            var streams: [ReplayedStream] = []
+            for program in programs where streams.last?.isComplete ?? true {
+                streams.append(
+                    try program.replay(
+                        order, stop: stop, isFollowed: true, isWanted: { self.isWanted }))
+            }
+            if !stop.isRequested, !isWanted { streams = try followAll(stop: stop) }
+            while isWanted, !stop.isRequested { usleep(Self.pauseMicroseconds) }
+            let isPromoted = try isInForce
+            guard !stop.isRequested, !isPromoted else { return streams }
+        }
+    }
+
+    /// Each stream on a thread of its own. The first that fails ends the others.
+    private func followAll(stop: StopSignal) throws -> [ReplayedStream] {
+        let results = Mutex<[(place: Int, result: Result<ReplayedStream, any Error>)]>([])
+        let ending = StopSignal()
+        var order = order
+        // Several at once would write over each other's line.
+        order.showsProgress = false
+        let done = DispatchSemaphore(value: 0)
+        for (place, program) in programs.enumerated() {
+            let (ordered, directories) = (order, order.dataDirectories)
+            let thread = Thread {
+                let result = Result {
+                    try program.followReplay(
+                        ordered, stop: ending,
+                        isWanted: {
+                            stop.isRequested || directories.contains(where: Self.isHeld)
+                        })
+                }
+                if case .failure = result { ending.request() }
+                results.withLock { $0.append((place, result)) }
+                done.signal()
+            }
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+        for _ in programs { done.wait() }
+        return try results.withLock { $0.sorted { $0.place < $1.place } }.map {
+            try $0.result.get()
+        }
+    }
+
+    private var isWanted: Bool { order.dataDirectories.contains(where: Self.isHeld) }
+
+    private static func isHeld(_ directory: String) -> Bool {
+        PromotionRequest.isMade(in: directory) && PromotionRequest.isHeld(in: directory)
+    }
+
+    /// Whether a promotion has put stores of this directory in force.
+    private var isInForce: Bool {
+        get throws {
+            try order.dataDirectories.contains { data in
+                let sets = try StoreSets(directory: data)
+                let own = sets.set(at: order.directory)
+                return programs.contains { sets.set(of: $0.streamName) == own }
+            }
+        }
+    }
+}

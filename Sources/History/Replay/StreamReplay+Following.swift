@@ -1,0 +1,111 @@
+import Engine
+import EventLog
+import Foundation
+import Store
+
+extension StreamReplay {
+    private static var pauseMicroseconds: UInt32 { 200_000 }
+
+    /// Folds up to the end, and goes on with what is appended until it is stopped or interrupted.
+    ///
+    /// Where live stores say under which configuration a record is folded, it is never ahead of them.
+    func follow(interruption: @escaping () -> Bool) throws -> WorkerEnd {
+        while true {
+            let end = try runToLive(interruption: interruption)
+            guard end == .reachedEnd else { return end }
+            let followed = try followOn(interruption: interruption)
+            guard followed == .reachedEnd else { return followed }
+        }
+    }
+
+    /// Like `run`, and not beyond where live stores are.
+    func runToLive(interruption: @escaping () -> Bool) throws -> WorkerEnd {
+        let reader = try openReader()
+        defer { reader.close() }
+        var stretches = try stretches(of: reader)
+        let live = order.mode == .recorded ? try recordedEpochs(reader) : nil
+        for (number, partition) in live?.partitions ?? [:] {
+            guard let stretch = stretches[number] else { continue }
+            let end = min(stretch.upperBound, partition.nextOffset)
+            stretches[number] = min(stretch.lowerBound, end)..<end
+        }
+        return try fold(
+            stretches, configurations(reader), identity: reader.identity(),
+            partitionCount: reader.partitionCount(), interruption: interruption)
+    }
+
+    /// Goes on while one configuration is in force everywhere; `reachedEnd` once another is.
+    private func followOn(interruption: @escaping () -> Bool) throws -> WorkerEnd {
+        let reader = try openReader()
+        defer { reader.close() }
+        let store = try openStore(
+            identity: reader.identity(), partitionCount: reader.partitionCount())
+        let last = try store.partitionStates().compactMap { state in
+            try store.epochs(of: state.partition).last?.configuration
+        }
+        guard let configuration = last.first,
+            last.allSatisfy({ $0.hash == configuration.hash })
+        else { return try waitInstead(interruption: interruption) }
+        let watch = try LiveWatch(
+            hash: configuration.hash, isBounded: order.mode == .recorded,
+            read: { try recordedEpochs(reader) })
+        if watch.hasChanged { return .reachedEnd }
+        let states = try store.partitionStates()
+        let bounded = BoundedLogReader(
+            try openReader(),
+            stretches: states.reduce(into: [:]) { stretches, state in
+                // It may have been folded further than the live stores are, before it followed them.
+                let end = max(watch.ends[state.partition] ?? .max, state.nextOffset)
+                stretches[state.partition] = state.firstOffset..<end
+            },
+            refresh: watch.isBounded ? { watch.refresh() } : nil)
+        defer { bounded.close() }
+        let end = try worker(
+            bounded, rules: rules(for: configuration), store: store,
+            partitions: states.map(\.partition), untilEnd: false,
+            interruption: { watch.hasChanged || interruption() }
+        ).run()
+        return end == .interrupted && watch.hasChanged && !interruption() ? .reachedEnd : end
+    }
+
+    /// Partitions under different configurations are folded on a stretch at a time.
+    private func waitInstead(interruption: () -> Bool) throws -> WorkerEnd {
+        if stop.isRequested { return .stopped }
+        if interruption() { return .interrupted }
+        usleep(Self.pauseMicroseconds)
+        return .reachedEnd
+    }
+}
+
+/// How far live stores are while they are followed, and whether their configuration has changed.
+private final class LiveWatch {
+    let isBounded: Bool
+    private(set) var ends: [Int32: Int64] = [:]
+    private(set) var hasChanged = false
+    private let hash: String
+    private let read: () throws -> RecordedEpochs?
+
+    init(hash: String, isBounded: Bool, read: @escaping () throws -> RecordedEpochs?) throws {
+        self.hash = hash
+        self.read = read
+        let live = isBounded ? try read() : nil
+        self.isBounded = live != nil
+        if let live { take(live) }
+    }
+
+    /// The ends as they are now. Stores that cannot be read now are looked at again later.
+    func refresh() -> [Int32: Int64] {
+        if let live = try? read() { take(live) }
+        return ends
+    }
+
+    private func take(_ live: RecordedEpochs) {
+        for (number, partition) in live.partitions {
+            guard let last = partition.epochs.last, last.configuration.hash != hash else {
+                ends[number] = partition.nextOffset
+                continue
+            }
+            hasChanged = true
+        }
+    }
+}

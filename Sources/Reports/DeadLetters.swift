@@ -1,0 +1,137 @@
+import Store
+import Streams
+
+/// A rejected record that a store kept.
+package struct KeptRecord: Sendable {
+    package let place: RecordAddress
+    /// The identity of the topic when the store began, which differs from others of its name.
+    package let logIdentity: String
+    /// The record as the store has it, and why it was rejected.
+    package let refusal: StoredRefusal
+}
+
+/// Which rejected records are selected.
+package struct DeadLetterQuery: Sendable {
+    /// The reasons of records that could be decoded and are kept all the same.
+    package static let otherReasons = ["untrusted", "conflict"]
+    /// All reasons: those of rejected records first.
+    package static let knownReasons = RejectionReason.allCases.map(\.name) + otherReasons
+
+    /// Only these topics; empty for all.
+    package var topics: Set<String> = []
+    /// Only these reasons; empty for all reasons of rejected records.
+    package var reasons: Set<String> = []
+    /// Only of this time or later, by the record's timestamp; milliseconds since 1970.
+    package var sinceMilliseconds: Int64?
+    package var untilMilliseconds: Int64?
+    /// What else has to hold, by the columns of the dump `rejected`.
+    package var conditions: [DumpQuery.Condition] = []
+
+    package init() {}
+
+    fileprivate func includes(topic: String) -> Bool {
+        topics.isEmpty || topics.contains(topic)
+    }
+
+    fileprivate func includes(reason: String) -> Bool {
+        reasons.isEmpty ? !Self.otherReasons.contains(reason) : reasons.contains(reason)
+    }
+
+    fileprivate var dumpQuery: DumpQuery {
+        DumpQuery(
+            name: RefusalKind.rejected.rawValue, sinceMilliseconds: sinceMilliseconds,
+            untilMilliseconds: untilMilliseconds, conditions: conditions)
+    }
+}
+
+extension StoreSet {
+    /// Maps at most `limit` of the selected records, by topic, partition and offset. `body` gets
+    /// them with their bytes; those for which it returns nil are left out.
+    ///
+    /// - Throws: `noStore`, and `unknownColumn` and `badCondition` for what cannot be asked.
+    package func deadLetters<Value>(
+        _ query: DeadLetterQuery, limit: Int, _ body: (KeptRecord) throws -> Value?
+    ) throws(InspectionError) -> [Value] {
+        let selection = try RowSelection(
+            query.dumpQuery, of: DumpDescription.named(query.dumpQuery.name).columns)
+        return try view(of: Self.streams) { view in
+            var values: [Value] = []
+            let partitions = view.slices.flatMap { slice in
+                slice.partitions.map { (slice: slice.only($0), number: $0.partition) }
+            }.sorted {
+                ($0.slice.snapshot.topic, $0.number) < ($1.slice.snapshot.topic, $1.number)
+            }
+            for (slice, _) in partitions
+            where values.count < limit && query.includes(topic: slice.snapshot.topic) {
+                try slice.forEachRefusal { refusal in
+                    guard query.includes(reason: refusal.reason),
+                        selection.includes(
+                            refusal.columns(topic: slice.snapshot.topic),
+                            timeMilliseconds: refusal.timestampMilliseconds),
+                        let kept = try slice.kept(
+                            partition: refusal.partition, offset: refusal.offset)
+                    else { return true }
+                    if let value = try body(kept) { values.append(value) }
+                    return values.count < limit
+                }
+            }
+            return values
+        }
+    }
+
+    /// The rejected records at some places, with their bytes; missing ones are left out.
+    package func deadLetters(at places: [RecordAddress]) throws(InspectionError) -> [KeptRecord] {
+        try view(of: Self.streams) { view in
+            try places.compactMap { place in
+                for slice in view.slices
+                where slice.snapshot.topic == place.topic && slice.numbers.contains(place.partition)
+                {
+                    let kept = try slice.kept(partition: place.partition, offset: place.offset)
+                    if let kept { return kept }
+                }
+                return nil
+            }
+        }
+    }
+}
+
+extension StoreSlice {
+    /// The refused record at an offset, with its bytes; nil when none lies there.
+    fileprivate func kept(partition: Int32, offset: Int64) throws -> KeptRecord? {
+        try snapshot.refusal(partition: partition, offset: offset).map { refusal in
+            KeptRecord(
+                place: RecordAddress(topic: snapshot.topic, partition: partition, offset: offset),
+                logIdentity: snapshot.logIdentity, refusal: refusal)
+        }
+    }
+}
+
+/// The place of a record in a log, as people and headers write it: `topic/partition/offset`.
+package struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package var topic: String
+    package var partition: Int32
+    package var offset: Int64
+
+    package init(topic: String, partition: Int32, offset: Int64) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+    }
+
+    /// Reads `topic/partition/offset`; nil for anything else.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]),
+            let offset = Int64(parts[2]), partition >= 0, offset >= 0
+        else { return nil }
+        self.init(topic: String(parts[0]), partition: partition, offset: offset)
+        // A sign or a leading zero would be another name of the same place.
+        guard description == text else { return nil }
+    }
+
+    package var description: String { "\(topic)/\(partition)/\(offset)" }
+
+    package static func < (left: RecordAddress, right: RecordAddress) -> Bool {
+        (left.topic, left.partition, left.offset) < (right.topic, right.partition, right.offset)
+    }
+}

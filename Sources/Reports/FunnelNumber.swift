@@ -1,0 +1,310 @@
+import ConfigurationFiles
+import Store
+import Streams
+
+/// The plain counts of the funnel, in the order of its columns.
+enum FunnelMeasure: Int, AggregateMeasure {
+    case bids, overlayRequested, overlayEligible, wins, presented, viewed, skadnImpressions
+    case clicks, automaticClicks, installs, redownloads, reengagements, postbacks, nullValues
+}
+
+/// An aggregate that the funnel reads.
+struct FunnelSource: Sendable {
+    /// The aggregate as it is stored.
+    let stored: AggregateTable
+    /// The columns and measures of it that matter here: the funnel sums over all others.
+    let table: AggregateTable
+    /// The places of these columns and measures in the stored ones.
+    let columnPlaces: [Int]
+    let measurePlaces: [Int]
+
+    private init(_ stored: AggregateTable, _ columns: [String], measures: [String]) {
+        self.stored = stored
+        table = stored.selecting(columns, measures: measures)
+        columnPlaces = stored.places(ofColumns: table)
+        measurePlaces = stored.places(ofMeasures: table)
+    }
+
+    static let bids = FunnelSource(
+        BidsKey.table, campaign + ["skan_version", "currency"],
+        measures: [
+            "bids", "overlay_requested", "overlay_eligible", "wins", "billed_price_micros",
+            "billed",
+        ])
+    static let impressions = FunnelSource(
+        ImpressionsKey.table, campaign + ["format"], measures: ["presented", "viewed"])
+    static let overlayClicks = FunnelSource(
+        OverlayClicksKey.table, campaign, measures: ["clicks", "automatic_clicks"])
+    static let postbacks = FunnelSource(
+        PostbacksKey.table, PostbackRow.columns, measures: ["postbacks", "null_values"])
+    static let decodedEvents = FunnelSource(
+        DecodedEventsKey.table,
+        campaign + ["source_app_id", "sequence_index", "currency", "has_source_identifier"],
+        measures: ["revenue_min_micros", "revenue_max_micros"])
+    static let storeNotifications = FunnelSource(
+        StoreNotificationsKey.table, ["hour", "environment", "bundle_id", "ownership"],
+        measures: [
+            "refunds", "initial_buys", "resubscribes", "renewals", "recoveries",
+            "one_time_purchases",
+        ])
+
+    /// The sources by stream, streams in bytewise order. Those of notifications come last, since
+    /// they count for the apps of the others.
+    static let byStream: [(stream: String, sources: [FunnelSource])] = [
+        (BidsFold.streamName, [bids]), (ImpressionsFold.streamName, [impressions]),
+        (OverlayClicksFold.streamName, [overlayClicks]),
+        (PostbacksFold.streamName, [postbacks, decodedEvents]),
+        (StoreNotificationsFold.streamName, [storeNotifications]),
+    ]
+    static let streams = byStream.map(\.stream)
+
+    private static let campaign = ["hour", "ad_network_id", "campaign", "app_id"]
+}
+
+/// What a row of a source gives to the funnel: when, for which campaign, and which of its measures.
+struct FunnelEntry {
+    let hour: String
+    let network: String
+    let campaign: String
+    let app: Int64
+    /// The kind of the campaign's id.
+    let kind: CampaignIDKind
+    /// Places of measures in the source, and what they add to.
+    var counts: [(place: Int, measure: FunnelMeasure)] = []
+    /// The same of amounts, which are of the currency.
+    var amounts: [(place: Int, measure: String)] = []
+    var currency = ""
+}
+
+/// The rows of all streams that count in the selected rows of the funnel.
+///
+/// Rates and costs are computed from sums, and records add to those. Money has a measure for each
+/// currency, `revenue_min_micros USD`. Refunds belong to an app, and stand in every row of it.
+package final class FunnelNumber: Number {
+    package let name = Funnel.name
+    /// The counts of the funnel, then the amounts by currency, as they become known.
+    package private(set) var measures =
+        FunnelMeasure.allCases.map(\.name) + ["app_refunds", "app_sales"]
+    let question: FunnelQuery
+    let selection: RowSelection
+    let hours = HourTexts()
+    private var names: CampaignNames
+    /// The apps of the rows that count, for refunds and sales.
+    private var apps: Set<Int64> = []
+    /// Bundle ids of notifications that are no configured app's.
+    private(set) var unknownBundles: Set<String> = []
+
+    /// Selects rows of the funnel. Records count on the day of their arrival.
+    package init(_ query: FunnelQuery) throws(InspectionError) {
+        question = query
+        selection = try RowSelection(query.query, of: Funnel.columns)
+        names = CampaignNames(query.catalog)
+    }
+
+    package var query: DumpQuery { question.query }
+
+    package var sources: [(stream: String, tables: [AggregateTable])] {
+        FunnelSource.byStream.map { ($0.stream, $0.sources.map(\.stored)) }
+    }
+
+    package func streams(of measure: String) -> [String] {
+        switch measure.prefix(while: { $0 != " " }) {
+        case "app_sales": [StoreNotificationsFold.streamName]
+        case "billed_price_micros": [BidsFold.streamName]
+        case let name: FunnelColumn.named(String(name))?.streams ?? [PostbacksFold.streamName]
+        }
+    }
+
+    /// The measures from which a column of the funnel is computed: itself when it is a sum, nil
+    /// when it cannot be explained.
+    package func parts(of measure: String) -> [String]? {
+        guard let parts = FunnelColumn.named(measure)?.parts ?? ownParts(measure) else {
+            return nil
+        }
+        return parts.flatMap { part in
+            guard MoneyByCurrency.isMoney(part) else { return [part] }
+            let known = measures.filter { $0 == part || $0.hasPrefix(part + " ") }
+            return known.isEmpty ? [part] : known
+        }
+    }
+
+    private func ownParts(_ measure: String) -> [String]? {
+        measures.contains(measure) || measure == "billed_price_micros" ? [measure] : nil
+    }
+
+    /// The columns that are computed from several measures.
+    package static var workedOut: [String] {
+        FunnelColumn.all.filter { column in
+            guard let parts = column.parts, !parts.isEmpty else { return false }
+            return parts != [column.name] || MoneyByCurrency.isMoney(column.name)
+        }.map(\.name)
+    }
+
+    /// Whether a column is one that no records add to.
+    package static func isWithoutRecords(_ column: String) -> Bool {
+        FunnelColumn.named(column)?.parts?.isEmpty == true
+    }
+
+    package var isLimitedInTime: Bool { selection.isLimitedInTime }
+
+    /// The conditions on a postback's own columns. A campaign is left out: its name may differ.
+    package var postbackValues: [String: StoredValue] {
+        selection.values(of: ["ad_network_id", "app_id"])
+    }
+
+    package func mayCount(in hour: Hour) -> Bool {
+        selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
+            && selection.includes(.text(hour.day), ofColumn: "day")
+    }
+
+    /// Takes note of the app of a row that counts.
+    package func note(_ table: AggregateTable, columns: [StoredValue]) {
+        guard table.name != StoreNotificationsKey.table.name else { return }
+        let place = table.columns.firstIndex { $0.name == "app_id" }
+        if let place { apps.insert(columns[place].integer) }
+    }
+
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
+        guard let (source, entry) = entry(of: table, columns) else { return nil }
+        guard table.name != StoreNotificationsKey.table.name else {
+            let hour = hours[entry.hour]
+            guard selection.includes(timeMilliseconds: hour.milliseconds),
+                selection.includes(.text(hour.day), ofColumn: "day"),
+                apps.contains(entry.app) || values(of: entry, at: hour) != nil
+            else { return nil }
+            return source.measurePlaces.enumerated().map { place, stored in
+                term(stored, place == 0 ? "app_refunds" : "app_sales")
+            }
+        }
+        guard !entry.counts.isEmpty || !entry.amounts.isEmpty,
+            values(of: entry, at: hours[entry.hour]) != nil
+        else { return nil }
+        // Amounts of different currencies are never added.
+        let suffix = entry.currency.isEmpty ? "" : " \(entry.currency)"
+        return entry.counts.map { place, measure in
+            NumberTerm(rowMeasure: source.measurePlaces[place], measure: measure.rawValue)
+        } + entry.amounts.map { term(source.measurePlaces[$0], $1 + suffix) }
+    }
+
+    /// Whether a row of postbacks is of the selected campaign, trusted and winning or not.
+    package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
+        guard table.name == PostbacksKey.table.name, let entry = entry(of: table, columns)?.entry
+        else { return false }
+        return values(of: entry, at: hours[entry.hour]) != nil
+    }
+
+    private func term(_ rowMeasure: Int, _ measure: String) -> NumberTerm {
+        let place = measures.firstIndex(of: measure) ?? measures.count
+        if place == measures.count { measures.append(measure) }
+        return NumberTerm(rowMeasure: rowMeasure, measure: place)
+    }
+}
+
+extension FunnelNumber {
+    /// The values of the funnel's columns; nil when they are not selected.
+    func values(
+        of entry: FunnelEntry, at time: (milliseconds: Int64?, day: String)
+    ) -> [StoredValue]? {
+        let named = names.named(
+            network: entry.network, app: entry.app, campaign: entry.campaign,
+            as: CampaignIDKinds(entry.kind))
+        let values: [StoredValue] = [
+            .text(time.day), .text(entry.network), .integer(entry.app), .text(named.campaign),
+            .text(named.name), .text(named.mediaSource),
+        ]
+        return selection.includes(values, timeMilliseconds: time.milliseconds) ? values : nil
+    }
+
+    private func entry(
+        of table: AggregateTable, _ columns: [StoredValue]
+    ) -> (source: FunnelSource, entry: FunnelEntry)? {
+        let sources = FunnelSource.byStream.lazy.flatMap(\.sources)
+        guard let source = sources.first(where: { $0.stored.name == table.name }) else {
+            return nil
+        }
+        return entry(of: source, source.columnPlaces.map { columns[$0] }).map { (source, $0) }
+    }
+
+    /// What a row of a source gives; nil for notifications that do not count.
+    ///
+    /// - Parameter columns: those of the source's narrower table.
+    func entry(of source: FunnelSource, _ columns: [StoredValue]) -> FunnelEntry? {
+        switch source.table.name {
+        case PostbacksKey.table.name: postbacks(PostbackRow(columns))
+        case StoreNotificationsKey.table.name: sale(columns)
+        case BidsKey.table.name: bids(columns)
+        case ImpressionsKey.table.name: impressions(columns)
+        case OverlayClicksKey.table.name:
+            entry(columns, .either, [(0, .clicks), (1, .automaticClicks)])
+        default: decodedEvents(columns)
+        }
+    }
+
+    /// What a row gives whose first columns are the hour and the campaign's.
+    private func entry(
+        _ columns: [StoredValue], _ kind: CampaignIDKind,
+        _ counts: [(place: Int, measure: FunnelMeasure)]
+    ) -> FunnelEntry {
+        FunnelEntry(
+            hour: columns[0].text, network: columns[1].text, campaign: columns[2].text,
+            app: columns[3].integer, kind: kind, counts: counts)
+    }
+
+    private func bids(_ columns: [StoredValue]) -> FunnelEntry {
+        var entry = entry(
+            columns, CampaignIDKind(skanVersion: columns[4].text),
+            [(0, .bids), (1, .overlayRequested), (2, .overlayEligible), (3, .wins)])
+        entry.amounts = [(4, "billed_price_micros")]
+        entry.currency = columns[5].text
+        return entry
+    }
+
+    /// An impression that SKAdNetwork got is mostly of an ad that an SDK also presented and
+    /// reported, so it is counted apart.
+    private func impressions(_ columns: [StoredValue]) -> FunnelEntry {
+        let isSKAdN = columns[4].text == "\(AdFormat.skadn.name)"
+        return entry(
+            columns, .either, [(0, isSKAdN ? .skadnImpressions : .presented), (1, .viewed)])
+    }
+
+    /// Only postbacks that are trusted and won count.
+    func postbacks(_ row: PostbackRow) -> FunnelEntry {
+        var entry = FunnelEntry(
+            hour: row.hour, network: row.network, campaign: row.campaign, app: row.app,
+            kind: row.kind)
+        guard row.didWin, row.isTrusted(trustsDevelopment: question.trustsDevelopment) else {
+            return entry
+        }
+        entry.counts = [(0, .postbacks), (1, .nullValues)]
+        if row.sequenceIndex == 0 {
+            switch row.conversionType {
+            case "download": entry.counts.append((0, .installs))
+            case "redownload": entry.counts.append((0, .redownloads))
+            default: entry.counts.append((0, .reengagements))
+            }
+        }
+        return entry
+    }
+
+    private func decodedEvents(_ columns: [StoredValue]) -> FunnelEntry {
+        var entry = entry(
+            columns, CampaignIDKind(hasSourceIdentifier: columns[7].integer != 0), [])
+        entry.amounts = [(0, "revenue_min_micros"), (1, "revenue_max_micros")]
+        entry.currency = columns[6].text
+        return entry
+    }
+
+    /// Refunds and sales belong to an app. Family members and holders of assigned seats bought
+    /// nothing, so they are left out.
+    private func sale(_ columns: [StoredValue]) -> FunnelEntry? {
+        guard columns[1].text == "Production", columns[3].text == "\(Ownership.purchased)" else {
+            return nil
+        }
+        guard let app = question.appsByBundle[columns[2].text] else {
+            unknownBundles.insert(columns[2].text)
+            return nil
+        }
+        return FunnelEntry(
+            hour: columns[0].text, network: "", campaign: "", app: app, kind: .sourceIdentifier)
+    }
+}

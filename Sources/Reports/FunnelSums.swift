@@ -1,0 +1,171 @@
+import ConversionModels
+import Store
+
+/// The sums of a row of the funnel.
+struct FunnelSums {
+    private var counts = Array(repeating: Int128(0), count: FunnelMeasure.allCases.count)
+    /// Sums of billed CPM prices in millionths, by currency: a thousand times the cost.
+    private(set) var billedPriceMicros: [StoredValue: Int128] = [:]
+    private(set) var revenueMinMicros: [StoredValue: Int128] = [:]
+    private(set) var revenueMaxMicros: [StoredValue: Int128] = [:]
+    var bounds = RevenueBounds()
+    /// The kinds of campaign ids, which decide the windows of postbacks, by day.
+    private(set) var kindsByDay: [String: CampaignIDKinds] = [:]
+    private(set) var apps: Set<Int64> = []
+    private(set) var installs = InstallInterval()
+
+    subscript(measure: FunnelMeasure) -> Int128 { counts[measure.rawValue] }
+
+    mutating func add(_ amount: some BinaryInteger, to measure: FunnelMeasure) {
+        counts[measure.rawValue] += Int128(amount)
+    }
+
+    mutating func add(billedPriceMicros micros: Int64, currency: StoredValue) {
+        billedPriceMicros[currency, default: 0] += Int128(micros)
+    }
+
+    mutating func add(revenueMinMicros least: Int64, max most: Int64, currency: StoredValue) {
+        revenueMinMicros[currency, default: 0] += Int128(least)
+        revenueMaxMicros[currency, default: 0] += Int128(most)
+    }
+
+    mutating func note(day: String, kinds: CampaignIDKinds) {
+        kindsByDay[day, default: []].formUnion(kinds)
+    }
+
+    mutating func note(app: Int64) { apps.insert(app) }
+
+    mutating func note(installs interval: InstallInterval) { installs.formUnion(interval) }
+
+    var isAnything: Bool {
+        counts.contains { $0 != 0 } || !billedPriceMicros.isEmpty || !revenueMinMicros.isEmpty
+    }
+}
+
+/// An app's sales and refunds.
+struct AppSales {
+    private(set) var refunds = Int128(0)
+    private(set) var sales = Int128(0)
+
+    static func += (left: inout AppSales, right: AppSales) {
+        left.refunds += right.refunds
+        left.sales += right.sales
+    }
+
+    /// The first measure counts refunds, the others sales.
+    init(_ measures: [Int64] = []) {
+        refunds = Int128(measures.first ?? 0)
+        sales = measures.dropFirst().reduce(0) { $0 + Int128($1) }
+    }
+}
+
+/// When the installs of some postbacks happened, in whole hours.
+struct InstallInterval {
+    /// The earliest hour's beginning, in milliseconds since 1970; nil when it is not known.
+    private(set) var earliestMilliseconds: Int64?
+    /// The latest hour's end.
+    private(set) var latestMilliseconds: Int64?
+    private var isEarliestUnknown = false
+
+    init() {}
+
+    /// - Parameters:
+    ///   - earliest: nil when it is not known.
+    ///   - latest: the end.
+    init(earliest: Int64?, latest: Int64) {
+        earliestMilliseconds = earliest
+        latestMilliseconds = latest
+        isEarliestUnknown = earliest == nil
+    }
+
+    mutating func formUnion(_ other: InstallInterval) {
+        guard let otherLatest = other.latestMilliseconds else { return }
+        isEarliestUnknown = isEarliestUnknown || other.isEarliestUnknown
+        let earliest = [earliestMilliseconds, other.earliestMilliseconds].compactMap { $0 }.min()
+        earliestMilliseconds = isEarliestUnknown ? nil : earliest
+        latestMilliseconds = max(latestMilliseconds ?? otherLatest, otherLatest)
+    }
+}
+
+/// Bounds of the revenue of some postbacks, and what an estimate is based on.
+struct RevenueBounds {
+    /// Postbacks of one kind of window, whose values can be compared.
+    struct Window {
+        private(set) var postbacks = Int128(0)
+        /// Those with a value that the model defines.
+        private(set) var valued = Int128(0)
+        /// Twice the sum of the middles of their ranges, by currency.
+        private(set) var doubledMiddleMicros: [StoredValue: Int128] = [:]
+
+        fileprivate mutating func add(_ count: Int128, saying decoding: ModelDecoding?) {
+            postbacks += count
+            guard let decoding else { return }
+            valued += count
+            let middle = decoding.events.reduce(Int128(0)) { sum, event in
+                sum + Int128(event.revenueMinMicros) + Int128(event.revenueMaxMicros)
+            }
+            doubledMiddleMicros[.text(decoding.currency), default: 0] += middle * count
+        }
+    }
+
+    private(set) var minMicros: [StoredValue: Int128] = [:]
+    /// The most revenue of the bounded postbacks, by currency.
+    private(set) var maxMicros: [StoredValue: Int128] = [:]
+    /// How many postbacks have no bound: their app had no model in effect.
+    private(set) var unboundedPostbacks = Int128(0)
+    /// The postbacks for an estimate, by the kind of window.
+    private(set) var windows: [PostbackTiming: Window] = [:]
+
+    /// Adds postbacks of one value, or of none.
+    ///
+    /// - Parameters:
+    ///   - model: that of their app; nil when it has none.
+    ///   - received: the hour of their arrival, in milliseconds since 1970.
+    mutating func add(
+        _ count: Int128, _ model: ConversionModel?, received: Int64, timing: PostbackTiming,
+        fine: Int?, coarse: CoarseValue?, sequenceIndex: Int
+    ) {
+        guard count != 0 else { return }
+        guard let model,
+            let bounds = model.revenueBounds(
+                received: received, timing: timing, fine: fine, coarse: coarse,
+                sequenceIndex: sequenceIndex)
+        else {
+            unboundedPostbacks += count
+            return
+        }
+        for (currency, amounts) in bounds {
+            minMicros[.text(currency), default: 0] += amounts.minMicros * count
+            maxMicros[.text(currency), default: 0] += amounts.maxMicros * count
+        }
+        let decoding = model.decoding(
+            received: received, timing: timing, fine: fine, coarse: coarse,
+            sequenceIndex: sequenceIndex)
+        let speaks =
+            decoding.map { decoding in
+                model.versions[decoding.versionIndex].speaks(
+                    fine: fine, coarse: coarse, sequenceIndex: sequenceIndex)
+            } ?? false
+        windows[timing, default: Window()].add(count, saying: speaks ? decoding : nil)
+    }
+
+    /// The revenue if postbacks without a value were like those with one of the same kind of
+    /// window: the middles of the ranges, scaled up. Fractions of a micro are cut off.
+    ///
+    /// nil when it cannot be estimated: some postbacks have no model, or no postback of a kind of
+    /// window has a value.
+    var estimatedMicros: [StoredValue: Int128]? {
+        guard unboundedPostbacks == 0 else { return nil }
+        var estimate: [StoredValue: Int128] = [:]
+        for window in windows.values {
+            guard window.valued > 0 else { return nil }
+            for (currency, doubled) in window.doubledMiddleMicros {
+                estimate[currency, default: 0] += doubled * window.postbacks / (2 * window.valued)
+            }
+        }
+        return estimate
+    }
+
+    /// How many postbacks have a value that a model defines.
+    var valuedPostbacks: Int128 { windows.values.reduce(0) { $0 + $1.valued } }
+}

@@ -1,0 +1,86 @@
+import Program
+import Store
+import Streams
+
+/// Why stores cannot be inspected as asked.
+package enum InspectionError: OperatorError, Equatable, Sendable {
+    /// No data directory has a store of these streams.
+    case noStore(streams: [String], directories: [String])
+    case unreadableDirectory(String, detail: String)
+    /// Stores of one stream were folded from different logs.
+    case differentLogs(stream: String, directories: [String])
+    /// Two sets of stores have none of the streams in common.
+    case nothingInCommon(streams: [String], directories: [String])
+    case unknownDump(String, known: [String])
+    case unknownColumn(String, dump: String, known: [String])
+    case unknownMeasure(String, known: [String])
+    /// The later of two instants is the earlier one.
+    case badTimes
+    /// The rows of the dump have no windows of postbacks.
+    case noMaturity(String, known: [String])
+    /// `total` stands beside other columns, or no column is named.
+    case badColumns(String)
+    /// A column is compared with what it can never hold.
+    case badCondition(column: String, value: String, wanted: String)
+    /// A store that was in force at an instant is no longer there.
+    case storeGone(path: String, instant: String)
+    /// What the records of an hour added before an instant is not known.
+    case hourNotFolded(stream: String, hour: String, detail: String)
+    /// The configuration that a store has recorded cannot be read back.
+    case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
+    case store(StoreError)
+
+    /// True when the query is at fault, and not the stores.
+    package var isUsage: Bool {
+        switch self {
+        case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
+            .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
+            false
+        case .unknownDump, .unknownColumn, .unknownMeasure, .badTimes, .noMaturity, .badColumns,
+            .badCondition:
+            true
+        }
+    }
+
+    /// One line: what, where, and what to do.
+    package var description: String {
+        switch self {
+        case .noStore(let streams, let directories):
+            "no store \(streams.map { "\($0).sqlite" }.joined(separator: " or ")) in "
+                + "\(directories.joined(separator: ", ")): run "
+                + "\(streams.map { "weir-\($0)" }.joined(separator: " or ")), or give --data"
+        case .unreadableDirectory(let directory, let detail):
+            "cannot read \(directory): \(detail); give --data directories that hold stores"
+        case .differentLogs(let stream, let directories):
+            "the \(stream).sqlite of \(directories.joined(separator: ", ")) were folded from different "
+                + "logs or topics: their offsets mean other records, so give stores of one topic"
+        case .nothingInCommon(let streams, let directories):
+            "\(directories.joined(separator: " and ")) have no store of one stream in common, of "
+                + "\(streams.joined(separator: ", ")): give directories that hold the same stores"
+        case .unknownDump(let name, let known):
+            "no dump '\(name)': there are \(known.joined(separator: ", ")) and \(Funnel.name)"
+        case .unknownColumn(let name, let dump, let known):
+            "no column '\(name)' in \(dump): there are \(known.joined(separator: ", "))"
+        case .unknownMeasure(let name, let known):
+            "no measure '\(name)' here: there are \(known.joined(separator: ", "))"
+        case .badTimes:
+            "--to is before --from: give the earlier time first"
+        case .noMaturity(let name, let known):
+            "\(name) has no maturity: \(known.joined(separator: ", ")) and \(Funnel.name) have"
+        case .badColumns(let columns):
+            "'\(columns)' does not name columns: give column,column,... or total alone"
+        case .badCondition(let column, let value, let wanted):
+            "\(column) is never '\(value)': give \(wanted)"
+        case .storeGone(let path, let instant):
+            "\(path), which was in force at \(instant), is gone: what it said is not known any more; "
+                + "put it back, or ask for a later time"
+        case .hourNotFolded(let stream, let hour, let detail):
+            "cannot tell what the records of \(stream) in the hour \(hour) had added by then: "
+                + "\(detail); a whole hour needs no log"
+        case .unreadableConfiguration(let stream, let partition, let fault):
+            "\(stream), partition \(partition): \(fault)"
+        case .store(let error):
+            error.description
+        }
+    }
+}

@@ -1,0 +1,276 @@
+import ConversionModels
+import Store
+import Streams
+
+/// Says that a measure of a stored row adds to a measure of a number.
+package struct NumberTerm: Sendable {
+    /// Place of the measure in the row.
+    package let rowMeasure: Int
+    /// Place of the measure in the number.
+    package let measure: Int
+}
+
+/// What a number is made of: the rows of a dump, or of the funnel, that a query selects.
+///
+/// It says of single rows whether they count and what they add. Dumps sum the rows of stores by it,
+/// and explanations the rows that single records added to, so both are of the same rows.
+package protocol Number: AnyObject {
+    /// Name of the dump.
+    var name: String { get }
+    /// The conditions and the time.
+    var query: DumpQuery { get }
+    /// The aggregates of its rows, by stream; a stream without any gives refused records.
+    var sources: [(stream: String, tables: [AggregateTable])] { get }
+    /// Names of the measures that add up. More may become known as rows are read.
+    var measures: [String] { get }
+    /// The streams whose stores a measure needs.
+    func streams(of measure: String) -> [String]
+    /// Whether only some hours are selected.
+    var isLimitedInTime: Bool { get }
+    /// The values that a postback needs to count, by column; empty when the postback alone does not
+    /// decide it.
+    var postbackValues: [String: StoredValue] { get }
+
+    /// What a stored row adds; nil when it is not selected.
+    func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]?
+    /// Whether a row that does not count would be selected if it had been trusted and winning:
+    /// whether the conditions hold on those of its columns that are compared.
+    func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
+    /// Whether records of an hour may count.
+    func mayCount(in hour: Hour) -> Bool
+    /// Whether a refused record counts, in a dump of such records.
+    func counts(_ refusal: StoredRefusal, topic: String) -> Bool
+    /// Takes note of a row that counts: others may count because of it.
+    func note(_ table: AggregateTable, columns: [StoredValue])
+}
+
+extension Number {
+    package var streams: [String] { sources.map(\.stream) }
+
+    /// Most dumps are of one stream, or of every stream.
+    package func streams(of _: String) -> [String] { [] }
+
+    /// Most dumps are of sums.
+    package func counts(_: StoredRefusal, topic _: String) -> Bool { false }
+
+    package func note(_: AggregateTable, columns _: [StoredValue]) {}
+}
+
+/// The selected rows of one dump.
+package final class DumpNumber: Number {
+    let description: DumpDescription
+    let selection: RowSelection
+    package let sources: [(stream: String, tables: [AggregateTable])]
+    package let query: DumpQuery
+    /// The models by which a value gets a version, by app.
+    private let models: [Int64: ConversionModel]
+    private let hours = HourTexts()
+
+    /// Selects rows of a dump. Throws for what cannot be asked of it.
+    package convenience init(_ query: DumpQuery) throws(InspectionError) {
+        try self.init(query, of: .named(query.name))
+    }
+
+    init(_ query: DumpQuery, of description: DumpDescription) throws(InspectionError) {
+        self.description = description
+        sources = description.sources
+        self.query = query
+        selection = try RowSelection(query, of: description.columns)
+        guard !query.notesMaturity || description.hasWindows else {
+            throw .noMaturity(
+                description.name, known: DumpDescription.all.filter(\.hasWindows).map(\.name))
+        }
+        models = Dictionary(
+            query.conversionModels.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Counts refused records whatever columns are shown.
+    convenience init(counting query: DumpQuery) throws(InspectionError) {
+        let description = try DumpDescription.named(query.name)
+        var query = query
+        if case .refusals = description.source, query.grouping == .all {
+            query.grouping = .columns(description.columns.filter(\.isDefault).map(\.name))
+        }
+        try self.init(query, of: description)
+    }
+
+    package var name: String { description.name }
+
+    package var measures: [String] { description.measures }
+
+    /// The measures that its dump shows: refused records are listed one by one unless grouped.
+    var shownMeasures: [String] {
+        if case .refusals = description.source, query.grouping == .all { return [] }
+        return measures
+    }
+
+    /// Whether rows note the windows of their postbacks.
+    var notesMaturity: Bool { query.notesMaturity }
+
+    package var isLimitedInTime: Bool { selection.isLimitedInTime }
+
+    /// The conditions on the columns that identify a postback's campaign, whatever happened to it.
+    package var postbackValues: [String: StoredValue] {
+        guard PostbacksFold.tables.contains(where: { $0.name == name }) else { return [:] }
+        return selection.values(
+            of: ["ad_network_id", "campaign", "app_id", "source_app_id", "sequence_index"])
+    }
+
+    /// The values of the dump's columns in a row of one of the sources; nil when it is not selected.
+    func values(of table: AggregateTable, _ columns: [StoredValue]) -> [StoredValue]? {
+        let found =
+            isBrought(table) ? broughtValue(columns) : valuesWithDay(of: table, columns)
+        guard let (values, time) = found, selection.includes(values, timeMilliseconds: time)
+        else { return nil }
+        return values
+    }
+
+    /// The place in the dump of the first measure of a source.
+    func firstMeasure(of table: AggregateTable) -> Int {
+        isBrought(table) ? measures.count - 1 : 0
+    }
+
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
+        guard sources.contains(where: { $0.tables.contains { $0.name == table.name } }),
+            values(of: table, columns) != nil
+        else { return nil }
+        let first = firstMeasure(of: table)
+        return table.measures.indices.map { NumberTerm(rowMeasure: $0, measure: first + $0) }
+    }
+
+    /// Whether a row of postbacks would be selected if it were trusted and winning. Events are
+    /// decoded only of such postbacks, so their rows of `postbacks` stand for them.
+    package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
+        let isDecoded = name == DecodedEventsKey.table.name && table.name == PostbacksKey.table.name
+        guard isDecoded || (name == table.name && table.columns.contains { $0.name == "verdict" })
+        else { return false }
+        let (values, time) = valuesWithDay(of: table, columns)
+        let names = table.columns.flatMap { $0.kind == .hour ? [$0.name, "day"] : [$0.name] }
+        guard selection.includes(timeMilliseconds: time) else { return false }
+        return query.conditions.allSatisfy { condition in
+            guard !["verdict", "did_win"].contains(condition.column),
+                let place = names.firstIndex(of: condition.column)
+            else { return true }
+            return selection.includes(values[place], ofColumn: condition.column)
+        }
+    }
+
+    package func mayCount(in hour: Hour) -> Bool {
+        let start = hour.hoursSince1970 * Hour.milliseconds
+        // Of refused records the timestamp counts, of rows the hour's beginning.
+        let isOfRefusals = sources.allSatisfy(\.tables.isEmpty)
+        let last = isOfRefusals ? start + Hour.milliseconds - 1 : start
+        if let since = query.sinceMilliseconds, last < since { return false }
+        if let until = query.untilMilliseconds, start >= until { return false }
+        return selection.includes(.text(hour.text), ofColumn: "hour")
+            && selection.includes(.text(hour.day), ofColumn: "day")
+    }
+
+    package func counts(_ refusal: StoredRefusal, topic: String) -> Bool {
+        values(of: refusal, topic: topic) != nil
+    }
+
+    /// The values of the dump's columns of a refused record; nil when it is not selected.
+    func values(of refusal: StoredRefusal, topic: String) -> [StoredValue]? {
+        guard case .refusals(let kind) = description.source, kind.includes(reason: refusal.reason)
+        else { return nil }
+        let values = refusal.columns(topic: topic)
+        return selection.includes(values, timeMilliseconds: refusal.timestampMilliseconds)
+            ? values : nil
+    }
+
+    /// Whether a table gives what postbacks brought, beside what installs were told.
+    private func isBrought(_ table: AggregateTable) -> Bool {
+        guard case .toldAndBrought = description.source else { return false }
+        return table.name == ConversionValuesKey.table.name
+    }
+
+    private func valuesWithDay(
+        of table: AggregateTable, _ columns: [StoredValue]
+    ) -> (values: [StoredValue], timeMilliseconds: Int64) {
+        var values: [StoredValue] = []
+        values.reserveCapacity(columns.count + 1)
+        var time: Int64 = 0
+        for (column, value) in zip(table.columns, columns) {
+            values.append(value)
+            guard column.kind == .hour, case .text(let text) = value else { continue }
+            let hour = hours[text]
+            time = hour.milliseconds
+            values.append(.text(hour.day))
+        }
+        return (values, time)
+    }
+
+    /// A row of `conversion-values` as one of `conversion-updates`, with the day after the hour; nil
+    /// unless its postbacks are verified and won.
+    ///
+    /// The model is the version that decodes the value: the one in effect 24 hours before the
+    /// postback came. It is empty for an app without a model.
+    private func broughtValue(
+        _ row: [StoredValue]
+    ) -> (values: [StoredValue], timeMilliseconds: Int64)? {
+        let columns = Self.broughtPlaces.map { row[$0] }
+        guard case .text(let hourText) = columns[0], case .integer(let app) = columns[1],
+            columns[6] == .integer(1), Self.verified.contains(columns[7])
+        else { return nil }
+        let hour = hours[hourText]
+        // Versions begin at whole hours, so all postbacks of an hour have the same one.
+        let latest = PostbackTiming.upTo3.settingInterval(received: hour.milliseconds).latest
+        let version = models[app].flatMap { model in
+            model.versionIndex(inEffectAtMilliseconds: latest).map { model.versions[$0].id }
+        }
+        let values = [
+            columns[0], .text(hour.day), columns[1], columns[2], columns[3], .text(version ?? ""),
+            columns[4], columns[5],
+        ]
+        return (values, hour.milliseconds)
+    }
+
+    private static let verified: [StoredValue] = [.text("valid"), .text("development")]
+
+    private static let broughtPlaces = [
+        "hour", "app_id", "framework", "sequence_index", "kind", "value", "did_win", "verdict",
+    ].compactMap { name in ConversionValuesKey.table.columns.firstIndex { $0.name == name } }
+}
+
+/// Reads the texts of an hour column, each once: there are few different ones.
+final class HourTexts {
+    private var known: [String: (milliseconds: Int64, day: String)] = [:]
+
+    subscript(text: String) -> (milliseconds: Int64, day: String) {
+        if let hour = known[text] { return hour }
+        // Years of five digits and more are later than whatever is asked for.
+        let hour = (UTC.milliseconds(text: text) ?? .max, String(text.prefix { $0 != "T" }))
+        known[text] = hour
+        return hour
+    }
+}
+
+extension Hour {
+    /// Its day, as `2026-11-21`.
+    var day: String { String(text.prefix { $0 != "T" }) }
+}
+
+extension StoredValue {
+    /// The text; empty for an integer.
+    var text: String {
+        if case .text(let text) = self { text } else { "" }
+    }
+
+    /// The integer; 0 for a text.
+    var integer: Int64 {
+        if case .integer(let integer) = self { integer } else { 0 }
+    }
+}
+
+extension StoredRefusal {
+    /// The values of the columns of a dump of refused records.
+    func columns(topic: String) -> [StoredValue] {
+        let hour = Hour(containing: timestampMilliseconds)
+        return [
+            .text(topic), .integer(Int64(partition)), .integer(offset),
+            .integer(timestampMilliseconds), .text(hour.text), .text(hour.day), .text(type),
+            .text(reason), .text(detail),
+        ]
+    }
+}

@@ -1,0 +1,298 @@
+import Store
+import Streams
+
+/// Networks' copies of postbacks compared with developers' copies.
+package struct Reconciliation: Sendable {
+    package let table: ReportTable
+    /// Notices for the reader of the table.
+    package let notices: [String]
+
+    /// The columns to group by, in the order in which they are sorted.
+    static let columns = [
+        DumpColumn("hour", .hour, isDefault: false), DumpColumn("day", .text),
+        DumpColumn("ad_network_id", .text), DumpColumn("campaign", .text),
+        DumpColumn("app_id", .integer),
+        DumpColumn("source_app_id", .integer, isDefault: false),
+        DumpColumn("sequence_index", .integer, isDefault: false),
+        DumpColumn("has_source_identifier", .boolean, isDefault: false),
+    ]
+    static let name = "reconcile"
+}
+
+/// The question to a reconciliation.
+package struct ReconciliationQuery: Sendable {
+    /// Columns, conditions and time: that of a postback's first copy. The name is ignored.
+    package var query: DumpQuery
+    /// Whether there is a row for each postback, with the places of its copies.
+    package var showsRecords = false
+    /// Whether postbacks that match have such rows too.
+    package var showsMatched = false
+    /// Whether postbacks of the verdict `development` are trusted.
+    package var trustsDevelopment = false
+
+    package init(query: DumpQuery = DumpQuery(name: "reconcile")) {
+        self.query = query
+    }
+}
+
+extension StoreSet {
+    /// Compares the copies of postbacks that networks got with those that developers got.
+    ///
+    /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
+    ///   cannot be asked.
+    package func reconciliation(
+        _ question: ReconciliationQuery
+    ) throws(InspectionError) -> Reconciliation {
+        var query = question.query
+        query.name = Reconciliation.name
+        let selection = try RowSelection(query, of: Reconciliation.columns)
+        return try view(of: [PostbacksFold.streamName]) { view in
+            var fold = ReconciliationFold(
+                question, selection, watermarkMilliseconds: view.postbacksWatermark ?? 0)
+            for slice in view.slices { try fold.add(slice) }
+            return fold.reconciliation
+        }
+    }
+}
+
+/// Compares the copies of each postback, and counts the results.
+struct ReconciliationFold {
+    private struct Sums {
+        var counts: [ReconciledPostback.Status: Int128] = [:]
+        var mayStillCome = Int128(0)
+        var untrusted = Int128(0)
+    }
+
+    private let question: ReconciliationQuery
+    private let selection: RowSelection
+    private let watermarkMilliseconds: Int64
+    private var groups: RowGroups<Sums>
+    private var records: [(time: Int64, row: [ReportValue])] = []
+    private var hasDeveloperCopies = false
+    private var isAnything = false
+
+    init(
+        _ question: ReconciliationQuery, _ selection: RowSelection, watermarkMilliseconds: Int64
+    ) {
+        self.question = question
+        self.selection = selection
+        self.watermarkMilliseconds = watermarkMilliseconds
+        groups = RowGroups(by: selection.places, empty: Sums())
+    }
+
+    /// Adds the postbacks of a store, in which the copies of one postback are adjacent.
+    mutating func add(_ slice: StoreSlice) throws {
+        var gathered: [StoredPostbackCopy] = []
+        try slice.snapshot.forEachPostbackCopy(partitions: slice.numbers) { copy in
+            guard slice.counts(timestampMilliseconds: copy.timestampMilliseconds) else { return }
+            if let last = gathered.last, !last.isOfSamePostback(as: copy) {
+                add(gathered)
+                gathered.removeAll(keepingCapacity: true)
+            }
+            gathered.append(copy)
+        }
+        add(gathered)
+    }
+
+    private mutating func add(_ copies: [StoredPostbackCopy]) {
+        let trusted = copies.filter { $0.isTrusted(question.trustsDevelopment) }
+        if let postback = ReconciledPostback(trusted) { add(postback) }
+        for copy in copies where !copy.isTrusted(question.trustsDevelopment) {
+            guard let values = selected(copy, at: copy.timestampMilliseconds) else { continue }
+            groups.add(values) { $0.untrusted += 1 }
+        }
+    }
+
+    private mutating func add(_ postback: ReconciledPostback) {
+        let values = selected(postback.reported, at: postback.firstMilliseconds)
+        guard let values else { return }
+        isAnything = true
+        if !postback.developer.isEmpty { hasDeveloperCopies = true }
+        let mayStillCome = mayStillCome(postback)
+        groups.add(values) { sums in
+            sums.counts[postback.status, default: 0] += 1
+            if mayStillCome { sums.mayStillCome += 1 }
+        }
+        guard question.showsRecords else { return }
+        let isFound = postback.status == .matched || postback.status == .losing
+        guard !isFound || question.showsMatched else { return }
+        records.append((postback.firstMilliseconds, record(postback, values)))
+    }
+
+    /// Devices try for nine days to deliver a copy.
+    private func mayStillCome(_ postback: ReconciledPostback) -> Bool {
+        switch postback.status {
+        case .missingDeveloperCopy, .missingNetworkCopy:
+            postback.firstMilliseconds + Self.retryMilliseconds > watermarkMilliseconds
+        case .matched, .differing, .losing: false
+        }
+    }
+
+    private static let retryMilliseconds = 9 * 24 * Hour.milliseconds
+
+    /// The values of the columns of a copy that came at a time; nil when they are not selected.
+    private func selected(_ copy: StoredPostbackCopy, at time: Int64) -> [StoredValue]? {
+        let hour = Hour(containing: time)
+        let values: [StoredValue] = [
+            .text(hour.text), .text(hour.day), .text(copy.adNetworkID),
+            .text(copy.campaign), .integer(copy.appID), .integer(copy.sourceAppID),
+            .integer(copy.sequenceIndex), .integer(copy.hasSourceIdentifier ? 1 : 0),
+        ]
+        return selection.includes(values, timeMilliseconds: time) ? values : nil
+    }
+}
+
+extension ReconciliationFold {
+    var reconciliation: Reconciliation {
+        Reconciliation(
+            table: question.showsRecords ? recordTable : countTable, notices: notices)
+    }
+
+    private var notices: [String] {
+        guard isAnything, !hasDeveloperCopies else { return [] }
+        return [
+            "no developer copy came at all: records that the collector takes on the developers' paths "
+                + "carry ce_via: developer-copy, docs/analysis.md says more"
+        ]
+    }
+
+    private var countTable: ReportTable {
+        let statuses = ReconciledPostback.Status.allCases
+        let names =
+            ["postbacks"] + statuses.map(\.rawValue) + ["may_still_come", "untrusted_copies"]
+        return ReportTable(
+            columns: selection.columns.map(\.reportColumn)
+                + names.map { ReportTable.Column($0, isNumber: true) },
+            rows: groups.sorted.map { group in
+                let sums = group.sums
+                let counts = statuses.map { sums.counts[$0, default: 0] }
+                return zip(selection.columns, group.columns).map { $0.reportValue($1) }
+                    + ([counts.reduce(0, +)] + counts + [sums.mayStillCome, sums.untrusted]).map {
+                        .integer($0)
+                    }
+            })
+    }
+
+    /// Ordered by the first copies' times.
+    private var recordTable: ReportTable {
+        let columns: [ReportTable.Column] =
+            [.init("status"), .init("first_seen")]
+            + Reconciliation.columns[2...].map(\.reportColumn)
+            + [
+                .init("partition", isNumber: true), .init("network_offsets"),
+                .init("network_values"), .init("developer_offsets"), .init("developer_values"),
+            ]
+        let ordered = records.enumerated().sorted {
+            ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
+        }
+        return ReportTable(columns: columns, rows: ordered.map(\.element.row))
+    }
+
+    private func record(
+        _ postback: ReconciledPostback, _ values: [StoredValue]
+    ) -> [ReportValue] {
+        [.text(postback.status.rawValue), .time(postback.firstMilliseconds)]
+            + zip(Reconciliation.columns, values).dropFirst(2).map { $0.reportValue($1) } + [
+                .integer(Int128(postback.reported.partition)),
+                Self.offsets(postback.network), Self.values(postback.network),
+                Self.offsets(postback.developer), Self.values(postback.developer),
+            ]
+    }
+
+    private static func offsets(_ copies: [StoredPostbackCopy]) -> ReportValue {
+        .text(copies.map { "\($0.offset)" }.joined(separator: " "))
+    }
+
+    /// The values of each copy that Apple does not sign.
+    private static func values(_ copies: [StoredPostbackCopy]) -> ReportValue {
+        .text(copies.map(\.valueWords).joined(separator: "; "))
+    }
+}
+
+/// The copies of one postback that the network and the developer got, compared.
+struct ReconciledPostback {
+    enum Status: String, CaseIterable {
+        /// Both sides got it, with the same values.
+        case matched
+        /// Both sides got it, with other values.
+        case differing
+        /// Only the network got it.
+        case missingDeveloperCopy = "missing_developer_copy"
+        /// Only the developer got it.
+        case missingNetworkCopy = "missing_network_copy"
+        /// The network got it, and did not win: devices send no copy of it to developers.
+        case losing
+    }
+
+    let status: Status
+    /// The network's best copy, else the developer's.
+    let reported: StoredPostbackCopy
+    let firstMilliseconds: Int64
+    let network: [StoredPostbackCopy]
+    let developer: [StoredPostbackCopy]
+
+    /// nil without any trusted copy.
+    init?(_ copies: [StoredPostbackCopy]) {
+        let sides = copies.reduce(
+            into: (network: [StoredPostbackCopy](), developer: [StoredPostbackCopy]())
+        ) {
+            if $1.isDeveloperCopy { $0.developer.append($1) } else { $0.network.append($1) }
+        }
+        network = sides.network
+        developer = sides.developer
+        let best = (Self.best(of: network), Self.best(of: developer))
+        guard let reported = best.0 ?? best.1 else { return nil }
+        self.reported = reported
+        firstMilliseconds = copies.map(\.timestampMilliseconds).min() ?? 0
+        status =
+            switch best {
+            case (let network?, let developer?):
+                network.hasValues(of: developer) ? .matched : .differing
+            case (let network?, nil): network.didWin ? .missingDeveloperCopy : .losing
+            case (nil, _): .missingNetworkCopy
+            }
+    }
+
+    /// The copy with the best verdict; of several the first.
+    private static func best(of copies: [StoredPostbackCopy]) -> StoredPostbackCopy? {
+        copies.min { left, right in
+            left.rank == right.rank ? left.offset < right.offset : left.rank > right.rank
+        }
+    }
+}
+
+extension StoredPostbackCopy {
+    /// Whether the developer's endpoint got it. All other copies are the network's, first hand or
+    /// relayed.
+    var isDeveloperCopy: Bool { route == "developer-copy" }
+
+    /// Valid is above development, which is above all others.
+    var rank: Int {
+        switch verdict {
+        case "valid": 2
+        case "development": 1
+        default: 0
+        }
+    }
+
+    func isTrusted(_ trustsDevelopment: Bool) -> Bool {
+        rank == 2 || (rank == 1 && trustsDevelopment)
+    }
+
+    func isOfSamePostback(as other: StoredPostbackCopy) -> Bool {
+        partition == other.partition && id == other.id
+    }
+
+    /// Whether the values that Apple does not sign are equal.
+    func hasValues(of other: StoredPostbackCopy) -> Bool {
+        conversionValue == other.conversionValue && coarseValue == other.coarseValue
+            && StoredValue.text(country ?? "") == .text(other.country ?? "")
+    }
+
+    /// The values that Apple does not sign, for people: `fine 20 US`, `coarse low`, `null`.
+    var valueWords: String {
+        let value =
+            conversionValue.map { "fine \($0)" } ?? coarseValue.map { "coarse \($0)" } ?? "null"
+        return country.map { $0.isEmpty ? value : "\(value) \($0)" } ?? value
+    }
+}

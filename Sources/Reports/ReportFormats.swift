@@ -1,0 +1,153 @@
+import ConfigurationFiles
+import JSON
+
+/// Writes rows one by one, in a format that needs no knowledge of later rows, and gathers the text
+/// into large pieces.
+struct RowWriter {
+    enum Format {
+        /// One array of JSON objects, a row a line.
+        case array
+        /// A JSON object a line.
+        case lines
+        /// RFC 4180.
+        case csv(isRaw: Bool)
+    }
+
+    private let format: Format
+    private let objects: JSONObjects
+    private var piece: [UInt8] = []
+    private(set) var rowCount = 0
+
+    /// The size from which gathered text is handed over.
+    static let pieceBytes = 1 << 17
+
+    init(_ columns: [String], as format: Format) {
+        self.format = format
+        objects = JSONObjects(columns)
+        if case .csv = format { CSVLine.append(columns.map(CSVLine.Field.own), to: &piece) }
+    }
+
+    /// Appends a row, which has a value for each column.
+    mutating func append(_ row: [ReportValue]) {
+        switch format {
+        case .array:
+            JSONBytes.append(rowCount == 0 ? "[" : ",\n ", to: &piece)
+            objects.appendShown(row, to: &piece)
+        case .lines:
+            objects.appendShown(row, to: &piece)
+            piece.append(UInt8(ascii: "\n"))
+        case .csv(let isRaw): CSVLine.append(row.map(\.field), isRaw: isRaw, to: &piece)
+        }
+        rowCount += 1
+    }
+
+    /// The gathered text, once there is enough of it.
+    mutating func fullPiece() -> [UInt8]? {
+        guard piece.count >= Self.pieceBytes else { return nil }
+        defer { piece.removeAll(keepingCapacity: true) }
+        return piece
+    }
+
+    /// The rest of the text.
+    consuming func finish() -> [UInt8] {
+        if case .array = format { JSONBytes.append(rowCount == 0 ? "[]\n" : "]\n", to: &piece) }
+        return piece
+    }
+}
+
+/// JSON objects with members of the same names. The text before each value is made once.
+struct JSONObjects {
+    private let leads: [[UInt8]]
+
+    init(_ names: [String]) {
+        leads = names.enumerated().map { index, name in
+            var lead = [UInt8(ascii: index == 0 ? "{" : ",")]
+            JSONBytes.appendString(name.utf8, to: &lead)
+            return lead + [UInt8(ascii: ":")]
+        }
+    }
+
+    /// Appends the object of these values, as it is hashed.
+    func append(_ values: [ReportValue], to json: inout [UInt8]) {
+        if leads.isEmpty { json.append(UInt8(ascii: "{")) }
+        for (lead, value) in zip(leads, values) {
+            json.append(contentsOf: lead)
+            value.append(to: &json)
+        }
+        json.append(UInt8(ascii: "}"))
+    }
+
+    /// Appends the object of these values, as it is printed.
+    fileprivate func appendShown(_ values: [ReportValue], to json: inout [UInt8]) {
+        var object: [UInt8] = []
+        append(values, to: &object)
+        json.append(contentsOf: JSONBytes.shown(object))
+    }
+}
+
+/// A line of CSV by RFC 4180: quotes where they are needed, CRLF at the end.
+enum CSVLine {
+    enum Field {
+        /// Digits, names of columns, and other text that Weir itself wrote.
+        case own(String)
+        /// A text that anybody may have written.
+        case text(String)
+    }
+
+    /// - Parameter isRaw: whether texts are written unchanged. Else they are escaped as in tables,
+    ///   and an apostrophe precedes those that a spreadsheet would run as a formula.
+    static func append(_ fields: [Field], isRaw: Bool = false, to line: inout [UInt8]) {
+        for (index, field) in fields.enumerated() {
+            if index > 0 { line.append(UInt8(ascii: ",")) }
+            switch field {
+            case .own(let text): append(text, to: &line)
+            case .text(let text) where isRaw: append(text, to: &line)
+            case .text(let text):
+                append(isFormula(text) ? "'\(text.escaped)" : text.escaped, to: &line)
+            }
+        }
+        line += [0x0D, 0x0A]
+    }
+
+    /// Whether a spreadsheet takes a cell for a formula. Spreadsheets skip blanks and invisible
+    /// characters at the beginning.
+    private static func isFormula(_ text: String) -> Bool {
+        guard let first = text.unicodeScalars.first else { return false }
+        if first == "\t" || first == "\r" { return true }
+        let start = text.unicodeScalars.first { !$0.properties.isWhitespace && !$0.isDeceptive }
+        return start.map { "=+-@".unicodeScalars.contains($0) } ?? false
+    }
+
+    private static func append(_ field: String, to line: inout [UInt8]) {
+        let quote = UInt8(ascii: "\"")
+        let needsQuotes = field.utf8.contains { byte in
+            byte == quote || byte == UInt8(ascii: ",") || byte == 0x0D || byte == 0x0A
+        }
+        guard needsQuotes else { return line.append(contentsOf: field.utf8) }
+        line.append(quote)
+        for byte in field.utf8 {
+            if byte == quote { line.append(quote) }
+            line.append(byte)
+        }
+        line.append(quote)
+    }
+}
+
+/// Writes JSON text as bytes, where a `String` for each piece would be too slow.
+package enum JSONBytes {
+    /// Appends text that is JSON already.
+    package static func append(_ text: String, to json: inout [UInt8]) {
+        json.append(contentsOf: text.utf8)
+    }
+
+    /// Appends a string with its quotes; `text` is UTF-8.
+    package static func appendString(_ text: some Sequence<UInt8>, to json: inout [UInt8]) {
+        JSONText.append(string: text, to: &json, escapingDelete: true)
+    }
+
+    /// JSON text that is safe at a terminal: the same values, without control characters.
+    package static func shown(_ json: [UInt8]) -> [UInt8] {
+        guard json.contains(where: { $0 >= 0x7F }) else { return json }
+        return Array(String(decoding: json, as: UTF8.self).withoutControlsInJSON.utf8)
+    }
+}

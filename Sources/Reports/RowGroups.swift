@@ -1,0 +1,90 @@
+import Foundation
+import Store
+
+/// Adds rows up that are equal in some columns.
+struct RowGroups<Sums> {
+    struct Group {
+        let key: RowKeyBytes
+        /// The values of the columns that rows are grouped by.
+        let columns: [StoredValue]
+        var sums: Sums
+    }
+
+    private let places: [Int]
+    private let empty: Sums
+    private var indices: [RowKeyBytes: Int] = [:]
+    private var groups: [Group] = []
+
+    /// - Parameters:
+    ///   - places: of the columns to group by.
+    ///   - empty: what a group begins with.
+    init(by places: [Int], empty: Sums) {
+        self.places = places
+        self.empty = empty
+    }
+
+    /// Lets `body` add to the group of a row.
+    mutating func add(_ values: [StoredValue], _ body: (inout Sums) -> Void) {
+        var key = RowKeyBytes()
+        for place in places { key.append(values[place]) }
+        let index = indices[key] ?? groups.count
+        if index == groups.count {
+            indices[key] = index
+            groups.append(Group(key: key, columns: places.map { values[$0] }, sums: empty))
+        }
+        body(&groups[index].sums)
+    }
+
+    /// The groups in order of their columns.
+    var sorted: [Group] { groups.sorted { $0.key < $1.key } }
+}
+
+/// The values of a row's columns as bytes that sort as the values do: integers by value, texts by
+/// their UTF-8 bytes. Large dumps are grouped and sorted by them.
+struct RowKeyBytes: Hashable, Comparable {
+    private var bytes: [UInt8] = []
+
+    init(_ values: [StoredValue] = []) {
+        for value in values { append(value) }
+    }
+
+    /// The key of these columns in a partition.
+    init(_ partition: Int32, _ values: some Sequence<StoredValue>) {
+        append(.integer(Int64(partition)))
+        for value in values { append(value) }
+    }
+
+    /// Appends the value of the next column.
+    mutating func append(_ value: StoredValue) {
+        switch value {
+        case .integer(let integer):
+            // Negative ones come first.
+            let ordered = UInt64(bitPattern: integer) ^ 1 << 63
+            withUnsafeBytes(of: ordered.bigEndian) { bytes.append(contentsOf: $0) }
+        case .text(let text):
+            for byte in text.utf8 {
+                bytes.append(byte)
+                if byte == 0 { bytes.append(0xFF) }
+            }
+            // Below whatever a longer text goes on with.
+            bytes.append(0)
+            bytes.append(1)
+        }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+
+    static func < (left: RowKeyBytes, right: RowKeyBytes) -> Bool {
+        left.bytes.withUnsafeBytes { left in
+            right.bytes.withUnsafeBytes { right in
+                guard let start = left.baseAddress, let other = right.baseAddress else {
+                    return left.count < right.count
+                }
+                let order = memcmp(start, other, min(left.count, right.count))
+                return order != 0 ? order < 0 : left.count < right.count
+            }
+        }
+    }
+}

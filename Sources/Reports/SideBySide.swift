@@ -1,0 +1,187 @@
+import Store
+
+/// Sums of several tables with the same columns and measures, side by side: a part for each table.
+struct SideBySide {
+    /// One measure of a row.
+    struct Line {
+        let columns: [StoredValue]
+        fileprivate let key: RowKeyBytes
+        let measure: Int
+        let parts: [Int128]
+
+        /// The last part less the first.
+        var difference: Int128 { (parts.last ?? 0) - (parts.first ?? 0) }
+
+        /// Whether the first and the last differ, or a part between them says something.
+        var isChanged: Bool {
+            difference != 0 || parts.dropFirst().dropLast().contains { $0 != 0 }
+        }
+    }
+
+    /// The sums of a measure.
+    struct Total {
+        let measure: Int
+        /// nil for counts. Amounts of different currencies are never added where the currency is a
+        /// column.
+        let currency: StoredValue?
+        /// How many rows differ.
+        var rows = 0
+        var parts: [Int128]
+    }
+
+    let columns: [DumpColumn]
+    let measures: [String]
+    private let partCount: Int
+    /// The parts of the first measure, then those of the next.
+    private var rows: RowGroups<[Int128]>
+
+    init(_ columns: [DumpColumn], _ measures: [String], parts: Int) {
+        self.columns = columns
+        self.measures = measures
+        partCount = parts
+        rows = RowGroups(
+            by: Array(columns.indices), empty: Array(repeating: 0, count: measures.count * parts))
+    }
+
+    mutating func add(_ table: Dump, to part: Int, sign: Int128 = 1) {
+        for row in table.rows {
+            rows.add(row.columns) { sums in
+                for (measure, amount) in row.measures.enumerated() {
+                    sums[measure * partCount + part] += sign * amount
+                }
+            }
+        }
+    }
+
+    /// The lines that are not 0 in every part, the largest difference first, then in order of their
+    /// columns and measures; and totals in order of measures and currencies.
+    ///
+    /// - Parameters:
+    ///   - showsEqual: whether there are lines for what is the same in all parts.
+    ///   - totalsOfEqual: whether totals cover these.
+    func lines(showsEqual: Bool, totalsOfEqual: Bool) -> (lines: [Line], totals: [Total]) {
+        let currencyPlace = columns.firstIndex { $0.name == "currency" }
+        var lines: [Line] = []
+        var totals: [RowKeyBytes: Total] = [:]
+        for row in rows.sorted {
+            for measure in measures.indices {
+                let parts = Array(row.sums[measure * partCount..<(measure + 1) * partCount])
+                let line = Line(
+                    columns: row.columns, key: row.key, measure: measure, parts: parts)
+                guard parts.contains(where: { $0 != 0 }) else { continue }
+                if showsEqual || line.isChanged { lines.append(line) }
+                guard totalsOfEqual || line.isChanged else { continue }
+                let isMoney = MoneyByCurrency.isMoney(measures[measure])
+                let currency = isMoney ? currencyPlace.map { row.columns[$0] } : nil
+                let key = RowKeyBytes([.integer(Int64(measure)), currency ?? .text("")])
+                var total =
+                    totals[key]
+                    ?? Total(
+                        measure: measure, currency: currency,
+                        parts: Array(repeating: 0, count: partCount))
+                if line.difference != 0 { total.rows += 1 }
+                for part in parts.indices { total.parts[part] += parts[part] }
+                totals[key] = total
+            }
+        }
+        lines.sort { left, right in
+            let sizes = (left.difference.magnitude, right.difference.magnitude)
+            guard sizes.0 == sizes.1 else { return sizes.0 > sizes.1 }
+            return left.key == right.key ? left.measure < right.measure : left.key < right.key
+        }
+        return (lines, totals.sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    /// One line for each row and measure, then one for each measure with the totals of all rows.
+    /// Columns of totals are null, except the currency of amounts.
+    ///
+    /// - Parameters:
+    ///   - titles: a name for each part; one more adds a column with the difference.
+    ///   - limit: the most rows to show; totals cover all of them.
+    func report(
+        _ found: (lines: [Line], totals: [Total]), _ titles: [String], limit: Int? = nil
+    ) -> ReportTable {
+        func numbers(_ measure: Int, _ parts: [Int128]) -> [ReportValue] {
+            let difference = (parts.last ?? 0) - (parts.first ?? 0)
+            return [.text(measures[measure])]
+                + (titles.count > partCount ? parts + [difference] : parts).map { .integer($0) }
+        }
+        let measuresShown = Set(found.lines.map(\.measure))
+        let rows = found.lines.prefix(limit ?? .max).map { line in
+            [.text("row")] + zip(columns, line.columns).map { $0.reportValue($1) }
+                + numbers(line.measure, line.parts)
+        }
+        let totals = found.totals.filter { measuresShown.contains($0.measure) }.map { total in
+            [.text("total")]
+                + columns.map { column -> ReportValue in
+                    guard column.name == "currency", let currency = total.currency else {
+                        return .null
+                    }
+                    return .text(currency.text)
+                } + numbers(total.measure, total.parts)
+        }
+        return ReportTable(
+            columns: [ReportTable.Column("line")] + columns.map(\.reportColumn)
+                + [ReportTable.Column("measure")]
+                + titles.map { ReportTable.Column($0, isNumber: true) },
+            rows: rows + totals)
+    }
+
+    /// One line for each measure that differs in any row, with the sums of all rows.
+    func summary(of dump: String) -> [[ReportValue]] {
+        lines(showsEqual: false, totalsOfEqual: true).totals.filter { $0.rows > 0 }.map { total in
+            let difference = (total.parts.last ?? 0) - (total.parts.first ?? 0)
+            return [
+                .text(dump), .text(measures[total.measure]), .text(total.currency?.text ?? ""),
+                .integer(Int128(total.rows)),
+            ] + (total.parts + [difference]).map { .integer($0) }
+        }
+    }
+}
+
+extension Funnel {
+    /// The columns that add up over rows of the funnel. Refunds do not: they stand in every row of
+    /// an app.
+    private static let sums: Set<String> = Set(
+        FunnelMeasure.allCases.map(\.name) + [
+            "revenue_min_micros", "revenue_max_micros", "cost_micros",
+        ])
+
+    /// The sums without computed columns. Amounts of several currencies get rows of their own by a
+    /// further column, which is empty for counts.
+    func sums(by keys: [DumpColumn]) -> Dump {
+        let places = table.columns.indices.dropFirst(keys.count).filter { place in
+            Self.sums.contains(table.columns[place].name)
+        }
+        let rows = table.rows.flatMap { values -> [Dump.Row] in
+            let key = values.prefix(keys.count).map(\.stored)
+            var byCurrency: [StoredValue: [Int128]] = [:]
+            func add(_ amount: Int128, _ currency: String, _ measure: Int) {
+                let empty = Array(repeating: Int128(0), count: places.count)
+                byCurrency[.text(currency), default: empty][measure] += amount
+            }
+            for (measure, place) in places.enumerated() {
+                switch values[place] {
+                case .integer(let count): add(count, "", measure)
+                case .money(let money):
+                    for amount in money.amounts { add(amount.micros, amount.currency, measure) }
+                case .null, .text, .decimal, .boolean: break
+                }
+            }
+            return byCurrency.sorted { $0.key < $1.key }.map { currency, sums in
+                Dump.Row(columns: key + [currency], measures: sums)
+            }
+        }
+        return Dump(
+            columns: keys + [DumpColumn("currency", .text)],
+            measures: places.map { table.columns[$0].name }, rows: rows)
+    }
+}
+
+extension ReportValue {
+    /// The value as a key of rows. Keys of reports are texts and integers of 64 bits.
+    fileprivate var stored: StoredValue {
+        if case .integer(let integer) = self { return .integer(Int64(clamping: integer)) }
+        return .text(plainText)
+    }
+}

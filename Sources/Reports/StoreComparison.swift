@@ -1,0 +1,269 @@
+import Foundation
+import Store
+import Streams
+
+/// The differences between two sets of stores, or between a set and a candidate.
+package struct StoreComparison: Sendable {
+    /// One line for each row and measure, or dump and measure: both values and the difference.
+    package let table: ReportTable
+    package let differs: Bool
+    /// Notices for the reader of the table.
+    package let notices: [String]
+}
+
+/// What to compare.
+package struct ComparisonQuery: Sendable {
+    /// The selected rows and their grouping.
+    package var query: DumpQuery
+    /// Only these measures; empty for all.
+    package var measures: [String] = []
+    /// Whether equal rows are shown too.
+    package var showsEqual = false
+    /// The most rows to show.
+    package var limit: Int?
+
+    package init(_ query: DumpQuery) {
+        self.query = query
+    }
+
+    fileprivate func measures(of table: Dump) throws(InspectionError) -> [String] {
+        measures.isEmpty ? table.measures : try table.limited(toMeasures: measures).measures
+    }
+}
+
+extension StoreComparison {
+    /// Compares two tables of the same columns and measures.
+    ///
+    /// - Parameter titles: the names of the two.
+    init(
+        _ first: Dump, _ second: Dump, _ question: ComparisonQuery, titles: [String],
+        notices: [String]
+    ) throws(InspectionError) {
+        var tables = SideBySide(first.columns, try question.measures(of: first), parts: 2)
+        for (part, table) in [first, second].enumerated() {
+            tables.add(try table.limited(toMeasures: tables.measures), to: part)
+        }
+        let found = tables.lines(showsEqual: question.showsEqual, totalsOfEqual: true)
+        self.table = tables.report(found, titles + ["difference"], limit: question.limit)
+        differs = found.lines.contains(where: \.isChanged)
+        self.notices = notices
+    }
+}
+
+extension StoreSet {
+    /// Compares an aggregate of this set, called A, with that of another, B.
+    ///
+    /// Streams that only one of them has are left out; a notice says so.
+    ///
+    /// - Throws: `noStore` when they have no stream of the aggregate in common; `differentLogs` when
+    ///   their offsets mean other records; `unknownDump` and its like for what cannot be asked.
+    package func diff(
+        _ other: StoreSet, _ question: ComparisonQuery
+    ) throws(InspectionError) -> StoreComparison {
+        let number = try DumpNumber(counting: question.query)
+        return try diff(other, of: number.streams, question) { try $0.dump(number) }
+    }
+
+    /// Compares the funnels of two sets.
+    package func diff(
+        _ other: StoreSet, funnel query: FunnelQuery, _ question: ComparisonQuery
+    ) throws(InspectionError) -> StoreComparison {
+        let number = try FunnelNumber(query)
+        return try diff(other, of: number.streams, question) {
+            try $0.funnel(number).sums(by: number.selection.columns)
+        }
+    }
+
+    private func diff(
+        _ other: StoreSet, of streams: [String], _ question: ComparisonQuery,
+        _ read: (StoreView) throws -> Dump
+    ) throws(InspectionError) -> StoreComparison {
+        try views(with: other, of: streams) { views in
+            try StoreComparison(
+                read(views.first), read(views.second), question, titles: ["a", "b"],
+                notices: views.notices)
+        }
+    }
+
+    /// Compares every aggregate: one line for each measure that differs in any row.
+    ///
+    /// - Parameters:
+    ///   - other: the set that is called B.
+    ///   - query: what to ask of each dump; its name is set here.
+    package func diff(
+        _ other: StoreSet, everyDumpBy query: DumpQuery
+    ) throws(InspectionError) -> StoreComparison {
+        try views(with: other, of: Self.streams) { views in
+            var rows: [[ReportValue]] = []
+            for description in DumpDescription.all
+            where !views.streams.isDisjoint(with: description.streams) {
+                var query = query
+                query.name = description.name
+                let number = try DumpNumber(counting: query)
+                let first = try views.first.dump(number)
+                var tables = SideBySide(first.columns, first.measures, parts: 2)
+                tables.add(first, to: 0)
+                tables.add(try views.second.dump(number), to: 1)
+                rows += tables.summary(of: description.name)
+            }
+            let columns =
+                ["dump", "measure", "currency"].map { ReportTable.Column($0) }
+                + ["rows", "a", "b", "difference"].map { ReportTable.Column($0, isNumber: true) }
+            return StoreComparison(
+                table: ReportTable(columns: columns, rows: rows), differs: !rows.isEmpty,
+                notices: views.notices)
+        }
+    }
+
+    private func views<Value>(
+        with other: StoreSet, of streams: [String], _ body: (ComparedViews) throws -> Value
+    ) throws(InspectionError) -> Value {
+        try view(of: streams) { first in
+            try other.view(of: streams) { second in
+                let directories = (directories + other.directories)
+                var views = try ComparedViews(
+                    first, second, asked: streams, directories: directories)
+                for stream in views.streams.sorted() {
+                    views.note(stream, isSame: paths(of: stream), other.paths(of: stream))
+                }
+                return try body(views)
+            }
+        }
+    }
+}
+
+/// A consistent state of two sets of stores, of the streams that both have.
+private struct ComparedViews {
+    let first: StoreView
+    let second: StoreView
+    let streams: Set<String>
+    private(set) var notices: [String] = []
+
+    init(
+        _ first: StoreView, _ second: StoreView, asked: [String], directories: [String]
+    ) throws {
+        streams = first.streams.intersection(second.streams)
+        guard !streams.isEmpty else {
+            throw InspectionError.nothingInCommon(streams: asked, directories: directories)
+        }
+        self.first = first.limited(to: streams)
+        self.second = second.limited(to: streams)
+        for (set, other, view) in [("A", "B", first), ("B", "A", second)] {
+            for stream in view.streams.subtracting(streams).sorted() {
+                notices.append("\(stream) is left out: \(set) has a store of it, \(other) has none")
+            }
+        }
+        let pairs = zip(try self.first.foldedStreams(), try self.second.foldedStreams())
+        for (own, others) in pairs {
+            guard own.isOfSameLog(as: others) else {
+                throw InspectionError.differentLogs(stream: own.stream, directories: directories)
+            }
+            notices += Self.notices(own, others)
+        }
+    }
+
+    /// After a promotion both paths can lead to one store.
+    mutating func note(_ stream: String, isSame paths: [String], _ others: [String]) {
+        guard !paths.isEmpty, paths.map(Self.standard) == others.map(Self.standard) else { return }
+        notices.append("\(stream): A and B are one store, \(paths.joined(separator: ", "))")
+    }
+
+    private static func standard(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
+    }
+
+    private static func notices(_ own: FoldedStream, _ others: FoldedStream) -> [String] {
+        let differences = own.differencesInOffsets(from: others)
+        var notices: [String] = []
+        if !differences.isEmpty {
+            notices.append(
+                "\(own.stream): \(differences.joined(separator: "; ")): what only one of them has folded "
+                    + "is part of the difference")
+        }
+        if own.differsInConfiguration(from: others) {
+            notices.append("\(own.stream): A and B were folded under different configurations")
+        }
+        return notices
+    }
+}
+
+/// How far the partitions of a stream are folded in a set of stores.
+struct FoldedStream {
+    let stream: String
+    let topic: String
+    let logIdentity: String
+    /// In order of their numbers.
+    let partitions: [PartitionState]
+    /// The configurations that were in force, by partition, with the offset from which each was.
+    let epochs: [Int32: [Epoch]]
+
+    /// Whether both are of one log and topic: then their offsets mean the same records.
+    func isOfSameLog(as other: FoldedStream) -> Bool {
+        topic == other.topic && logIdentity == other.logIdentity
+    }
+
+    /// A text for each partition that begins or ends at different offsets in two sets.
+    func differencesInOffsets(from other: FoldedStream) -> [String] {
+        let numbers = Set((partitions + other.partitions).map(\.partition)).sorted()
+        return numbers.compactMap { number in
+            let own = partitions.first { $0.partition == number }
+            let others = other.partitions.first { $0.partition == number }
+            guard own?.nextOffset != others?.nextOffset || own?.firstOffset != others?.firstOffset
+            else { return nil }
+            return
+                "partition \(number) holds \(Self.offsets(own)) in A and \(Self.offsets(others)) in B"
+        }
+    }
+
+    /// Whether some offset that both have folded was folded under different configurations.
+    func differsInConfiguration(from other: FoldedStream) -> Bool {
+        partitions.contains { state in
+            guard let others = other.partitions.first(where: { $0.partition == state.partition })
+            else { return false }
+            let first = max(state.firstOffset, others.firstOffset)
+            let next = min(state.nextOffset, others.nextOffset)
+            guard first < next else { return false }
+            return boundaries(of: state.partition, in: first..<next)
+                != other.boundaries(of: state.partition, in: first..<next)
+        }
+    }
+
+    /// From which offsets on which configurations were in force.
+    private func boundaries(of partition: Int32, in offsets: Range<Int64>) -> [String] {
+        let epochs = epochs[partition] ?? []
+        return epochs.indices.compactMap { index in
+            let next = index + 1 < epochs.count ? epochs[index + 1].fromOffset : Int64.max
+            guard epochs[index].fromOffset < offsets.upperBound, next > offsets.lowerBound else {
+                return nil
+            }
+            let first = max(epochs[index].fromOffset, offsets.lowerBound)
+            return "\(first) \(epochs[index].configuration.hash)"
+        }
+    }
+
+    private static func offsets(_ state: PartitionState?) -> String {
+        guard let state else { return "nothing" }
+        return "offsets \(state.firstOffset) to \(state.nextOffset - 1)"
+    }
+}
+
+extension StoreView {
+    /// How far each stream of the view is folded.
+    func foldedStreams() throws -> [FoldedStream] {
+        try streams.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { stream in
+            let slices = slices.filter { $0.stream == stream }
+            guard let first = slices.first else { return nil }
+            var epochs: [Int32: [Epoch]] = [:]
+            for slice in slices {
+                for number in slice.numbers {
+                    epochs[number] = try slice.snapshot.epochs(of: number)
+                }
+            }
+            return FoldedStream(
+                stream: stream, topic: first.snapshot.topic,
+                logIdentity: first.snapshot.logIdentity,
+                partitions: slices.flatMap(\.partitions).sorted { $0.partition < $1.partition },
+                epochs: epochs)
+        }
+    }
+}

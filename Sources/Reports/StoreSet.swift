@@ -1,0 +1,195 @@
+import Foundation
+import Store
+import Streams
+
+/// The stores of all streams under some data directories, opened for reading.
+///
+/// Several directories may hold copies of a partition's state; the one that is folded furthest counts.
+package final class StoreSet {
+    /// The directories, as they were given.
+    package let directories: [String]
+    /// Up to which instant records count; nil for all of them.
+    private let asOf: AsOf?
+    /// The opened stores of each stream, in the order of the directories.
+    private let readers: [(stream: String, readers: [StoreReader])]
+
+    /// The streams that have stores, in bytewise order.
+    package static let streams = allStreams.map { $0.streamName }.sorted()
+
+    /// Opens what stores there are; there may be none. With an instant, those that were in force
+    /// then, to read what was there by then.
+    ///
+    /// - Throws: `storeGone` when a store that was in force is no longer there.
+    package convenience init(
+        directories: [String], asOf: AsOf? = nil
+    ) throws(InspectionError) {
+        try self.init(
+            directories: directories, asOf: asOf, inForceAtMilliseconds: asOf?.milliseconds)
+    }
+
+    /// - Parameters:
+    ///   - asOf: up to which instant records count; nil for all of them.
+    ///   - instant: when the stores were in force, in milliseconds since 1970; nil for now.
+    init(
+        directories: [String], asOf: AsOf?, inForceAtMilliseconds instant: Int64?
+    ) throws(InspectionError) {
+        self.directories = directories
+        self.asOf = asOf
+        try Self.check(directories)
+        // Read once, so that all streams are of the same sets.
+        let sets = try Self.sets(of: directories)
+        var opened: [(stream: String, readers: [StoreReader])] = []
+        for stream in Self.streams {
+            var paths: [String] = []
+            for set in sets { paths.append(try Self.path(of: stream, in: set, at: instant)) }
+            opened.append((stream, try Self.open(paths, of: stream)))
+        }
+        readers = opened
+    }
+
+    /// The files that are read of a stream.
+    func paths(of stream: String) -> [String] {
+        readers.filter { $0.stream == stream }.flatMap { $0.readers.map(\.path) }
+    }
+
+    /// The store of a stream, there or not; one that was in force has to be there.
+    private static func path(
+        of stream: String, in sets: StoreSets, at instant: Int64?
+    ) throws(InspectionError) -> String {
+        guard let instant else {
+            do throws(StoreError) {
+                return try sets.presentPath(of: stream)
+            } catch {
+                throw .store(error)
+            }
+        }
+        let path = sets.path(of: stream, atMilliseconds: instant)
+        let exists = FileManager.default.fileExists(atPath: path)
+        guard exists || path == sets.path(of: stream) else {
+            throw .storeGone(path: path, instant: UTC.text(milliseconds: instant))
+        }
+        return path
+    }
+
+    static func sets(of directories: [String]) throws(InspectionError) -> [StoreSets] {
+        do throws(StoreError) {
+            return try directories.map { directory throws(StoreError) in
+                try StoreSets(directory: directory)
+            }
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// Path of a stream's store that is in force in a data directory.
+    package static func path(
+        of stream: String, in directory: String
+    ) throws(StoreError) -> String {
+        try StoreSets(directory: directory).presentPath(of: stream)
+    }
+
+    /// One of several directories that cannot be read would silently take its partitions along.
+    private static func check(_ directories: [String]) throws(InspectionError) {
+        for directory in directories {
+            let exists = FileManager.default.fileExists(atPath: directory)
+            guard exists || directories.count > 1 else { continue }
+            guard access(directory, R_OK | X_OK) == 0 else {
+                throw .unreadableDirectory(
+                    directory, detail: String(cString: strerror(errno)))
+            }
+        }
+    }
+
+    private static func open(
+        _ paths: [String], of stream: String
+    ) throws(InspectionError) -> [StoreReader] {
+        var readers: [StoreReader] = []
+        do throws(StoreError) {
+            for path in paths where FileManager.default.fileExists(atPath: path) {
+                let reader = try StoreReader(path: path)
+                guard reader.stream == stream else {
+                    throw .otherStream(path: path, found: reader.stream, wanted: stream)
+                }
+                readers.append(reader)
+            }
+        } catch {
+            throw .store(error)
+        }
+        return readers
+    }
+
+    /// Calls `body` with one consistent state of the stores of these streams.
+    ///
+    /// - Throws: `noStore` when none of the streams has a store.
+    func view<Value>(
+        of streams: [String], _ body: (StoreView) throws -> Value
+    ) throws(InspectionError) -> Value {
+        let chosen = readers.filter { streams.contains($0.stream) && !$0.readers.isEmpty }
+        guard !chosen.isEmpty else {
+            throw .noStore(streams: streams, directories: directories)
+        }
+        let flat = chosen.flatMap { entry in entry.readers.map { (entry.stream, $0) } }
+        var answer: Result<Value, InspectionError>?
+        do {
+            try Self.nest(flat[...], []) { snapshots in
+                do {
+                    try self.checkLogs(of: snapshots)
+                    answer = .success(try body(StoreView(snapshots).limited(by: self.asOf)))
+                } catch let error as InspectionError {
+                    // The readers would take it for an error of SQLite.
+                    answer = .failure(error)
+                } catch {
+                    // And the last of them this for its own.
+                    for (_, snapshot) in snapshots {
+                        if let fault = snapshot.fault(error) { throw fault }
+                    }
+                    throw error
+                }
+            }
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch {
+            throw .store(.backend(operation: "read", path: flat[0].1.path, detail: "\(error)"))
+        }
+        guard let answer else { throw .noStore(streams: streams, directories: directories) }
+        return try answer.get()
+    }
+
+    /// Calls `body` with one consistent state of the stores of these streams: of each partition,
+    /// the copy that is folded furthest. Errors of `body` are rethrown unchanged.
+    ///
+    /// - Throws: `noStore` when none of the streams has a store.
+    package func withSlices<Value>(
+        of streams: [String], _ body: ([StoreSlice]) throws -> Value
+    ) throws -> Value {
+        let answer: Result<Value, any Error> = try view(of: streams) { view in
+            Result { try body(view.slices) }
+        }
+        return try answer.get()
+    }
+
+    private func checkLogs(
+        of snapshots: [(stream: String, snapshot: StoreSnapshot)]
+    ) throws(InspectionError) {
+        for (stream, snapshot) in snapshots
+        where snapshots.contains(where: {
+            $0.stream == stream
+                && ($0.snapshot.logIdentity, $0.snapshot.topic)
+                    != (snapshot.logIdentity, snapshot.topic)
+        }) {
+            throw .differentLogs(stream: stream, directories: directories)
+        }
+    }
+
+    /// Opens a snapshot within the one before, so that all are open when `body` is called.
+    private static func nest(
+        _ rest: ArraySlice<(String, StoreReader)>,
+        _ taken: [(stream: String, snapshot: StoreSnapshot)],
+        _ body: ([(stream: String, snapshot: StoreSnapshot)]) throws -> Void
+    ) throws {
+        guard let (stream, reader) = rest.first else { return try body(taken) }
+        try reader.snapshot { snapshot in
+            try nest(rest.dropFirst(), taken + [(stream, snapshot)], body)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import ConversionModels
+import Store
+import Streams
+
+extension StoreSet {
+    /// Compares `decoded-events` with what they would be under candidate models, without a replay:
+    /// the stored conversion values are decoded again.
+    ///
+    /// A replay of the whole log under these models would make the same difference. Apps without a
+    /// candidate are left out, and a notice says so. Postbacks are trusted as they were when they
+    /// were folded.
+    ///
+    /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
+    ///   cannot be asked.
+    package func whatIf(
+        _ models: [ConversionModel], _ question: ComparisonQuery
+    ) throws(InspectionError) -> StoreComparison {
+        var query = question.query
+        query.name = DecodedEventsKey.table.name
+        let number = try DumpNumber(query)
+        let byApp = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+        return try view(of: [PostbacksFold.streamName]) { view in
+            var leftOut: Set<Int64> = []
+            var stored = DumpGroups(number)
+            let appPlace = number.description.columns.firstIndex { $0.name == "app_id" } ?? 0
+            try view.forEachRow(of: number) { values, measures, _ in
+                let app = values[appPlace].integer
+                if byApp[app] == nil {
+                    leftOut.insert(app)
+                } else {
+                    stored.add(values, measures)
+                }
+            }
+            return try StoreComparison(
+                stored.dump, view.candidateEvents(number, models: byApp), question,
+                titles: ["stored", "candidate"],
+                notices: view.trustNotices() + Self.notices(leftOut: leftOut))
+        }
+    }
+
+    private static func notices(leftOut apps: Set<Int64>) -> [String] {
+        guard !apps.isEmpty else { return [] }
+        let names = apps.sorted().map { "\($0)" }.joined(separator: ", ")
+        return ["no candidate model of \(names): their events are left out, on both sides"]
+    }
+}
+
+extension StoreView {
+    /// What `decoded-events` would be under other models, computed from the stored values.
+    ///
+    /// - Parameter models: by app; values of other apps are left out.
+    func candidateEvents(
+        _ number: DumpNumber, models: [Int64: ConversionModel]
+    ) throws -> Dump {
+        var groups = DumpGroups(number)
+        for slice in slices where slice.stream == PostbacksFold.streamName {
+            let recorded = try slice.recordedDecodings()
+            let hours = HourTexts()
+            try slice.forEachRow(of: ValuedPostbacks.table) {
+                partition, columns, measures in
+                guard let valued = ValuedPostbacks(columns, measures),
+                    valued.row.isTrusted(
+                        trustsDevelopment: recorded[partition]?.trustsDevelopment ?? false),
+                    let model = models[valued.row.app]
+                else { return }
+                let hour = hours[valued.row.hour]
+                guard let decoding = valued.decoding(model, hourMilliseconds: hour.milliseconds)
+                else { return }
+                for event in decoding.events {
+                    let values = valued.row.eventColumns(decoding, event.event, day: hour.day)
+                    guard
+                        number.selection.includes(values, timeMilliseconds: hour.milliseconds)
+                    else { continue }
+                    groups.add(values, valued.eventMeasures(decoding, event))
+                }
+            }
+        }
+        return groups.dump
+    }
+
+    /// A notice when the trust setting changed: rows do not say under which they were folded.
+    func trustNotices() throws -> [String] {
+        for slice in slices where slice.stream == PostbacksFold.streamName {
+            guard try slice.recordedDecodings().values.contains(where: \.changedTrust) else {
+                continue
+            }
+            return [
+                "trust_development changed while these postbacks were folded: all are taken as the "
+                    + "last setting has it; a replay under one setting makes them exact"
+            ]
+        }
+        return []
+    }
+}
+
+extension PostbackRow {
+    /// The columns of `decoded-events`, with the day after the hour.
+    fileprivate func eventColumns(
+        _ decoding: ModelDecoding, _ event: String, day: String
+    ) -> [StoredValue] {
+        [
+            .text(hour), .text(day), .text(network), .text(campaign), .integer(app),
+            .integer(sourceApp), .integer(sequenceIndex), .text(decoding.versionID), .text(event),
+            .text(decoding.currency), .integer(kind == .campaignID ? 0 : 1),
+        ]
+    }
+}
+
+extension ValuedPostbacks {
+    fileprivate func eventMeasures(
+        _ decoding: ModelDecoding, _ event: DecodedEvent
+    ) -> [Int128] {
+        [
+            event.countMin, event.countMax, event.revenueMinMicros, event.revenueMaxMicros,
+            decoding.ambiguous ? 1 : 0,
+        ].map { Int128($0) * Int128(count) }
+    }
+}

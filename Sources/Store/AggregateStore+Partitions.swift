@@ -1,0 +1,190 @@
+import Crypto
+import GRDB
+import JSON
+import Streams
+
+extension AggregateStore {
+    /// The partitions that the store knows, in order of their numbers.
+    package func partitionStates() throws(StoreError) -> [PartitionState] {
+        try read { try StoreReader.partitionStates($0) }
+    }
+
+    /// Begins a partition at its oldest record. What comes of records below `emitFrom` counts as
+    /// emitted.
+    package func beginPartition(
+        _ partition: Int32, at firstOffset: Int64, emitFrom: Int64
+    ) throws(StoreError) {
+        try commit { db in
+            try db.execute(
+                sql: "INSERT INTO partitions VALUES (?, ?, ?, 0, 0, ?, ?, 0, 0, '')",
+                arguments: [
+                    partition, firstOffset, firstOffset, emitFrom, max(emitFrom, firstOffset),
+                ])
+        }
+    }
+
+    /// From now on, records below an offset emit nothing: the group is past it.
+    package func raiseEmission(partition: Int32, to offset: Int64) throws(StoreError) {
+        try commit { try Self.raise(partition, emitFrom: offset, deadLetters: offset, $0) }
+    }
+
+    private static func raise(
+        _ partition: Int32, emitFrom offset: Int64, deadLetters: Int64, _ db: Database
+    ) throws {
+        try db.execute(
+            sql: """
+                UPDATE partitions SET emit_from = max(emit_from, ?1),
+                  dead_letters_next = max(dead_letters_next, ?2)
+                WHERE partition = ?3
+                """,
+            arguments: [offset, deadLetters, partition])
+    }
+
+    /// Takes over from another store of the same records, which has published what is for partners of those
+    /// below `offset`, and the dead letters below `deadLetters`.
+    package func takeOverEmission(
+        partition: Int32, from offset: Int64, deadLetters: Int64
+    ) throws(StoreError) {
+        try commit { db in
+            try Self.raise(partition, emitFrom: offset, deadLetters: deadLetters, db)
+            guard emits else { return }
+            try db.execute(
+                sql: """
+                    UPDATE partitions SET outbox_emitted = max(outbox_emitted, coalesce(
+                      (SELECT min(sequence) FROM outbox
+                       WHERE outbox.partition = ?1 AND origin_offset >= ?2), outbox_next))
+                    WHERE partition = ?1
+                    """,
+                arguments: [partition, offset])
+        }
+    }
+
+    /// The configurations that were in force, by offset.
+    package func epochs(of partition: Int32) throws(StoreError) -> [Epoch] {
+        try read { try StoreReader.epochs($0, partition: partition) }
+    }
+
+    /// Records which configuration is in force from the partition's next offset on, unless it already is.
+    package func recordEpoch(
+        partition: Int32, configuration: FoldConfiguration
+    ) throws(StoreError) {
+        try commit { db in
+            // An epoch in which nothing was folded is as if it had never been; its window too.
+            try db.execute(
+                sql: """
+                    DELETE FROM epochs WHERE partition = ?1 AND from_offset =
+                      (SELECT next_offset FROM partitions WHERE partition = ?1)
+                    """,
+                arguments: [partition])
+            try DedupeBlock.keepAlive(partition: partition, under: configuration, in: db)
+            try db.execute(
+                sql: """
+                    INSERT INTO epochs SELECT partition, next_offset, ?2, ?3, ?4 FROM partitions
+                    WHERE partition = ?1 AND ?2 IS NOT
+                      (SELECT configuration_hash FROM epochs WHERE partition = ?1
+                       ORDER BY from_offset DESC LIMIT 1)
+                    """,
+                arguments: [
+                    partition, configuration.hash, configuration.text,
+                    configuration.dedupeWindowMilliseconds,
+                ])
+        }
+    }
+
+    /// Notes that refused records below an offset, and outbox rows below a sequence, are published.
+    package func noteEmitted(
+        partition: Int32, deadLettersNext: Int64, outboxEmitted: Int64
+    ) throws(StoreError) {
+        try commit { db in
+            try db.execute(
+                sql: """
+                    UPDATE partitions SET dead_letters_next = ?, outbox_emitted = ?
+                    WHERE partition = ?
+                    """,
+                arguments: [deadLettersNext, outboxEmitted, partition])
+        }
+    }
+}
+
+/// How far a partition is folded.
+package struct PartitionState: Equatable, Sendable {
+    package var partition: Int32
+    /// Offset at which folding began.
+    package var firstOffset: Int64
+    /// The first record that is not folded yet.
+    package var nextOffset: Int64
+    /// Largest record timestamp so far, in milliseconds since 1970.
+    package var watermarkMilliseconds: Int64
+    package var records: Int64
+    /// An earlier store emitted the documents and dead letters of records below this offset.
+    package var emitFrom: Int64
+    /// Refused records below this offset are published.
+    package var deadLettersNext: Int64
+    /// Sequence that the next outbox row gets.
+    package var outboxNext: Int64
+    /// Outbox rows below this sequence are published.
+    package var outboxEmitted: Int64
+    /// `RecordView.fingerprint` of the last folded record; empty when there was none.
+    package var lastRecord: String
+}
+
+// MARK: What is to be published
+
+extension AggregateStore {
+    /// Outbox rows of a partition from a sequence on, in order; at most `limit` of them.
+    package func outbox(
+        partition: Int32, from sequence: Int64, limit: Int
+    ) throws(StoreError) -> [(sequence: Int64, postback: PartnerPostback)] {
+        guard emits else { return [] }
+        return try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT *, CAST(ad_network_id AS BLOB) AS network FROM outbox WHERE partition = ? AND sequence >= ?
+                    ORDER BY sequence LIMIT ?
+                    """,
+                arguments: [partition, sequence, limit]
+            ).map { row in (row["sequence"], PartnerPostback(outbox: row)) }
+        }
+    }
+
+    /// Number of outbox rows of a partition that are not published yet, and whose origin lies below an
+    /// offset.
+    package func dueCount(partition: Int32, below offset: Int64) throws(StoreError) -> Int64 {
+        guard emits else { return 0 }
+        return try read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM outbox JOIN partitions USING (partition)
+                    WHERE partition = ? AND sequence >= outbox_emitted
+                      AND origin_offset >= emit_from AND origin_offset < ?
+                    """,
+                arguments: [partition, offset])
+        } ?? 0
+    }
+
+    /// Number of outbox rows and rejected records that are not published yet.
+    package func unpublishedCount() throws(StoreError) -> Int64 {
+        try read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT coalesce(sum(outbox_next - outbox_emitted + (
+                      SELECT count(*) FROM refused WHERE refused.partition = partitions.partition
+                        AND offset >= dead_letters_next AND reason NOT IN ('conflict', 'untrusted')
+                    )), 0) FROM partitions
+                    """)
+        } ?? 0
+    }
+
+    /// Refused records of a partition from an offset on, in order; at most `limit` of them.
+    package func refused(
+        partition: Int32, from offset: Int64, limit: Int
+    ) throws(StoreError) -> [StoredRefusal] {
+        try read {
+            try StoredRefusal.fetch(
+                $0, partition: partition, from: offset, limit: limit, withBytes: true)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Crypto
+import EventLog
+import Foundation
+import GRDB
+import JSON
+import Streams
+
+// Where records are in the log, and what tells them from others there: with it a part of the log is found and
+// folded again.
+
+extension StoreSnapshot {
+    /// Where the records of each hour of a partition are, in order of the hours.
+    package func hours(of partition: Int32) throws -> [HourStretch] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT hour, first_offset, last_offset, records FROM hours WHERE partition = ?
+                ORDER BY hour
+                """,
+            arguments: [partition]
+        ).compactMap { row in
+            UTC.milliseconds(text: row["hour"]).map { milliseconds in
+                HourStretch(
+                    partition: partition, hour: Hour(containing: milliseconds),
+                    firstOffset: row["first_offset"], lastOffset: row["last_offset"],
+                    records: row["records"])
+            }
+        }
+    }
+
+    /// The results of the state lookups for the records of a range, in order of their offsets.
+    package func recollections(
+        partition: Int32, offsets: Range<Int64>
+    ) throws -> [Recollection] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT offset, answers FROM recollections
+                WHERE partition = ? AND offset >= ? AND offset < ? ORDER BY offset
+                """,
+            arguments: [partition, offsets.lowerBound, offsets.upperBound]
+        ).map { row in
+            Recollection(
+                partition: partition, offset: row["offset"],
+                answers: [UInt8](row["answers"] as Data))
+        }
+    }
+
+    /// The offsets of a range whose records are copies of postbacks with these values, or were refused: no
+    /// other can count for them.
+    ///
+    /// - Parameter values: by columns of `postback_copies`.
+    package func postbackOffsets(
+        partition: Int32, offsets: Range<Int64>, values: [String: StoredValue]
+    ) throws -> Set<Int64> {
+        let columns = values.keys.sorted()
+        let conditions = columns.map { " AND \($0) = ?" }.joined()
+        let range: [any DatabaseValueConvertible] = [
+            partition, offsets.lowerBound, offsets.upperBound,
+        ]
+        let wanted: [any DatabaseValueConvertible] = columns.compactMap { column in
+            switch values[column] {
+            case .integer(let integer): integer
+            case .text(let text): text
+            case nil: nil
+            }
+        }
+        return try Int64.fetchSet(
+            db,
+            sql: """
+                SELECT offset FROM postback_copies
+                WHERE partition = ? AND offset >= ? AND offset < ?\(conditions)
+                UNION ALL
+                SELECT offset FROM refused WHERE partition = ? AND offset >= ? AND offset < ?
+                """,
+            arguments: StatementArguments(range + wanted + range))
+    }
+
+    /// The offsets of a range whose records were rejected because a sum would have overflowed.
+    package func overflows(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
+        try Int64.fetchSet(
+            db,
+            sql: """
+                SELECT offset FROM refused
+                WHERE partition = ? AND offset >= ? AND offset < ? AND reason = ?
+                """,
+            arguments: [
+                partition, offsets.lowerBound, offsets.upperBound,
+                RejectionReason.overflow.name,
+            ])
+    }
+}
+
+/// A folded record with what tells it from any other one in its place: a rung of the ladder by which a log is
+/// recognised.
+package struct Rung: Hashable, Sendable {
+    package var partition: Int32
+    package var offset: Int64
+    /// As `RecordView.fingerprint` says it.
+    package var fingerprint: String
+
+    package init(partition: Int32, offset: Int64, fingerprint: String) {
+        self.partition = partition
+        self.offset = offset
+        self.fingerprint = fingerprint
+    }
+}
+
+extension PartitionState {
+    /// The last folded record; nil when none was.
+    package var lastRung: Rung? {
+        guard !lastRecord.isEmpty else { return nil }
+        return Rung(partition: partition, offset: nextOffset - 1, fingerprint: lastRecord)
+    }
+}
+
+extension StoreSnapshot {
+    /// How many hours before the last one the hours are that are looked at.
+    private static let steps = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+    /// A few folded records of a partition at or after an offset, in order: the last one, the first of the
+    /// last hour, the last ones of hours further and further back, and the oldest that is known.
+    ///
+    /// - Parameter hours: of so many last hours none is left out.
+    package func rungs(
+        of state: PartitionState, from offset: Int64, hours: Int = 0
+    ) throws -> [Rung] {
+        var rungs = Set([state.lastRung].compactMap { $0 })
+        for step in Set(Self.steps).union(0..<hours).sorted() {
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT * FROM hours WHERE partition = ? ORDER BY hour DESC LIMIT 1 OFFSET ?
+                        """),
+                arguments: [state.partition, step])
+            guard let row else { break }
+            let ends = Self.ends(row)
+            rungs.insert(ends.last)
+            if step == 0 { rungs.insert(ends.first) }
+        }
+        let oldest = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT * FROM hours WHERE partition = ? AND first_offset >= ?
+                    ORDER BY hour LIMIT 1
+                    """),
+            arguments: [state.partition, offset])
+        if let oldest { rungs.insert(Self.ends(oldest).first) }
+        return rungs.filter { $0.offset >= offset && !$0.fingerprint.isEmpty }
+            .sorted { $0.offset < $1.offset }
+    }
+
+    /// The folded records of a partition whose fingerprints are kept, in order: the first and the last of
+    /// each hour, and the last of all.
+    package func ladder(of state: PartitionState) throws -> [Rung] {
+        var rungs = Set([state.lastRung].compactMap { $0 })
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT * FROM hours WHERE partition = ?", arguments: [state.partition])
+        while let row = try rows.next() {
+            let ends = Self.ends(row)
+            rungs.formUnion([ends.first, ends.last])
+        }
+        return rungs.filter { !$0.fingerprint.isEmpty }.sorted { $0.offset < $1.offset }
+    }
+
+    /// The first and the last record of an hour.
+    private static func ends(_ row: Row) -> (first: Rung, last: Rung) {
+        func rung(_ end: String) -> Rung {
+            Rung(
+                partition: row["partition"], offset: row["\(end)_offset"],
+                fingerprint: row["\(end)_record"])
+        }
+        return (rung("first"), rung("last"))
+    }
+}
+
+extension RecordView {
+    /// Tells this record from another one at the same offset: the first 16 bytes of SHA-256 over
+    /// timestamp, key and value, each with its length, in hex.
+    package var fingerprint: String {
+        var hash = SHA256()
+        withUnsafeBytes(of: timestampMilliseconds.littleEndian) { hash.update(bufferPointer: $0) }
+        for part in [key, value] {
+            let length = Int64(part?.count ?? -1)
+            withUnsafeBytes(of: length.littleEndian) { hash.update(bufferPointer: $0) }
+            if let part { hash.update(bufferPointer: part) }
+        }
+        return HexDigest.text(hash.finalize().prefix(16))
+    }
+}
+
+package enum HexDigest {
+    /// SHA-256 of bytes, as 64 hex digits.
+    package static func sha256(_ bytes: UnsafeRawBufferPointer) -> String {
+        var hash = SHA256()
+        hash.update(bufferPointer: bytes)
+        return text(hash.finalize())
+    }
+
+    static func text(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.hexDigits
+    }
+}

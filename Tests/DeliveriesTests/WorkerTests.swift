@@ -1,0 +1,231 @@
+import EventLog
+import Foundation
+import KafkaLog
+import Logging
+import Program
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Deliveries
+
+@Suite("The worker that delivers", .serialized)
+struct DeliveringWorkerTests {
+    @Test("until the end: takes over what is there, sends each once, and what failed is pending")
+    func untilEnd() throws {
+        let partner = try ScriptedPartner { request, _ in
+            .answer(request.body.contains(Documents.id(3)) ? 500 : 200)
+        }
+        let place = try LogPlace(url: partner.url)
+        try place.publish((0..<20).map { Documents.install(id: Documents.id($0)) })
+        try place.deliver()
+        #expect(partner.requests.count == 20)
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        #expect(try store.deliveries(state: .delivered, limit: 100).count == 19)
+        let left = try store.deliveries(state: .pending, limit: 100)
+        #expect(left.map(\.id) == [Documents.id(3)])
+        #expect(left.first?.attempts == 1)
+        try place.deliver()
+        #expect(partner.requests.count == 20, "its next attempt is not due yet")
+        #expect(try place.committed().values.reduce(0, +) == 20)
+    }
+
+    @Test("a record that is no document is dead with its reason, and the rest goes on")
+    func unreadable() throws {
+        let partner = try ScriptedPartner()
+        let place = try LogPlace(url: partner.url)
+        try place.publish(["{", Documents.install(), "{\"id\":1}"])
+        try place.deliver()
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        let dead = try store.deliveries(state: .dead, limit: 10)
+        #expect(dead.count == 2 && dead.allSatisfy { $0.reason.hasPrefix("unreadable: ") })
+        #expect(dead.allSatisfy { $0.id.hasPrefix("partner-postbacks/") })
+        #expect(
+            dead.map(\.reason).contains("unreadable: a member's name is missing at byte 1"),
+            "\(dead.map(\.reason))")
+        #expect(partner.requests.count == 1)
+        let retried = try store.retry(.allDead, nowMilliseconds: 0)
+        #expect(retried == RetriedDeliveries(retried: 0, left: 2))
+    }
+
+    @Test("a store that is new begins where the group is, and sends nothing a second time")
+    func freshStore() throws {
+        let partner = try ScriptedPartner()
+        let place = try LogPlace(url: partner.url)
+        try place.publish([Documents.install()])
+        try place.deliver()
+        try FileManager.default.removeItem(atPath: DeliveryStore.path(in: place.files.path))
+        try place.publish([Documents.install(id: Documents.id(1))])
+        try place.deliver()
+        #expect(partner.requests.count == 2)
+    }
+
+    @Test("a failure between answer and mark sends the document again, under the same key")
+    func unmarked() throws {
+        let partner = try ScriptedPartner()
+        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        try place.accept(Documents.install())
+        // Answered, and never noted.
+        try place.dispatcher.turn()
+        Wait.until { !partner.requests.isEmpty }
+        let again = Dispatcher(
+            store: place.store, routes: try place.files.routes(), sender: place.sender,
+            clock: place.clock, parser: try #require(.init()), attemptsOnce: false)
+        try again.turn()
+        while again.inFlightCount > 0 { try again.collect(waitMilliseconds: 50) }
+        #expect(
+            partner.requests.map { $0.headers["idempotency-key"] }
+                == [String](repeating: "\(Documents.id):1", count: 2))
+        #expect(try place.delivery().state == .delivered)
+    }
+
+    @Test("killed between a partner's 200 and its mark, the program sends the document again")
+    func killed() throws {
+        let worker = Mutex<pid_t>(0)
+        let partner = try ScriptedPartner { _, number in
+            // Stopped, the program cannot mark what it is being answered.
+            guard number == 0 else { return .answer(200) }
+            var process: pid_t = 0
+            while process == 0 {
+                process = worker.withLock { $0 }
+                usleep(1000)
+            }
+            kill(process, SIGSTOP)
+            return .answer(200)
+        }
+        let place = try LogPlace(url: partner.url)
+        try place.publish([Documents.install()])
+        let first = try place.start()
+        worker.withLock { $0 = first.process.processIdentifier }
+        Wait.until { !partner.requests.isEmpty }
+        usleep(200_000)
+        first.kill()
+        #expect(partner.requests.count == 1)
+        let second = try place.start(["--until-end"])
+        try second.waitForExit()
+        #expect(second.status == 0)
+        #expect(
+            partner.requests.map { $0.headers["idempotency-key"] }
+                == [String](repeating: "\(Documents.id):1", count: 2))
+        #expect(partner.requests[0].body == partner.requests[1].body)
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        #expect(try store.history(of: Documents.id).first?.delivery.state == .delivered)
+    }
+
+    @Test("killed again and again at random instants, every document arrives")
+    func killedOften() throws {
+        let partner = try ScriptedPartner()
+        let place = try LogPlace(url: partner.url)
+        try place.publish((0..<400).map { Documents.install(id: Documents.id($0)) })
+        var generator = SeededGenerator(seed: 5)
+        for _ in 0..<8 {
+            let process = try place.start()
+            usleep(UInt32.random(in: 20_000...250_000, using: &generator))
+            process.kill()
+        }
+        try place.deliver()
+        #expect(partner.keys == Set((0..<400).map { "\(Documents.id($0)):1" }))
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        #expect(try store.deliveries(state: .delivered, limit: 1000).count == 400)
+    }
+
+    @Test("SIGTERM ends the program with 0, what was answered marked")
+    func stops() throws {
+        let partner = try ScriptedPartner()
+        let place = try LogPlace(url: partner.url)
+        try place.publish([Documents.install()])
+        let process = try place.start(["--metrics", "127.0.0.1:0"])
+        Wait.until { !partner.requests.isEmpty }
+        #expect(try process.stop() == 0 && process.process.terminationReason == .exit)
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        #expect(try store.history(of: Documents.id).first?.delivery.state == .delivered)
+    }
+
+    @Test("a partner's file that cannot be used ends the program with 1 and its place")
+    func badFile() throws {
+        let place = try LogPlace(url: "https://{id}")
+        try place.publish([Documents.install()])
+        #expect(throws: (any Error).self) { try place.deliver() }
+        let process = try place.start(["--until-end"])
+        try process.waitForExit()
+        #expect(process.status == 1)
+    }
+}
+
+/// A log with the topic, and one partner.
+private final class LogPlace {
+    let files: PartnerFiles
+
+    init(url: String) throws { files = try PartnerFiles("url: \(url)/\nallow_private: true") }
+
+    private var address: LogAddress { .sqlite(path: files.path + "/log.sqlite") }
+
+    func publish(_ documents: [String]) throws {
+        let log = try EmbeddedLog(path: files.path + "/log.sqlite", mode: .create)
+        try log.createTopic("partner-postbacks", partitionCount: 4)
+        try log.writer().append(
+            documents.map { text in
+                OutgoingRecord(
+                    topic: "partner-postbacks", key: Array(text.utf8.prefix(40)), headers: [],
+                    value: Array(text.utf8))
+            })
+    }
+
+    func deliver() throws {
+        try PartnerPostbacksWorker.work(
+            WorkerOptions(log: address, data: files.path, pipelines: files.path, untilEnd: true),
+            stop: StopSignal())
+    }
+
+    func committed() throws -> [Int32: Int64] {
+        let log = try EmbeddedLog(path: files.path + "/log.sqlite", mode: .existing)
+        return try log.reader(topic: "partner-postbacks", group: "weir-partner-postbacks")
+            .committedOffsets()
+    }
+
+    func start(_ arguments: [String] = []) throws -> Program {
+        try Program(
+            "weir-partner-postbacks",
+            ["--log", address.description, "--data", files.path, "--pipelines", files.path]
+                + arguments)
+    }
+}
+
+@Suite("Delivering from Kafka", .serialized)
+struct KafkaTests {
+    @Test("documents of all partitions are sent once, and a new store begins where the group is")
+    func kafka() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("partner-postbacks", partitionCount: 4)
+        let partner = try ScriptedPartner()
+        let files = try PartnerFiles("url: \(partner.url)/\nallow_private: true")
+        let log = try KafkaLog(
+            KafkaSettings(brokers: cluster.brokers),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        func publish(_ numbers: Range<Int>) throws {
+            try log.writer().append(
+                numbers.map { number in
+                    let id = Documents.id(number)
+                    return OutgoingRecord(
+                        topic: "partner-postbacks", key: Array(id.utf8), headers: [],
+                        value: Array(Documents.install(id: id).utf8))
+                })
+        }
+        func deliver(_ data: String) throws {
+            try PartnerPostbacksWorker.work(
+                WorkerOptions(
+                    log: LogAddress("kafka://" + cluster.brokers.joined(separator: ",")),
+                    data: "\(files.path)/\(data)", pipelines: files.path, untilEnd: true),
+                stop: StopSignal())
+        }
+        try publish(0..<40)
+        try deliver("one")
+        #expect(partner.requests.count == 40)
+        try deliver("one")
+        try publish(40..<60)
+        try deliver("other")
+        let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
+        #expect(keys.count == 60)
+        #expect(Set(keys) == Set((0..<60).map { "\(Documents.id($0)):1" }))
+    }
+}

@@ -1,0 +1,247 @@
+import ConfigurationFiles
+import EventLog
+import Foundation
+import History
+import Reports
+import Store
+import Streams
+import TestKit
+import Testing
+
+@testable import Engine
+@testable import weir
+
+@Suite("A topic that is made anew, or that lost its end and was written on")
+struct MadeAnewTests {
+    private let place: Workplace
+    private let topic: SwitchedTopic
+
+    init() throws {
+        place = try Workplace()
+        topic = try SwitchedTopic("bids", in: place)
+        try topic.publish(Self.records(0..<3000))
+    }
+
+    /// Records of two partitions, all within one hour unless they are apart.
+    private static func records(
+        _ numbers: Range<Int>, _ generation: String = "a", from time: Int64 = Samples.start,
+        apart milliseconds: Int64 = 1
+    ) -> [OutgoingRecord] {
+        numbers.map {
+            Samples.bid(
+                "\(generation)\($0)", partition: Int32($0 % 2), at: time + Int64($0) * milliseconds)
+        }
+    }
+
+    private var folded: Int64 { place.folded("bids") ?? 0 }
+
+    private func fold() throws {
+        try place.foldBids(topic.reader(), untilEnd: true, openReader: topic.reader)
+    }
+
+    /// Folds, and makes the topic anew once all of it is folded.
+    private func foldWhileMadeAnew(
+        with records: [OutgoingRecord], every interval: Duration = .seconds(3600),
+        until end: Int64 = .max
+    ) throws {
+        let deadline = ContinuousClock.now + .seconds(Wait.seconds)
+        let generation = topic.generation
+        let wanted = try topic.reader().bounds().reduce(0) { $0 + $1.endOffset }
+        try place.foldBids(
+            topic.reader(), every: interval, openReader: topic.reader,
+            isDone: {
+                if folded == wanted, topic.generation == generation {
+                    do { try topic.makeAnew(with: records) } catch { Issue.record(error) }
+                }
+                return folded >= end || ContinuousClock.now > deadline
+            })
+    }
+
+    private func refusal(_ body: () throws -> Void) throws -> String {
+        let error = #expect(throws: (any Error).self) { try body() }
+        let words = "\(try #require(error))"
+        #expect(!words.contains("\n"))
+        return words
+    }
+
+    @Test("is noticed by a worker within its interval, without any sign of it")
+    func noticedNowAndThen() throws {
+        let words = try refusal {
+            try foldWhileMadeAnew(with: Self.records(0..<6000, "b"), every: .milliseconds(300))
+        }
+        #expect(words.contains("bids/") && words.contains("holds another record at offset"))
+        #expect(words.contains("move the store away and fold again"))
+    }
+
+    @Test("is noticed at a sign of it before any of its records is folded, and refused for ever")
+    func noticedAtSign() throws {
+        topic.isHeard = true
+        let words = try refusal { try foldWhileMadeAnew(with: Self.records(0..<6000, "b")) }
+        #expect(words.contains("holds another record at offset"))
+        #expect(folded == 3000)
+        #expect(try refusal { try fold() }.contains("holds another record at offset"))
+    }
+
+    @Test("is noticed by times that jump back before any of its records is folded")
+    func noticedByTimes() throws {
+        let words = try refusal {
+            try foldWhileMadeAnew(
+                with: Self.records(0..<6000, "b", from: Samples.start - 2 * 86_400_000))
+        }
+        #expect(words.contains("holds another record at offset"))
+        #expect(folded == 3000)
+    }
+
+    @Test("is noticed at a sign of it when it ends earlier")
+    func noticedByEnd() throws {
+        topic.isHeard = true
+        let words = try refusal { try foldWhileMadeAnew(with: Self.records(0..<100, "b")) }
+        #expect(words.contains("ends at offset 50, before 1500"))
+    }
+
+    @Test(
+        "that nobody noticed is refused ever after, within one hour too: by start, check, lag and explain"
+    )
+    func foldedOn() throws {
+        try foldWhileMadeAnew(with: Self.records(0..<6000, "b"), until: 6000)
+        #expect(folded == 6000)
+        try expectRefusals()
+    }
+
+    @Test(
+        "that lost its end and was written on is refused ever after: by start, check, lag and explain"
+    )
+    func writtenOn() throws {
+        // Ten hours; of seven that are folded the log loses three.
+        let gap: Int64 = 6000
+        try topic.makeAnew(with: Self.records(0..<4200, apart: gap))
+        try foldWhileMadeAnew(
+            with: Self.records(0..<2400, apart: gap) + Self.records(2400..<6000, "b", apart: gap),
+            until: 6000)
+        #expect(folded == 6000)
+        try expectRefusals()
+    }
+
+    private func expectRefusals() throws {
+        #expect(try refusal { try fold() }.contains("holds another record at offset"))
+        let log = IdentifiedLog(topic)
+        #expect(try place.states("bids").count == 2)
+        var report = CheckReport()
+        let check = try #require(try StoreCheck("bids", in: place.path + "/data"))
+        check.run(log, topic: "bids", into: &report)
+        #expect(report.wrongCount == 2 && report.text.contains("holds another record at offset"))
+        let lag = try LagReport(
+            directories: [place.path + "/data"], log: log, nowMilliseconds: Samples.start)
+        #expect(lag.streams.first?.partitions.allSatisfy { $0.lag == nil } == true)
+        #expect(lag.text(.table).contains("another record at offset"))
+        let explainer = Explainer(
+            stores: try place.stores(), openReader: { _ in try topic.reader() },
+            address: log.address, rules: .pipelines(PipelineDirectory(place.pipelines)))
+        let words = try refusal {
+            _ = try explainer.explain(
+                DumpNumber(DumpQuery(name: "outcomes", grouping: .total, conditions: []))
+            ) { _ in }
+        }
+        #expect(words.contains("holds another record at offset"))
+    }
+
+    @Test("The log that was folded is not refused, whatever its records' order and gaps")
+    func sameLog() throws {
+        try topic.makeAnew(with: Samples.bids(3000, seed: 3).map(Self.inTwoPartitions))
+        try fold()
+        try fold()
+        _ = try topic.log.trim(topic: "bids", partition: 0, before: 700)
+        try topic.publish(Samples.bids(100, seed: 4).map(Self.inTwoPartitions))
+        let deadline = ContinuousClock.now + .seconds(Wait.seconds)
+        var looks = 0
+        try place.foldBids(
+            topic.reader(), every: .milliseconds(20),
+            openReader: {
+                looks += 1
+                return try topic.reader()
+            }, isDone: { looks > 4 || ContinuousClock.now > deadline })
+        #expect(looks > 4 && folded == 3100)
+        var report = CheckReport()
+        try #require(try StoreCheck("bids", in: place.path + "/data"))
+            .run(IdentifiedLog(topic), topic: "bids", into: &report)
+        #expect(report.wrongCount == 0, "\(report.text)")
+    }
+
+    private static func inTwoPartitions(_ record: OutgoingRecord) -> OutgoingRecord {
+        var record = record
+        record.partition = (record.partition ?? 0) % 2
+        return record
+    }
+
+    @Test(
+        "An embedded log's topic that is made anew under a worker stops it, and none of it is folded"
+    )
+    func embedded() throws {
+        try place.publish("bids", Self.records(0..<3000))
+        let log = try place.openLog()
+        let identity = try #require(try log.topics().first?.identity)
+        let deadline = ContinuousClock.now + .seconds(Wait.seconds)
+        var isAnew = false
+        let words = try refusal {
+            try place.foldBids(
+                log.reader(topic: "bids"), identity: identity,
+                openReader: { try log.lookingReader(topic: "bids") },
+                isDone: {
+                    if folded == 3000, !isAnew {
+                        isAnew = true
+                        do {
+                            _ = try place.openLog().deleteTopic("bids")
+                            try place.publish("bids", Self.records(0..<6000, "b"))
+                        } catch { Issue.record(error) }
+                    }
+                    return ContinuousClock.now > deadline
+                })
+        }
+        #expect(words.contains("topic 'bids' was created anew"))
+        #expect(folded == 3000)
+    }
+
+    @Test(
+        "A Kafka topic that is made anew under a worker stops it, and the store is refused ever after",
+        .enabled(if: TestCluster.realBrokers != nil), .timeLimit(.minutes(3)))
+    func realCluster() async throws {
+        try await onThread {
+            let cluster = try ClusterPlace(.real)
+            try cluster.makeTopic("bids", partitionCount: 2)
+            try cluster.configure("bids")
+            try cluster.publish(Self.records(0..<3000))
+            let worker = try cluster.worker("weir-bids", data: "data", ["--partitions", "all"])
+            try cluster.place.waitUntilFolded(3000, "bids")
+            try cluster.makeAnew("bids", partitionCount: 2)
+            try cluster.publish(Self.records(0..<6000, "b"))
+            try worker.waitForExit(seconds: 90)
+            #expect(worker.status == 1)
+            let again = try cluster.place.run("weir-bids", log: cluster.address)
+            #expect(again.status == 1)
+            #expect(again.error.contains("holds another record at offset"), "\(again.error)")
+        }
+    }
+}
+
+/// The topic as a log of one.
+private final class IdentifiedLog: LogBackend {
+    private let topic: SwitchedTopic
+
+    init(_ topic: SwitchedTopic) { self.topic = topic }
+
+    var address: String { "kafka://switched:9092" }
+    func topics() throws(LogError) -> [TopicDescription] {
+        [
+            TopicDescription(
+                name: topic.name, partitionCount: topic.partitionCount, identity: "the cluster's")
+        ]
+    }
+    func createTopic(
+        _ name: String, partitionCount: Int32, settings: [String: String]
+    ) throws(LogError) -> Bool { false }
+    func settings(ofTopic name: String) throws(LogError) -> [String: String]? { nil }
+    func reader(topic name: String, group: String?) throws(LogError) -> any LogReader {
+        try topic.reader()
+    }
+    func writer() throws(LogError) -> any LogWriter { throw .noLog(address: address) }
+}

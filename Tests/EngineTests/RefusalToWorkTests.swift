@@ -1,0 +1,146 @@
+import ConfigurationFiles
+import Engine
+import EventLog
+import Foundation
+import Program
+import Store
+import Streams
+import TestKit
+import Testing
+
+@Suite("Bad input at every door")
+struct RefusalToWorkTests {
+    private func words(_ body: () throws -> Void) throws -> String {
+        var caught: (any Error)?
+        do { try body() } catch { caught = error }
+        let text = "\(try #require(caught))"
+        #expect(!text.contains("\n"), "one line")
+        return text
+    }
+
+    @Test("No log, no topic and a file that is no log are told apart")
+    func badLogs() throws {
+        let place = try Workplace()
+        #expect(try words { try place.foldBids() }.contains("no log at"))
+        try place.publish("postbacks", Samples.record("postbacks", "{}", partition: 0))
+        #expect(try words { try place.foldBids() }.contains("no topic 'bids'"))
+        let other = try Workplace()
+        try String(repeating: "no database ", count: 1000).write(
+            toFile: other.path + "/log.sqlite", atomically: true, encoding: .utf8)
+        #expect(try words { try other.foldBids() }.contains("is not a log"))
+    }
+
+    @Test("A store that is another program's, another stream's or a newer version's is left alone")
+    func badStores() throws {
+        let place = try Workplace()
+        try place.publishAuctions("a")
+        try place.foldBids()
+        try place.execute("PRAGMA user_version = 99", stream: "bids")
+        #expect(try words { try place.foldBids() }.contains("schema 99"))
+        try place.execute("PRAGMA user_version = 1", stream: "bids")
+        #expect(
+            try words { try place.foldBids() }.contains("schema 1, of before the first release"))
+        try place.execute("PRAGMA application_id = 7", stream: "bids")
+        #expect(try words { try place.foldBids() }.contains("is not a store"))
+        let data = place.path + "/swapped"
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        try place.publish("postbacks", Samples.record("postbacks", "{}", partition: 0))
+        try place.foldPostbacks()
+        try FileManager.default.copyItem(
+            atPath: place.path + "/data/postbacks.sqlite", toPath: data + "/bids.sqlite")
+        #expect(try words { try place.foldBids(data: "swapped") }.contains("store of 'postbacks'"))
+    }
+
+    @Test("A store in use by another worker is refused, naming the process")
+    func lockedStore() throws {
+        let place = try Workplace()
+        try place.publishAuctions("a")
+        try place.foldBids()
+        let descriptor = open(place.path + "/data/bids.sqlite.lock", O_RDWR)
+        defer { close(descriptor) }
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let text = try words { try place.foldBids() }
+        #expect(text.contains("in use by another worker (process "))
+    }
+
+    @Test("A broken configuration is one line with file, line and key")
+    func brokenConfiguration() throws {
+        let place = try Workplace()
+        try place.publishAuctions("a")
+        try place.write("bids.yaml", "batch_records: 10\nbatch_recods: 10\n")
+        let unknown = try words { try place.foldBids() }
+        #expect(unknown.contains("bids.yaml:2: batch_recods"))
+        try place.write("bids.yaml", "batch_records: [\n")
+        #expect(try words { try place.foldBids() }.contains("bids.yaml:"))
+        try place.write("bids.yaml", "batch_records: many\n")
+        #expect(try words { try place.foldBids() }.contains("bids.yaml:1: batch_records"))
+        try FileManager.default.removeItem(atPath: place.pipelines + "/bids.yaml")
+        #expect(try words { try place.foldBids() }.contains("bids.yaml"))
+        try place.write("postbacks.yaml", "trusted_keys:\n  production: [\"AAAA\"]\n")
+        try place.publish("postbacks", Samples.record("postbacks", "{}", partition: 0))
+        #expect(
+            try words { try place.foldPostbacks() }
+                .contains("postbacks.yaml:2: trusted_keys.production[0]"))
+    }
+
+    @Test("A log that was trimmed past the store, is shorter than it, or was created anew stops it")
+    func otherLogs() throws {
+        let place = try Workplace()
+        let records = Samples.bids(0..<10)
+        try place.publish("bids", Array(records[..<4]))
+        try place.foldBids()
+        try place.publish("bids", Array(records[4...]))
+        _ = try place.openLog().trim(topic: "bids", partition: 0, before: 6)
+        let later = try words { try place.foldBids() }
+        #expect(later.contains("now starts at offset 6") && later.contains("folded up to 4"))
+        try place.execute(
+            "UPDATE partitions SET next_offset = 50 WHERE partition = 0", stream: "bids")
+        #expect(try words { try place.foldBids() }.contains("ends at offset 10"))
+        _ = try place.openLog().deleteTopic("bids")
+        try place.publish("bids", records)
+        #expect(try words { try place.foldBids() }.contains("created anew"))
+    }
+
+    @Test("A new store begins at the oldest record of a trimmed log and remembers where that was")
+    func trimmedLog() throws {
+        let place = try Workplace()
+        try place.publish("bids", Samples.bids(0..<10))
+        _ = try place.openLog().trim(topic: "bids", partition: 0, before: 6)
+        try place.foldBids()
+        #expect(try place.states("bids").first?.firstOffset == 6)
+        #expect(try place.outcome(.accepted, "bids") == 4)
+    }
+
+    @Test(
+        "A partition that another worker has moved on is not written, and nothing of the batch is")
+    func fenced() throws {
+        let place = try Workplace()
+        try place.publishAuctions("a")
+        try place.foldBids()
+        let before = try place.contents("bids")
+        try place.publishAuctions("b")
+        // A trigger stands for the other worker: it moves the partition as this one begins to write.
+        try place.execute(
+            """
+            CREATE TRIGGER other BEFORE INSERT ON dedupe BEGIN
+              UPDATE partitions SET next_offset = 7 WHERE partition = 0;
+            END
+            """, stream: "bids")
+        try place.execute("DELETE FROM dedupe", stream: "bids")
+        let text = try words { try place.foldBids() }
+        #expect(text.contains("partition 0 is no longer at offset 1"))
+        try place.execute("DROP TRIGGER other", stream: "bids")
+        #expect(try place.contents("bids") == before)
+    }
+
+    @Test("An unknown partition, and a Kafka address, are refused in words")
+    func badOptions() throws {
+        let place = try Workplace()
+        try place.publishAuctions("a")
+        let options = try place.options(["--partitions", "1,9"])
+        let text = try words { try BidsFold.work(options, stop: StopSignal()) }
+        #expect(text.contains("--partitions names 9"))
+        #expect(throws: (any Error).self) { try WorkerOptions.parse(["--partitions", "3-1"]) }
+        #expect(throws: (any Error).self) { try WorkerOptions.parse(["--log", "elsewhere"]) }
+    }
+}

@@ -1,0 +1,206 @@
+import Engine
+import EventLog
+import Foundation
+import Streams
+import TestKit
+import Testing
+
+@Suite("weir-store-notifications")
+struct StoreNotificationsWorkerTests {
+    private let stream = "store-notifications"
+
+    private func makePlace(batch: Int = 100) throws -> (Workplace, SampleNotifications) {
+        let place = try Workplace()
+        let samples = try SampleNotifications()
+        try samples.configure(place, batch: batch)
+        return (place, samples)
+    }
+
+    private func sum(_ measure: String, _ place: Workplace, data: String = "data") throws -> Int64 {
+        try place.sum(measure, of: "store-notifications", stream: stream, data: data)
+    }
+
+    @Test("The store is the same for batches of 1, 7 and 10,000 records, and outcomes add up")
+    func batchSizeChangesNothing() throws {
+        let (place, samples) = try makePlace()
+        try place.publish(stream, try samples.records(200, seed: 11))
+        var contents: [[String]] = []
+        for size in [1, 7, 10_000] {
+            try samples.configure(place, batch: size)
+            try place.foldNotifications(data: "data-\(size)")
+            contents.append(try place.contents(stream, data: "data-\(size)"))
+        }
+        #expect(Set(contents).count == 1)
+        #expect(contents[0].contains { $0.hasPrefix("refunds ") })
+        #expect(contents[0].contains { $0.hasPrefix("notification_ids ") })
+        let outcomes = try Outcome.allCases.map { try place.outcome($0, stream, data: "data-7") }
+        #expect(outcomes.reduce(0, +) == 200)
+        for outcome in [Outcome.untrusted, .duplicates, .rejected, .accepted] {
+            #expect(outcomes[outcome.rawValue] > 0, "\(outcome)")
+        }
+    }
+
+    @Test("Ids, refunds and early reversals are remembered across runs")
+    func remembersAcrossRuns() throws {
+        let (place, samples) = try makePlace()
+        let records = try samples.records(120, seed: 12)
+        try place.publish(stream, records)
+        try place.foldNotifications()
+        let (other, _) = try makePlace()
+        try samples.configure(other)
+        for part in stride(from: 0, to: 120, by: 12) {
+            try other.publish(stream, Array(records[part..<part + 12]))
+            try other.foldNotifications()
+        }
+        #expect(
+            try place.contents(stream, ofOneLog: false) == other.contents(stream, ofOneLog: false))
+    }
+
+    @Test("A history of version 1 that is published again changes no number")
+    func replayedHistory() throws {
+        let (place, samples) = try makePlace()
+        let records = (0..<40).map { number in
+            SampleNotifications.record(
+                samples.v1("CANCEL", transaction: number % 9, date: number % 4),
+                type: SampleNotifications.typeV1)
+        }
+        try place.publish(stream, records)
+        try place.foldNotifications()
+        #expect(try sum("refunds", place) == 40)
+        try place.publish(stream, records.reversed() + records)
+        try place.foldNotifications()
+        #expect(try sum("refunds", place) == 40)
+    }
+
+    @Test("A record whose sum would overflow is rejected alone, and leaves no memory behind")
+    func overflowTakesBackMemory() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        func record(
+            _ type: String, _ uuid: String, _ transaction: Int, _ price: Int64 = 0
+        ) throws -> OutgoingRecord {
+            SampleNotifications.record(
+                try samples.v2(type, uuid: uuid, transaction: transaction, price: price))
+        }
+        try place.publish(
+            stream,
+            [
+                try record("TEST", "z", 9), try record("REFUND", "a", 1, most),
+                try record("REFUND", "b", 2, most), try record("REFUND_REVERSED", "c", 1),
+                // As if it had never been: neither its id nor its refund is remembered.
+                try record("REFUND", "b", 2, most), try record("REFUND", "d", 3, most + 1),
+                try record("REFUND_REVERSED", "e", 3), try record("REFUND", "d", 3, 5),
+            ])
+        var contents: [[String]] = []
+        for size in [1, 2, 3, 1000] {
+            try samples.configure(place, batch: size)
+            let data = "data-\(size)"
+            try place.foldNotifications(data: data)
+            #expect(try place.refused(for: "overflow", stream, data: data).count == 2)
+            #expect(try sum("refunded_micros", place, data: data) == most * 1000)
+            #expect(try sum("refunds", place, data: data) == 3)
+            contents.append(try place.contents(stream, data: data))
+        }
+        #expect(Set(contents).count == 1)
+    }
+
+    @Test(
+        "A sum that falls below 64 bits between two records overflows in whatever batches they come"
+    )
+    func underflowBetweenRecords() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        func record(_ type: String, _ transaction: Int, hour: Int) throws -> OutgoingRecord {
+            let body = try samples.v2(
+                type, uuid: "\(type) \(transaction)", transaction: transaction, price: most)
+            return SampleNotifications.record(body, number: hour * 60)
+        }
+        try place.publish(
+            stream,
+            [
+                try record("REFUND", 1, hour: 0), try record("REFUND", 2, hour: 1),
+                try record("REFUND_REVERSED", 1, hour: 2),
+                // The row stands at its lowest here, and the refund that follows comes too late.
+                try record("REFUND_REVERSED", 2, hour: 2), try record("REFUND", 3, hour: 2),
+                try record("REFUND_REVERSED", 2, hour: 2), try record("TEST", 4, hour: 2),
+            ])
+        var contents: [[String]] = []
+        for size in [1, 2, 3, 4, 1000] {
+            try samples.configure(place, batch: size)
+            let data = "data-\(size)"
+            try place.foldNotifications(data: data)
+            #expect(try place.refused(for: "overflow", stream, data: data) == [3])
+            contents.append(try place.contents(stream, data: data))
+        }
+        #expect(Set(contents).count == 1)
+        #expect(try sum("refunds", place, data: "data-3") == 3)
+    }
+
+    @Test("An id that is taken back because its sum overflows does not count for dedupe_max_ids")
+    func overflowCountsNoID() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        try place.publish(
+            stream,
+            try [("REFUND", 1), ("REFUND", 2), ("REFUND", 3), ("TEST", 4)].map {
+                SampleNotifications.record(
+                    try samples.v2($0.0, uuid: "\($0.1)", transaction: $0.1, price: most))
+            })
+        try samples.configure(place, batch: 2, more: "dedupe_max_ids: 3")
+        try place.foldNotifications()
+        #expect(try place.integer("SELECT count(*) FROM notification_ids", stream: stream) == 2)
+        try samples.configure(place, batch: 2, more: "dedupe_max_ids: 2")
+        #expect(throws: WorkerError.self) { try place.foldNotifications() }
+    }
+
+    @Test("Untrusted records are kept with their bytes, and not published as dead letters")
+    func untrusted() throws {
+        let (place, samples) = try makePlace()
+        let forged = try samples.v2("REFUND", uuid: "a", transaction: 1, forged: true)
+        try place.publish(
+            stream, SampleNotifications.record(forged), SampleNotifications.record("{}"))
+        try place.foldNotifications()
+        let kept = try place.snapshot(stream) { try $0.refusal(partition: 0, offset: 0) }
+        #expect(kept?.reason == "untrusted")
+        #expect(kept?.value == Array(forged.utf8))
+        #expect(try place.integer("SELECT count(*) FROM refunds", stream: stream) == 0)
+        #expect(try place.integer("SELECT count(*) FROM notification_ids", stream: stream) == 0)
+        #expect(try place.records("store-notifications.dlq").map(\.text) == ["{}"])
+    }
+
+    @Test("Another secret is another epoch, and no epoch holds a secret")
+    func secretsAreNotStored() throws {
+        let (place, samples) = try makePlace()
+        func publish(_ transaction: Int, secret: String) throws {
+            try place.publish(
+                stream,
+                SampleNotifications.record(
+                    samples.v1("CANCEL", transaction: transaction, secret: secret),
+                    type: SampleNotifications.typeV1))
+        }
+        try publish(1, secret: SampleNotifications.secret)
+        try place.foldNotifications()
+        try samples.configure(place, secret: "changed")
+        try publish(3, secret: "changed")
+        try publish(5, secret: SampleNotifications.secret)
+        try place.foldNotifications()
+        let epochs = try place.snapshot(stream) { try $0.epochs(of: 0).map(\.configuration.text) }
+        #expect(epochs.count == 2)
+        #expect(
+            !epochs.contains { $0.contains(SampleNotifications.secret) || $0.contains("changed") })
+        #expect(try place.outcome(.untrusted, stream) == 1)
+        #expect(try place.outcome(.accepted, stream) == 2)
+    }
+
+    @Test("A file that holds no root certificate stops the worker at its line")
+    func badRoot() throws {
+        let (place, samples) = try makePlace()
+        try place.publish(stream, SampleNotifications.record("{}"))
+        try place.write("roots/test.pem", "no certificate")
+        let error = #expect(throws: (any Error).self) { try place.foldNotifications() }
+        #expect(
+            "\(try #require(error))".contains(
+                "store-notifications.yaml:3: roots[0]: holds no certificate"))
+        _ = samples
+    }
+}

@@ -1,0 +1,111 @@
+import Engine
+import Program
+import Streams
+import TestKit
+import Testing
+
+@Suite("Workers of streams with a window")
+struct WindowedWorkerTests {
+    @Test(
+        "Every record read has one outcome, and the next offset is behind the last one",
+        arguments: WindowedStream.allCases)
+    func outcomesAddUp(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        try place.publish(stream.rawValue, stream.records(1500, seed: 1))
+        try place.fold(stream)
+        let outcomes = try Outcome.allCases.map { try place.outcome($0, stream.rawValue) }
+        #expect(outcomes.reduce(0, +) == 1500)
+        #expect(place.folded(stream.rawValue) == 1500)
+        #expect(outcomes[Outcome.duplicates.rawValue] > 100)
+        #expect(
+            try Int64(place.refused(stream.rawValue).count) == outcomes[Outcome.rejected.rawValue])
+    }
+
+    @Test(
+        "The store is the same for batches of 1, 7 and 10,000 records",
+        arguments: WindowedStream.allCases)
+    func batchSizeChangesNothing(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        try place.publish(stream.rawValue, stream.records(800, seed: 2))
+        var contents: [[String]] = []
+        for size in [1, 7, 10_000] {
+            try place.write("\(stream.rawValue).yaml", "batch_records: \(size)\n")
+            try place.fold(stream, data: "data-\(size)")
+            contents.append(try place.contents(stream.rawValue, data: "data-\(size)"))
+        }
+        #expect(Set(contents).count == 1)
+        #expect(contents[0].contains { $0.hasPrefix("\(stream.view) ") })
+    }
+
+    @Test(
+        "The store is the same when partitions are folded one after the other, in any order",
+        arguments: WindowedStream.allCases)
+    func interleavingChangesNothing(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        try place.publish(stream.rawValue, stream.records(800, seed: 3))
+        try place.fold(stream, data: "together")
+        for partition in [2, 0, 3, 1] {
+            try place.fold(
+                stream.rawValue,
+                place.options(data: "apart", ["--until-end", "--partitions", "\(partition)"]))
+        }
+        #expect(
+            try place.contents(stream.rawValue, data: "together")
+                == place.contents(stream.rawValue, data: "apart"))
+    }
+
+    @Test(
+        "Records that come later are folded on top, and ids are remembered across runs",
+        arguments: WindowedStream.allCases)
+    func goesOnWhereItWas(_ stream: WindowedStream) throws {
+        let place = try Workplace()
+        let records = stream.records(900, seed: 4)
+        try place.publish(stream.rawValue, records)
+        try place.fold(stream, data: "once")
+        let other = try Workplace()
+        for part in stride(from: 0, to: 900, by: 90) {
+            try other.publish(stream.rawValue, Array(records[part..<part + 90]))
+            try other.fold(stream, data: "once")
+        }
+        #expect(
+            try place.contents(stream.rawValue, data: "once", ofOneLog: false)
+                == other.contents(stream.rawValue, data: "once", ofOneLog: false))
+    }
+
+    @Test("A record of listings whose sum would overflow leaves none of its ids behind")
+    func overflowOfListings() throws {
+        var contents: [[String]] = []
+        for size in [1, 2, 1000] {
+            let place = try Workplace()
+            func listings(_ positions: [Int]) -> String {
+                let listings = positions.map {
+                    "{\"request_id\":\"r\",\"position\":\($0),\"time_elapsed_ms\":1}"
+                }
+                return """
+                    {"widget_id":"w","widget_index":0,"listings":[\(listings.joined(separator: ","))]}
+                    """
+            }
+            func publish(_ positions: [Int]...) throws {
+                try place.publish(
+                    "impressions",
+                    positions.map {
+                        Samples.record(
+                            "impressions", listings($0), type: "outbrain.listings_viewed",
+                            partition: 0)
+                    })
+                try place.fold(.impressions)
+            }
+            try place.write("impressions.yaml", "batch_records: \(size)\n")
+            try publish([0])
+            try place.execute(
+                "UPDATE impressions_sums SET viewed = 9223372036854775807 - 2",
+                stream: "impressions")
+            try publish([0, 1, 2, 3], [1, 2], [2, 1], [3])
+            #expect(try place.sum("viewed", of: "impressions", stream: "impressions") == Int64.max)
+            #expect(try place.refused(for: "overflow", "impressions") == [1, 4])
+            #expect(try place.outcome(.duplicates, "impressions") == 1)
+            contents.append(try place.contents("impressions", ofOneLog: false))
+        }
+        #expect(Set(contents).count == 1)
+    }
+}

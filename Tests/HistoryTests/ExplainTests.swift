@@ -1,0 +1,235 @@
+import ConfigurationFiles
+import Engine
+import EventLog
+import History
+import Reports
+import Store
+import Streams
+import TestKit
+import Testing
+
+@Suite("The records behind a number")
+struct ExplainTests {
+    @Test(
+        "add up exactly to the number, for random cells of random data",
+        arguments: MeasuredPlace.streams, 1...2 as ClosedRange<UInt64>)
+    func addUp(_ stream: String, _ seed: UInt64) throws {
+        let place = try MeasuredPlace(stream)
+        for part in 0..<2 {
+            try place.fold(place.records(250, seed: seed * 10 + UInt64(part)), under: part)
+        }
+        var generator = SeededGenerator(seed: seed)
+        let stores = try place.stores()
+        for table in try place.tables {
+            let rows = try place.state().sums.filter { $0.key.table == table.name }
+                .sorted { "\($0.key)" < "\($1.key)" }
+            guard !rows.isEmpty else { continue }
+            for _ in 0..<4 {
+                let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
+                let query = DumpQuery(
+                    name: table.name, grouping: .total,
+                    conditions: Self.conditions(of: row.key, table, &generator))
+                let dump = try stores.dump(query)
+                var listed: [Int: Int128] = [:]
+                let cell = try DumpNumber(query)
+                let explanation = try place.explainer(stores).explain(cell) { record in
+                    guard record.role == .counted else { return }
+                    for measure in cell.measures.indices {
+                        listed[measure, default: 0] += record.amounts[measure]
+                    }
+                }
+                #expect(explanation.addsUp, "\(query.conditions): \(explanation.words)")
+                #expect(!explanation.measures.isEmpty)
+                #expect(explanation.missing.isEmpty)
+                for measure in explanation.measures {
+                    #expect(measure.stored == dump.rows.first?.measures[measure.place])
+                    #expect(listed[measure.place] == measure.stored)
+                }
+            }
+        }
+    }
+
+    /// Some of a row's columns, as a person writes them.
+    private static func conditions(
+        of row: StoredRowKey, _ table: AggregateTable, _ generator: inout SeededGenerator
+    ) -> [DumpQuery.Condition] {
+        zip(table.columns, row.columns).compactMap { column, value in
+            guard Int.random(in: 0..<3, using: &generator) == 0 else { return nil }
+            return switch value {
+            case .integer(let integer) where column.kind == .boolean:
+                .init(column: column.name, value: integer == 0 ? "false" : "true")
+            case .integer(let integer): .init(column: column.name, value: "\(integer)")
+            case .text(let text): .init(column: column.name, value: text)
+            }
+        }
+    }
+
+    @Test("are not added up over currencies")
+    func currencies() throws {
+        let place = try MeasuredPlace("postbacks")
+        try place.configure(0)
+        try place.place.write(
+            Samples.modelFile,
+            Samples.model + """
+                  - id: second
+                    effective_from: 2026-12-01T00:00:00Z
+                    currency: EUR
+                    fine:
+                      fields:
+                        - {bits: [0, 3], kind: revenue, buckets: [0, 1, 5, 10, 50], max: 100}
+
+                """)
+        try place.publish(
+            try ["t1", "t2"].enumerated().map { number, id in
+                try Samples.signed(id, key: id, at: Samples.start + Int64(number) * 30 * 86_400_000)
+            })
+        try place.fold()
+        let explainer = try place.explainer(place.stores())
+        func explain(_ currency: String?, _ measure: String) throws -> Explanation {
+            let conditions = currency.map { [DumpQuery.Condition(column: "currency", value: $0)] }
+            return try explainer.explain(
+                DumpNumber(DumpQuery(name: "decoded-events", conditions: conditions ?? [])),
+                measures: { _ in [measure] }
+            ) { _ in }
+        }
+        #expect(
+            throws: ExplanationError.severalCurrencies(
+                measure: "revenue_max_micros", dump: "decoded-events", currencies: ["EUR", "USD"])
+        ) { try explain(nil, "revenue_max_micros") }
+        #expect(try explain(nil, "count_max").addsUp)
+        let one = try explain("EUR", "revenue_max_micros")
+        #expect(one.addsUp && one.measures.first?.stored != 0)
+    }
+
+    @Test("name what was left out and why: copies with their original, conflicts, forged ones")
+    func leftOut() throws {
+        let place = try MeasuredPlace("postbacks")
+        try place.fold([
+            Samples.signed("a"), Samples.signed("a"), Samples.signed("a", value: 5),
+            Samples.signed("b", forged: true), Samples.record("postbacks", "[1", partition: 0),
+            Samples.signed("c"),
+        ])
+        let cell = try DumpNumber(
+            DumpQuery(
+                name: "postbacks",
+                conditions: [
+                    .init(column: "verdict", value: "valid"),
+                    .init(column: "campaign", value: "42"),
+                ]))
+        var roles: [Int64: ExplainedRecord.Role] = [:]
+        let explanation = try place.explainer(place.stores()).explain(cell) {
+            roles[$0.folded.record.offset] = $0.role
+        }
+        #expect(
+            roles == [
+                0: .counted, 1: .leftOut("duplicate of offset 0"),
+                2: .leftOut("conflict with offset 0"), 3: .leftOut("verdict invalid"),
+                4: .untold("rejected: malformed_json"), 5: .counted,
+            ])
+        #expect(explanation.words == ["adds up: 2 records add 2 to postbacks, the store says 2"])
+        #expect(explanation.untold.map(\.records) == [1])
+    }
+
+    @Test("name test events, and what another campaign left out is not told of")
+    func testEvents() throws {
+        let place = try MeasuredPlace("impressions")
+        func record(_ id: String, campaign: Int, test: Bool = false) -> OutgoingRecord {
+            Samples.record(
+                "impressions",
+                "{\"impression_id\":\"\(id)\",\"test\":\(test),\"campaign\":{\"campaign_id\":\(campaign)}}",
+                partition: 0)
+        }
+        try place.fold([
+            record("a", campaign: 1), record("b", campaign: 1, test: true),
+            record("c", campaign: 2), record("c", campaign: 2), record("a", campaign: 1),
+        ])
+        let cell = try DumpNumber(
+            DumpQuery(name: "impressions", conditions: [.init(column: "campaign", value: "1")]))
+        var roles: [Int64: ExplainedRecord.Role] = [:]
+        _ = try place.explainer(place.stores()).explain(cell, measures: { _ in ["presented"] }) {
+            roles[$0.folded.record.offset] = $0.role
+        }
+        #expect(roles == [0: .counted, 1: .leftOut("test"), 4: .leftOut("duplicate")])
+    }
+
+    @Test("that are gone from the log are told of with their offsets")
+    func trimmedLog() throws {
+        let place = try MeasuredPlace("bids")
+        try place.fold(Samples.bids(0..<10_000))
+        let earliest = try place.place.openLog().trim(topic: "bids", partition: 0, before: 9000)
+        #expect(earliest > 0)
+        let explanation = try place.explainer(place.stores()).explain(
+            DumpNumber(DumpQuery(name: "bids")), measures: { _ in ["auctions"] }
+        ) { _ in }
+        #expect(!explanation.addsUp)
+        #expect(explanation.missing.first?.place == .beforeBegin(0..<earliest))
+        #expect(explanation.missing.first?.records == earliest)
+        #expect(
+            explanation.words.first?.contains("offsets 0 to \(earliest - 1) of bids/0 are gone")
+                == true)
+    }
+
+    @Test("of another log are refused")
+    func otherLog() throws {
+        let place = try MeasuredPlace("bids")
+        let other = try MeasuredPlace("bids")
+        for one in [place, other] { try one.fold([Samples.bid("a")]) }
+        #expect(throws: ExplanationError.self) {
+            try other.explainer(place.stores()).explain(DumpNumber(DumpQuery(name: "bids"))) { _ in
+            }
+        }
+    }
+}
+
+@Suite("The records behind a number of the funnel")
+struct FunnelExplainTests {
+    @Test("add up to what the funnel shows, for each of its rows")
+    func addUp() throws {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", Samples.trustedKeys)
+        try place.write(Samples.modelFile, Samples.model)
+        for stream in [WindowedStream.bids, .impressions, .overlayClicks] {
+            try place.publish(stream.rawValue, stream.records(200, seed: 3))
+            try place.fold(stream)
+        }
+        try place.publish("postbacks", try Samples.postbacks(200, seed: 3))
+        try place.foldPostbacks()
+        let stores = try place.stores()
+        let explainer = try place.explainer(stores)
+        let catalog = try PipelineDirectory(place.pipelines).catalog()
+        let all = try FunnelNumber(FunnelQuery(catalog: catalog))
+        let whole = try explainer.explain(all) { _ in }
+        #expect(whole.missingStreams == ["store-notifications"])
+        #expect(throws: InspectionError.self, "without a store nobody knows") {
+            try explainer.explain(all, measures: { _ in ["installs", "app_refunds"] }) { _ in }
+        }
+        let columns = ["day", "ad_network_id", "app_id", "campaign"]
+        let counts = [
+            "bids", "presented", "clicks", "installs", "postbacks", "null_values", "wins",
+        ]
+        let funnel = try stores.funnel(FunnelQuery(catalog: catalog)).table
+        #expect(funnel.rows.count > 5)
+        for row in funnel.rows {
+            func words(_ name: String) -> String {
+                let place = funnel.columns.firstIndex { $0.name == name } ?? 0
+                return switch row[place] {
+                case .text(let text): text
+                case .integer(let integer): "\(integer)"
+                default: ""
+                }
+            }
+            let query = DumpQuery(
+                name: Funnel.name, grouping: .total,
+                conditions: columns.map { .init(column: $0, value: words($0)) })
+            let cell = try FunnelNumber(FunnelQuery(query: query, catalog: catalog))
+            let explanation = try explainer.explain(cell, measures: { _ in counts }) { _ in }
+            #expect(explanation.addsUp, "\(explanation.words)")
+            for measure in explanation.measures {
+                #expect("\(measure.stored)" == words(measure.name), "\(measure.name)")
+            }
+            let money = try #require(cell.parts(of: "revenue_max_micros"))
+            let revenue = try explainer.explain(cell, measures: { _ in money }) { _ in }
+            #expect(revenue.addsUp)
+        }
+    }
+}

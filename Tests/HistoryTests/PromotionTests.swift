@@ -1,0 +1,443 @@
+import Engine
+import EventLog
+import Foundation
+import Program
+import Store
+import Streams
+import Synchronization
+import TestKit
+import Testing
+
+@testable import History
+
+@Suite("Promoting")
+struct PromotionTests {
+    /// A place whose postbacks were folded and published under one model, and another one in its files.
+    private func makePlace(_ records: [OutgoingRecord]) throws -> Workplace {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", "batch_records: 10\n" + Samples.trustedKeys)
+        try place.write(Samples.modelFile, Samples.model)
+        try place.write("partners/acme.yaml", Samples.trusting("[valid, invalid]"))
+        try place.publish("postbacks", records)
+        try place.foldPostbacks()
+        try place.write(Samples.modelFile, Samples.correctedModel)
+        return place
+    }
+
+    private func postback(
+        _ id: String, value: Int? = 4, forged: Bool = false
+    ) throws -> OutgoingRecord {
+        try Samples.signed(
+            id, value: value, forged: forged, key: id,
+            partition: Int32(id.utf8.reduce(0) { $0 + Int($1) } % 4))
+    }
+
+    /// Half of them mean something else under the other model.
+    private func postbacks(_ count: Int) throws -> [OutgoingRecord] {
+        try (0..<count).map { try postback("t\($0)", value: $0 % 2 == 0 ? 4 : 1) }
+    }
+
+    private func documents(_ place: Workplace) throws -> [[String: Any]] {
+        try place.records("partner-postbacks").map { try jsonObject(try #require($0.text)) }
+    }
+
+    @Test("What a corrected model changes is listed, and sent once and only when that is asked for")
+    func corrections() throws {
+        let place = try makePlace(postbacks(300))
+        let published = try place.records("partner-postbacks")
+        #expect(published.count == 300)
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        #expect(try place.inForce("postbacks") == "set")
+        #expect(try place.records("partner-postbacks").count == 300)
+        let corrections = try place.corrections()
+        #expect(corrections.count == 150)
+        #expect(corrections.allSatisfy { $0.kind == .changed && $0.revision == 2 })
+        #expect(try place.sendCorrections() == 150)
+        #expect(try place.sendCorrections() == 0)
+        let sent = try place.records("partner-postbacks").filter {
+            $0.headers["ce_id"]?.hasSuffix(":2") == true
+        }
+        #expect(sent.count == 150)
+        let wanted = Set(corrections.map { "\($0.postback.id):2" })
+        #expect(Set(sent.compactMap { $0.headers["ce_id"] }) == wanted)
+        for document in try documents(place) where document["revision"] as? Int == 2 {
+            let id = try #require(document["id"] as? String)
+            #expect(document["supersedes"] as? String == "\(id):1")
+            let conversion = try #require(document["conversion"] as? [String: Any])
+            let revenue = try #require(conversion["revenue"] as? [String: Any])
+            #expect(revenue["max"] as? Int == 200)
+        }
+        // The worker goes on, and publishes none of it again.
+        try place.foldPostbacks()
+        #expect(try place.records("partner-postbacks").count == 450)
+    }
+
+    @Test("Sending that is killed is finished by the same command, under the same ids and no other")
+    func interruptedSending() throws {
+        let place = try makePlace(postbacks(500))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        var pieces = 0
+        #expect(throws: Crash.self) {
+            try place.sendCorrections {
+                pieces += 1
+                if pieces == 2 { throw Crash() }
+            }
+        }
+        #expect(try place.sendCorrections() == 150)
+        #expect(try place.sendCorrections() == 0)
+        let sent = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
+            .filter { $0.hasSuffix(":2") }
+        #expect(sent.count == 350)
+        #expect(Set(sent).count == 250)
+        #expect(try place.corrections().allSatisfy { $0.state == .sent })
+    }
+
+    @Test("Better copies that come later have numbers of their own, through rollbacks too")
+    func revisions() throws {
+        let place = try makePlace([postback("t1", forged: true), postback("t2", value: 1)])
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        try place.sendCorrections()
+        try place.publish("postbacks", postback("t1"))
+        try place.foldPostbacks()
+        func revisions() throws -> [Int] {
+            let all = try documents(place).filter { document in
+                (document["postback"] as? [String: Any])?["transaction_id"] as? String == "t1"
+            }
+            return all.compactMap { $0["revision"] as? Int }
+        }
+        #expect(try revisions() == [1, 2, 3])
+        // Back under the first model: the worker would refuse to go on with the corrected one.
+        try place.write(Samples.modelFile, Samples.model)
+        let back = try place.promotion(.back).run(stop: StopSignal())
+        #expect(back.map(\.refusal) == [nil])
+        #expect(try place.inForce("postbacks") == "data")
+        #expect(try place.corrections("data").map(\.revision) == [4])
+        try place.sendCorrections("data")
+        #expect(try revisions() == [1, 2, 3, 4])
+        let last = try #require(try documents(place).first { $0["revision"] as? Int == 4 })
+        #expect((last["supersedes"] as? String)?.hasSuffix(":3") == true)
+        try place.foldPostbacks()
+        #expect(try revisions() == [1, 2, 3, 4])
+        // And forth again.
+        try place.write(Samples.modelFile, Samples.correctedModel)
+        try place.promote()
+        #expect(try place.corrections().map(\.revision) == [5])
+        #expect(
+            try place.integer("SELECT max(revision) FROM outbox", stream: "postbacks", data: "set")
+                == 2)
+    }
+
+    @Test("A correction that was listed and not sent leaves its number free, and is not sent late")
+    func obsolete() throws {
+        let place = try makePlace([postback("t1", forged: true)])
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        try place.publish("postbacks", postback("t1"))
+        try place.foldPostbacks()
+        let revisions = try documents(place).compactMap { $0["revision"] as? Int }
+        #expect(revisions == [1, 3])
+        #expect(try place.sendCorrections() == 0)
+        #expect(try place.corrections().map(\.state) == [.obsolete])
+    }
+
+    @Test("What would not have been published is withdrawn, and what should have been is added")
+    func withdrawnAndAdded() throws {
+        let place = try makePlace([postback("t1", forged: true), postback("t2", value: 1)])
+        try place.write("partners/acme.yaml", Samples.trusting("[valid]"))
+        try place.write(
+            "partners/other.yaml",
+            Samples.partner.replacingOccurrences(of: "name: acme", with: "name: other"))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        let corrections = try place.corrections()
+        #expect(Set(corrections.map(\.kind)) == [.withdrawn, .added])
+        #expect(corrections.count == 2)
+        try place.sendCorrections()
+        let all = try documents(place)
+        let withdrawn = try #require(all.first { $0["withdrawn"] as? Bool == true })
+        #expect(withdrawn["revision"] as? Int == 2)
+        #expect((withdrawn["supersedes"] as? String)?.hasSuffix(":1") == true)
+        #expect(withdrawn["conversion"] is NSNull)
+        #expect((withdrawn["postback"] as? [String: Any])?["transaction_id"] as? String == "t1")
+        let added = try #require(all.first { $0["partner"] as? String == "other" })
+        #expect(added["revision"] as? Int == 1)
+        #expect(added["supersedes"] == nil)
+        // What was withdrawn is published again behind it, should it be trusted one day.
+        try place.write("partners/acme.yaml", Samples.trusting("[valid, invalid]"))
+        try place.replay(["postbacks"], place.order(into: "second", mode: .present))
+        try place.promote("second")
+        let again = try #require(try place.corrections("second").first)
+        #expect(again.kind == .changed)
+        #expect(again.revision == 3)
+        #expect(again.supersedes?.hasSuffix(":2") == true)
+    }
+
+    @Test(
+        "What the old store had not published yet is published by the new one, and is no correction"
+    )
+    func unpublished() throws {
+        let records = try ["t1", "t2"].map { try Samples.signed($0) }
+        let place = try makePlace(records)
+        // As after a crash between the append and its mark.
+        try place.execute(
+            "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
+        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks").commit([0: 1])
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        #expect(try place.corrections().map(\.postback.originOffset) == [0])
+        try place.foldPostbacks()
+        try place.sendCorrections()
+        let ids = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
+        #expect(ids.filter { $0.hasSuffix(":1") }.count == 3)
+        #expect(ids.filter { $0.hasSuffix(":2") }.count == 1)
+    }
+
+    @Test("Stopped behind any step, the old set is in force or the new one, and everybody goes on")
+    func crashes() throws {
+        for step in PromotionStep.allCases {
+            let place = try makePlace(postbacks(40))
+            try place.replay(["postbacks"], place.order(mode: .present))
+            let promotion = try place.promotion(.directory(place.path + "/set"))
+            #expect(throws: Crash.self) {
+                try promotion.run(stop: StopSignal(), onStep: { if $0 == step { throw Crash() } })
+            }
+            let isIn = step == .switched
+            #expect(try place.inForce("postbacks") == (isIn ? "set" : "data"), "\(step)")
+            #expect(!PromotionRequest.isMade(in: place.path + "/data"))
+            // The old set goes on with its own model only.
+            if !isIn { try place.write(Samples.modelFile, Samples.model) }
+            try place.publish("postbacks", postback("later", value: 4))
+            try place.foldPostbacks()
+            try place.write(Samples.modelFile, Samples.correctedModel)
+            if !isIn { try place.promote() }
+            #expect(try place.corrections().count == (isIn ? 20 : 21), "\(step)")
+            try place.foldPostbacks(data: "fresh")
+            #expect(
+                try place.contents("postbacks", data: "set")
+                    == place.contents("postbacks", data: "fresh"), "\(step)")
+        }
+    }
+
+    @Test("Killed at random instants, it leaves whole sets, and at last the new one")
+    func killed() throws {
+        let place = try makePlace(postbacks(60))
+        try place.publish("bids", Samples.bids(100, seed: 71))
+        try place.foldBids()
+        try place.replay(["bids", "postbacks"], place.order(mode: .present))
+        var generator = SeededGenerator(seed: 72)
+        for _ in 0..<8 {
+            let promote = try place.startWeir("promote", [place.path + "/set", "--emit"])
+            usleep(UInt32.random(in: 10_000...300_000, using: &generator))
+            promote.kill()
+            let sets = Set(try ["bids", "postbacks"].map(place.inForce))
+            #expect(sets.count == 1, "never a mixture")
+            try place.foldBids()
+        }
+        let last = try place.startWeir("promote", [place.path + "/set", "--emit"])
+        try last.waitForExit()
+        #expect(last.status == 0, "\(last.error)")
+        #expect(try place.inForce("bids") == "set")
+        let sent = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
+            .filter { $0.hasSuffix(":2") }
+        #expect(Set(sent) == Set(try place.corrections().map { "\($0.postback.id):2" }))
+        #expect(Set(sent).count == 30)
+    }
+
+    @Test("Under live load nothing is lost and nothing doubled, to a set and back")
+    func liveLoad() throws {
+        let place = try makePlace(postbacks(50))
+        try place.write(Samples.modelFile, Samples.model)
+        try place.publish("bids", Samples.bids(200, seed: 81))
+        try place.foldBids()
+        let live = try LiveWorkers(place)
+        try place.replay(["bids", "postbacks"], place.order())
+        for round in 0..<24 {
+            try place.publish("bids", Samples.bids(30, seed: UInt64(90 + round)))
+            try place.publish(
+                "postbacks", try (0..<10).map { try postback("r\(round)-\($0)", value: 4) })
+            if round == 8 { try place.promote() }
+            if round == 16 { _ = try place.promotion(.back).run(stop: StopSignal()) }
+        }
+        try place.promote()
+        try live.waitUntilFolded(["bids": 920, "postbacks": 290])
+        try live.stop()
+        try place.foldBids(data: "fresh")
+        try place.foldPostbacks(data: "fresh")
+        for stream in ["bids", "postbacks"] {
+            #expect(
+                try place.contents(stream, data: "set") == place.contents(stream, data: "fresh"))
+        }
+        #expect(try place.corrections().isEmpty)
+        let ids = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
+        #expect(ids.count == 290)
+        #expect(Set(ids).count == 290)
+        let refused = try place.refused("bids", data: "fresh")
+        #expect(
+            try place.records("bids.dlq").count
+                == refused.count { !["conflict", "untrusted"].contains($0.reason) })
+    }
+
+    @Test("Going back twice is refused in words; with emit it sends what going back corrects")
+    func backTwice() throws {
+        let place = try makePlace(postbacks(40))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        try place.sendCorrections()
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(
+            throws: PromotionError.alreadyBack(
+                inForce: place.path + "/data", other: place.path + "/set")
+        ) { try place.promotion(.back) }
+        let again = try place.promotion(.back, sendsCorrections: true)
+        #expect(again.streams.isEmpty)
+        #expect(again.correctionsDirectory == place.path + "/data")
+        #expect(try place.sendCorrections("data") == 20)
+        #expect(try place.inForce("postbacks") == "data")
+        // Forth by name, and back again.
+        try place.promote()
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
+    @Test("A replay that follows gives way, and ends once its stores are in force")
+    func followed() throws {
+        let place = try makePlace(postbacks(50))
+        try place.write(Samples.modelFile, Samples.model)
+        let live = try LiveWorkers(place)
+        // What is replayed follows from the stores that there are.
+        try live.waitUntilFolded(["bids": 0, "postbacks": 50])
+        let follow = try place.startWeir("replay", ["--into", place.path + "/set", "--follow"])
+        try place.waitUntilFolded(50, "postbacks", data: "set")
+        try place.publish("postbacks", (0..<20).map { try postback("more\($0)") })
+        try place.promote()
+        try follow.waitForExit()
+        #expect(follow.status == 0, "\(follow.error)")
+        try live.waitUntilFolded(["postbacks": 70])
+        try live.stop()
+        #expect(try place.records("partner-postbacks").count == 70)
+    }
+
+    @Test("A promoted store that is gone stops its worker, which does not begin anew")
+    func goneStore() throws {
+        let place = try makePlace(postbacks(10))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        try FileManager.default.moveItem(
+            atPath: place.path + "/set", toPath: place.path + "/unmounted")
+        let error = #expect(throws: StoreError.self) { try place.foldPostbacks() }
+        guard case .promotedStoreGone? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
+    @Test("A set that holds less is refused, unless that is accepted")
+    func lostHistory() throws {
+        let place = try makePlace(postbacks(40))
+        let range = ReplayRange(fromOffset: 2)
+        try place.replay(["postbacks"], place.order(mode: .present, range: range))
+        #expect(throws: PromotionError.self) { try place.promote() }
+        #expect(try place.inForce("postbacks") == "data")
+        _ = try place.promotion(.directory(place.path + "/set"), acceptsLostHistory: true)
+            .run(stop: StopSignal())
+        #expect(try place.inForce("postbacks") == "set")
+        #expect(try place.corrections().count { $0.kind == .withdrawn } == 8)
+    }
+
+    @Test("What is no set, or of another log, is refused; and so is a store that nobody gives up")
+    func refusals() throws {
+        let place = try makePlace(postbacks(10))
+        #expect(throws: PromotionError.nothingToGoBackTo(data: place.path + "/data")) {
+            try place.promotion(.back)
+        }
+        #expect(throws: PromotionError.self) { try place.promote("pipelines") }
+        #expect(throws: PromotionError.self) { try place.promote("nowhere") }
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.execute("UPDATE store SET log_identity = 'x'", stream: "postbacks", data: "set")
+        #expect(throws: PromotionError.self) { try place.promote() }
+        try place.replay(["postbacks"], place.order(into: "second", mode: .present))
+        let lock = try StoreLock(storePath: place.path + "/data/postbacks.sqlite")
+        let promotion = try place.promotion(.directory(place.path + "/second"), patienceSeconds: 0)
+        let error = #expect(throws: PromotionError.self) { try promotion.run(stop: StopSignal()) }
+        #expect("\(try #require(error))".contains("was not given up within 0 s"))
+        #expect(try place.inForce("postbacks") == "data")
+        withExtendedLifetime(lock) {}
+    }
+}
+
+extension Samples {
+    /// The highest value means more.
+    fileprivate static var correctedModel: String {
+        model.replacingOccurrences(of: "max: 100", with: "max: 200")
+    }
+
+    fileprivate static func trusting(_ verdicts: String) -> String {
+        partner.replacingOccurrences(of: "[valid]", with: verdicts)
+    }
+}
+
+/// Workers of bids and postbacks that go on until they are stopped.
+private final class LiveWorkers: Sendable {
+    private let place: String
+    private let signal = StopSignal()
+    private let failures = Mutex<[String]>([])
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ place: Workplace) throws {
+        self.place = place.path
+        let (log, data, pipelines) = (place.logAddress, place.path + "/data", place.pipelines)
+        try place.publish("bids", [])
+        let programs: [any StreamFold.Type] = [BidsFold.self, PostbacksFold.self]
+        for program in programs {
+            let thread = Thread { [self] in
+                do {
+                    let options = WorkerOptions(
+                        log: log, data: data, pipelines: pipelines, untilEnd: false)
+                    try program.work(options, stop: signal)
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+                ended.signal()
+            }
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+
+    /// Waits until the stores in force have folded so many records.
+    func waitUntilFolded(_ records: [String: Int64]) throws {
+        let deadline = Date().addingTimeInterval(180)
+        for (stream, count) in records {
+            while true {
+                let folded = try folded(stream)
+                if folded == count { break }
+                let failures = failures.withLock { $0 }
+                try #require(failures.isEmpty, "\(failures)")
+                try #require(Date() < deadline, "\(stream) is folded: \(folded ?? -1)")
+                usleep(50_000)
+            }
+        }
+    }
+
+    /// Nil while there is no store yet.
+    private func folded(_ stream: String) throws -> Int64? {
+        let path = try StoreSets(directory: place + "/data").path(of: stream)
+        guard let reader = try? StoreReader(path: path) else { return nil }
+        return try reader.snapshot { snapshot in
+            try snapshot.partitionStates().reduce(0) { $0 + $1.records }
+        }
+    }
+
+    func stop() throws {
+        signal.request()
+        for _ in 0..<2 { try #require(ended.wait(timeout: .now() + 60) == .success) }
+        let failures = failures.withLock { $0 }
+        #expect(failures.isEmpty, "\(failures)")
+    }
+}

@@ -1,0 +1,122 @@
+import ConfigurationFiles
+import Engine
+import EventLog
+import History
+import Store
+import Streams
+import TestKit
+import Testing
+
+@Suite("A stretch of the log that is folded again")
+struct StretchFoldingTests {
+    @Test(
+        "adds, record by record, what it added the first time, whatever came before it",
+        arguments: MeasuredPlace.streams, 1...2 as ClosedRange<UInt64>)
+    func addsTheSame(_ stream: String, _ seed: UInt64) throws {
+        let place = try MeasuredPlace(stream)
+        let records = try place.records(600, seed: seed)
+        var states: [StoreState] = []
+        for part in 0..<3 {
+            try place.fold(Array(records[part * 200..<part * 200 + 200]), under: part)
+            states.append(try place.state())
+        }
+        var partiallyKnown = 0
+        for part in 0..<3 {
+            let before = part == 0 ? StoreState() : states[part - 1]
+            try place.withFolding { folding in
+                var added: [StoredRowKey: [Int64]] = [:]
+                for (partition, end) in states[part].nextOffsets {
+                    let start = before.nextOffsets[partition] ?? 0
+                    let reading = try folding.fold(partition: partition, offsets: start..<end) {
+                        if $0.answers != nil { partiallyKnown += 1 }
+                        for addition in $0.additions {
+                            let key = StoredRowKey(
+                                addition.row.table.name, partition, addition.row.columns)
+                            added.add(addition.measures, to: key)
+                        }
+                    }
+                    #expect(reading.gone == nil)
+                    #expect(reading.records == end - start)
+                }
+                #expect(added == states[part].sums.less(before.sums))
+                #expect(!added.isEmpty)
+            }
+        }
+        #expect(partiallyKnown > 8)
+    }
+
+    @Test(
+        "A record whose sum overflowed adds nothing when it is folded again, and says what it would have"
+    )
+    func overflow() throws {
+        let place = try MeasuredPlace("store-notifications")
+        try place.configure(0)
+        let most: Int64 = 9_223_372_036_854_775
+        let samples = try #require(place.notifications)
+        try place.publish(
+            try [("a", 1, most), ("b", 2, most), ("c", 3, 5)].map { uuid, transaction, price in
+                SampleNotifications.record(
+                    try samples.v2("REFUND", uuid: uuid, transaction: transaction, price: price))
+            })
+        try place.fold()
+        var refunded: [Int64] = []
+        var leftOut: [Int64] = []
+        try place.withFolding { folding in
+            try folding.fold(partition: 0, offsets: 0..<3, looksAtLeftOut: true) { record in
+                let place = StoreNotificationsKey.table.measures.count - 1
+                for addition in record.additions where addition.measures.count > place {
+                    refunded.append(addition.measures[place])
+                }
+                leftOut += record.leftOut.map { $0.measures[place] }
+            }
+        }
+        #expect(refunded == [most * 1000])
+        #expect(leftOut == [most * 1000, 5000])
+    }
+
+    @Test(
+        "Hours say where their records lie, and how many they are", arguments: MeasuredPlace.streams
+    )
+    func hours(_ stream: String) throws {
+        let place = try MeasuredPlace(stream)
+        try place.fold(place.records(300, seed: 5))
+        try place.withFolding { folding, snapshot in
+            for state in try snapshot.partitionStates() {
+                var offsets: [Hour: [Int64]] = [:]
+                try folding.fold(partition: state.partition, offsets: 0..<state.nextOffset) {
+                    offsets[$0.hour, default: []].append($0.record.offset)
+                }
+                let stretches = try snapshot.hours(of: state.partition)
+                #expect(stretches.count == offsets.count)
+                for stretch in stretches {
+                    let found = offsets[stretch.hour] ?? []
+                    #expect(stretch.firstOffset == found.min())
+                    #expect(stretch.lastOffset == found.max())
+                    #expect(stretch.records == Int64(found.count))
+                }
+            }
+        }
+    }
+
+    @Test(
+        "Duplicates of postbacks and notifications name their original",
+        arguments: ["postbacks", "store-notifications"])
+    func originals(_ stream: String) throws {
+        let place = try MeasuredPlace(stream)
+        try place.fold(place.records(300, seed: 6))
+        var duplicates = 0
+        try place.withFolding { folding, snapshot in
+            for state in try snapshot.partitionStates() {
+                var accepted: Set<Int64> = []
+                try folding.fold(partition: state.partition, offsets: 0..<state.nextOffset) {
+                    if $0.outcome == .accepted { accepted.insert($0.record.offset) }
+                    guard $0.outcome == .duplicates else { return }
+                    duplicates += 1
+                    let original = try #require($0.originalOffset(in: stream))
+                    #expect(accepted.contains(original))
+                }
+            }
+        }
+        #expect(duplicates > 10)
+    }
+}

@@ -1,0 +1,143 @@
+import ConfigurationFiles
+import Foundation
+import GRDB
+import Reports
+import Store
+import Streams
+import TestKit
+
+/// Stores whose rows a test writes, and a catalog beside them.
+final class FunnelStores {
+    let sample = SampleStores()
+    private(set) var catalog = Catalog()
+    private let hour = "2026-11-21T05:00:00Z"
+
+    /// 2026-11-21T05:00:00Z.
+    static let morning = SampleStores.noon - 7 * SampleStores.hour
+
+    func setCatalog(_ text: String) throws {
+        let directory = sample.directory("pipelines")
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(filePath: "\(directory)/catalog.yaml"))
+        catalog = try PipelineDirectory(directory).catalog()
+    }
+
+    /// A store of bids with these rows: columns that are not given are empty.
+    func bids(_ rows: [String: Any]...) throws {
+        if !FileManager.default.fileExists(atPath: try path("bids")) { try sample.foldBids([]) }
+        for row in rows { try insert(row, into: BidsFold.tables[0], of: "bids") }
+    }
+
+    /// A store of postbacks with these rows of `postbacks`, folded up to an instant.
+    func postbacks(watermark: Int64 = SampleStores.noon, _ rows: [String: Any]...) throws {
+        try begin(watermark)
+        for row in rows {
+            let known: [String: Any] = [
+                "framework": "skadnetwork", "version": "4.0", "conversion_type": "download",
+                "did_win": 1, "verdict": "valid", "postbacks": 1,
+            ]
+            try insert(known.merging(row) { $1 }, into: PostbacksFold.tables[0], of: "postbacks")
+        }
+    }
+
+    /// Rows of another table of the store of postbacks.
+    func decoded(_ name: String, _ rows: [String: Any]...) throws {
+        try begin(nil)
+        guard let table = PostbacksFold.tables.first(where: { $0.name == name }) else { return }
+        for row in rows {
+            let known = ["has_source_identifier": 1].merging(row) { $1 }
+            try insert(known, into: table, of: "postbacks")
+        }
+    }
+
+    /// A store of a stream whose aggregate has these columns and rows.
+    func store(_ stream: String, _ rows: [String: Any]...) throws {
+        if !FileManager.default.fileExists(atPath: try path("bids")) { try sample.foldBids([]) }
+        try sample.copy("bids", to: stream)
+        try sample.change("UPDATE store SET stream = '\(stream)'", stream: stream)
+        try sample.change(
+            "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
+            stream: stream)
+        let table = stream.replacing("-", with: "_")
+        let names = Set(rows.flatMap(\.keys)).union(["hour", "partition"]).sorted()
+        try sample.change(
+            "CREATE TABLE \(table) (\(names.joined(separator: ", ")))", stream: stream)
+        for row in rows {
+            let values = names.map { name -> String in
+                literal(row[name] ?? ["hour": hour, "partition": 0][name] ?? "")
+            }
+            try sample.change(
+                "INSERT INTO \(table) VALUES (\(values.joined(separator: ", ")))", stream: stream)
+        }
+    }
+
+    func funnel(
+        by: String? = nil, where conditions: [(String, String)] = [],
+        date: FunnelQuery.DateRule = .arrival, since: Int64? = nil, until: Int64? = nil,
+        trustsDevelopment: Bool = false, estimates: Bool = false,
+        apps: [String: Int64] = ["com.example": 1], directories: [String] = ["data"]
+    ) throws -> Funnel {
+        let query = DumpQuery(
+            name: "funnel", grouping: try by.map { try DumpQuery.Grouping($0) } ?? .all,
+            sinceMilliseconds: since, untilMilliseconds: until,
+            conditions: conditions.map { .init(column: $0.0, value: $0.1) })
+        var question = FunnelQuery(
+            query: query, dateRule: date, catalog: catalog, trustsDevelopment: trustsDevelopment,
+            appsByBundle: apps)
+        question.estimates = estimates
+        return try StoreSet(directories: directories.map(sample.directory)).funnel(question)
+    }
+
+    private func path(_ stream: String) throws -> String {
+        try StoreSet.path(of: stream, in: sample.directory("data"))
+    }
+
+    private func begin(_ watermark: Int64?) throws {
+        if !FileManager.default.fileExists(atPath: try path("postbacks")) {
+            try sample.foldPostbacks([.losingPostback(0)])
+        }
+        if let watermark {
+            try sample.change(
+                "UPDATE partitions SET watermark_ms = \(watermark)", stream: "postbacks")
+        }
+    }
+
+    private func insert(
+        _ row: [String: Any], into table: AggregateTable, of stream: String
+    ) throws {
+        if stream == "bids" {
+            try sample.change(
+                "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
+                stream: stream)
+        }
+        let keys = table.columns.map { column -> String in
+            let empty: Any = column.kind == .hour ? hour : column.kind == .text ? "" : 0
+            return literal(row[column.name] ?? empty)
+        }
+        let sums = table.measures.map { literal(row[$0] ?? 0) }
+        let names = ["partition"] + table.columns.map(\.name)
+        try sample.change(
+            """
+            INSERT INTO \(table.sqlName)_keys (\(names.joined(separator: ", ")))
+            VALUES (\(row["partition"] ?? 0), \(keys.joined(separator: ", ")));
+            INSERT INTO \(table.sqlName)_sums
+            SELECT max(row), \(sums.joined(separator: ", ")) FROM \(table.sqlName)_keys
+            """, stream: stream)
+    }
+
+    private func literal(_ value: Any) -> String { value is String ? "'\(value)'" : "\(value)" }
+}
+
+extension Funnel {
+    /// The values of some columns of each row, as CSV has them.
+    func rows(_ columns: String...) -> [[String]] {
+        let places = columns.compactMap { name in table.columns.firstIndex { $0.name == name } }
+        return table.text(as: .csv).split(separator: "\r\n").dropFirst().map { line in
+            let fields = line.split(separator: ",", omittingEmptySubsequences: false)
+            return places.map { String(fields[$0]) }
+        }
+    }
+
+    var lines: [String] { table.text(as: .ndjson).split(separator: "\n").map(String.init) }
+}
