@@ -282,7 +282,9 @@ let package = Package(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
             name: "OpsTests",
-            dependencies: ["Streams", "ConfigurationFiles", "TestKit", "weir", yams],
+            dependencies: [
+                "Streams", "Store", "Reports", "ConfigurationFiles", "TestKit", "weir", yams,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "DeliveriesTests",

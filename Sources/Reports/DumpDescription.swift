@@ -1,21 +1,11 @@
 import Store
 import Streams
 
-package struct DumpColumn: Sendable {
-    /// The name, as `--by` and `--where` use it.
-    package let name: String
-    package let kind: AggregateTable.ColumnKind
-    /// False for one that is there only when it is asked for.
-    package let isDefault: Bool
+package typealias DumpColumn = AggregateTable.Column
 
+extension DumpColumn {
     /// Whether it holds milliseconds since 1970, which tables show as RFC 3339.
-    var isInstant: Bool { name == "timestamp" && kind == .integer }
-
-    init(_ name: String, _ kind: AggregateTable.ColumnKind, isDefault: Bool = true) {
-        self.name = name
-        self.kind = kind
-        self.isDefault = isDefault
-    }
+    var isInstant: Bool { note.unit == .milliseconds }
 
     func reportValue(_ value: StoredValue) -> ReportValue {
         switch value {
@@ -42,12 +32,24 @@ package struct DumpDescription: Sendable {
     }
 
     package let name: String
+    /// What its rows are.
+    package let note: String
     package let columns: [DumpColumn]
     /// Its measures, in order; the records of refusals are counted only when they are grouped.
     package let measures: [String]
     /// The streams whose stores have such rows.
-    let streams: [String]
+    package let streams: [String]
     let source: Source
+
+    package func note(ofMeasure name: String) -> (unit: AggregateTable.Unit, text: String) {
+        switch source {
+        case .aggregate(let table), .toldAndBrought(let table):
+            table.measures.contains(name)
+                ? (table.unit(ofMeasure: name), table.note(ofMeasure: name).text)
+                : (.count, "that brought this value, in conversion-values")
+        case .refusals: (.count, "only where rows are grouped")
+        }
+    }
 
     /// The aggregates of its rows, by stream; a stream without any gives refused records.
     var sources: [(stream: String, tables: [AggregateTable])] {
@@ -88,11 +90,11 @@ package struct DumpDescription: Sendable {
     ) -> DumpDescription {
         let columns = table.columns.flatMap { column in
             column.kind == .hour
-                ? [DumpColumn(column.name, .hour), DumpColumn("day", .text, isDefault: false)]
-                : [DumpColumn(column.name, column.kind, isDefault: column.isDefault)]
+                ? [column, Self.day] : [column]
         }
         return DumpDescription(
-            name: table.name, columns: columns, measures: table.measures, streams: streams,
+            name: table.name, note: table.note, columns: columns, measures: table.measures,
+            streams: streams,
             source: .aggregate(table))
     }
 
@@ -102,19 +104,24 @@ package struct DumpDescription: Sendable {
             return self
         }
         return DumpDescription(
-            name: name, columns: columns, measures: measures + ["postbacks"],
+            name: name, note: note, columns: columns, measures: measures + ["postbacks"],
             streams: streams + [PostbacksFold.streamName], source: .toldAndBrought(table))
     }
 
+    private static let day = DumpColumn("day", .text, "of the hour, UTC", isDefault: false)
+
     private static func refusals(_ kind: RefusalKind) -> DumpDescription {
         DumpDescription(
-            name: kind.rawValue,
+            name: kind.rawValue, note: kind.note,
             columns: [
                 DumpColumn("topic", .text), DumpColumn("partition", .integer),
-                DumpColumn("offset", .integer), DumpColumn("timestamp", .integer),
-                DumpColumn("hour", .hour, isDefault: false),
-                DumpColumn("day", .text, isDefault: false), DumpColumn("type", .text),
-                DumpColumn("reason", .text), DumpColumn("detail", .text),
+                DumpColumn("offset", .integer),
+                DumpColumn(
+                    "timestamp", .integer, .init("of the record", unit: .milliseconds)),
+                DumpColumn("hour", .hour, "of the record's timestamp, UTC", isDefault: false), day,
+                DumpColumn("type", .text, "as the record's header says it"),
+                DumpColumn("reason", .text, "from a closed list"),
+                DumpColumn("detail", .text, "words for people"),
             ],
             measures: ["records"], streams: StoreSet.streams, source: .refusals(kind))
     }
@@ -123,6 +130,14 @@ package struct DumpDescription: Sendable {
 /// Why records were kept instead of counted; the raw value is the name of the dump.
 enum RefusalKind: String, CaseIterable, Sendable {
     case rejected, untrusted, conflicts
+
+    fileprivate var note: String {
+        switch self {
+        case .rejected: "Records that were rejected, each with its reason."
+        case .untrusted: "Records that are not from whom they say they are."
+        case .conflicts: "Records whose id was seen before with other values."
+        }
+    }
 
     /// Whether a stored reason is of this kind.
     func includes(reason: String) -> Bool {

@@ -132,11 +132,11 @@ extension AggregateTable {
     fileprivate var schema: String {
         let keys = [Column("partition", .integer)] + columns
         let keyLines = keys.map {
-            "  \($0.name) \($0.kind.sqlType) NOT NULL," + Self.comment($0.note)
+            "  \($0.name) \($0.kind.sqlType) NOT NULL," + Self.comment($0.note.schemaText)
         }
         let sums =
             [("row INTEGER PRIMARY KEY", "of \(sqlName)_keys")]
-            + measures.map { ("\($0) INTEGER NOT NULL", measureNotes[$0] ?? "") }
+            + measures.map { ("\($0) INTEGER NOT NULL", note(ofMeasure: $0).schemaText) }
         let sumLines = sums.enumerated().map { index, sum in
             "  \(sum.0)" + (index + 1 < sums.count ? "," : "") + Self.comment(sum.1)
         }
@@ -197,6 +197,10 @@ extension AggregateTable {
     private static func places(_ count: Int) -> String {
         Array(repeating: "?", count: count).joined(separator: ", ")
     }
+}
+
+extension AggregateTable.Note {
+    fileprivate var schemaText: String { isInSchema ? text : "" }
 }
 
 extension AggregateTable.ColumnKind {

@@ -27,18 +27,55 @@ package struct AggregateTable: Sendable {
         case boolean
     }
 
+    /// What a number is counted in. Where nothing is declared it follows from the name: `_micros`, `_ms`.
+    package enum Unit: String, Sendable {
+        case count
+        /// Millionths of a unit of the row's currency.
+        case micros = "micros of the row's currency"
+        /// The same, of prices for a thousand impressions.
+        case cpmMicros = "micros of the row's currency, CPM"
+        /// Since 1970.
+        case milliseconds = "milliseconds since 1970"
+
+        fileprivate init(ofMeasure name: String) {
+            self = name.hasSuffix("_micros") ? .micros : .count
+        }
+    }
+
+    /// What the name of a column or a measure does not say; may be empty.
+    package struct Note: ExpressibleByStringLiteral, Sendable {
+        package let text: String
+        package let unit: Unit?
+        /// Whether the schema of stores says it too. Notes that came later are on `docs/dumps.md` alone: the
+        /// text of a schema stays what it is in the stores that exist.
+        package let isInSchema: Bool
+
+        package init(_ text: String, unit: Unit? = nil, isInSchema: Bool = true) {
+            self.text = text
+            self.unit = unit
+            self.isInSchema = isInSchema
+        }
+
+        package init(stringLiteral text: String) {
+            self.init(text)
+        }
+
+        package static func page(_ text: String) -> Note {
+            Note(text, isInSchema: false)
+        }
+    }
+
     /// A column of the row's key.
     package struct Column: Sendable {
         /// The name, in the store and in dumps.
         package let name: String
         package let kind: ColumnKind
-        /// What the name does not say; may be empty.
-        package let note: String
+        package let note: Note
         /// False for one that tells rows apart in the store, and that dumps show only when it is asked for.
         package let isDefault: Bool
 
         package init(
-            _ name: String, _ kind: ColumnKind, _ note: String = "", isDefault: Bool = true
+            _ name: String, _ kind: ColumnKind, _ note: Note = "", isDefault: Bool = true
         ) {
             self.name = name
             self.kind = kind
@@ -55,8 +92,7 @@ package struct AggregateTable: Sendable {
     package private(set) var columns: [Column]
     /// Names of the measures: signed 64-bit sums.
     package private(set) var measures: [String]
-    /// What the names of measures do not say.
-    package let measureNotes: [String: String]
+    private let measureNotes: [String: Note]
 
     /// Name of the SQL view: the dump's name with underscores.
     package var sqlName: String { name.replacing("-", with: "_") }
@@ -64,7 +100,7 @@ package struct AggregateTable: Sendable {
     /// Describes an aggregate whose rows are of one hour each.
     package init<Key, Measure: AggregateMeasure>(
         _ name: String, _ note: String, _ columns: KeyColumns<Key>, measures: Measure.Type,
-        notes: [Measure: String] = [:]
+        notes: [Measure: Note] = [:]
     ) {
         self.name = name
         self.note = note
@@ -72,6 +108,12 @@ package struct AggregateTable: Sendable {
             [Column("hour", .hour, "of the record's timestamp, UTC")] + columns.all.map(\.column)
         self.measures = measures.allCases.map(\.name)
         measureNotes = Dictionary(uniqueKeysWithValues: notes.map { ($0.key.name, $0.value) })
+    }
+
+    package func note(ofMeasure name: String) -> Note { measureNotes[name] ?? "" }
+
+    package func unit(ofMeasure name: String) -> Unit {
+        note(ofMeasure: name).unit ?? Unit(ofMeasure: name)
     }
 
     /// The same rows with only some of their columns and measures, in this order, for reading. Several of its
@@ -151,25 +193,26 @@ package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
     }
 
     package static func text(
-        _ name: String, _ path: KeyPath<Key, Symbol>, _ note: String = ""
+        _ name: String, _ path: KeyPath<Key, Symbol>, _ note: AggregateTable.Note = ""
     ) -> KeyColumns {
         field(.init(name, .text, note), path) { .symbol($0) }
     }
 
     package static func word(
-        _ name: String, _ path: KeyPath<Key, some ColumnWord>, _ note: String = ""
+        _ name: String, _ path: KeyPath<Key, some ColumnWord>, _ note: AggregateTable.Note = ""
     ) -> KeyColumns {
         field(.init(name, .text, note), path) { .text($0.name) }
     }
 
     package static func integer(
-        _ name: String, _ path: KeyPath<Key, Int64>, _ note: String = ""
+        _ name: String, _ path: KeyPath<Key, Int64>, _ note: AggregateTable.Note = ""
     ) -> KeyColumns {
         field(.init(name, .integer, note), path) { .integer($0) }
     }
 
     package static func boolean(
-        _ name: String, _ path: KeyPath<Key, Bool>, _ note: String = "", isDefault: Bool = true
+        _ name: String, _ path: KeyPath<Key, Bool>, _ note: AggregateTable.Note = "",
+        isDefault: Bool = true
     ) -> KeyColumns {
         field(.init(name, .boolean, note, isDefault: isDefault), path) { .boolean($0) }
     }

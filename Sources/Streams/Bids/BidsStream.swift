@@ -122,8 +122,23 @@ package struct BidsKey: RowKey {
         "Bids, notices and in-app offers by seat and campaign; one row an hour for auctions.",
         columns, measures: Measure.self,
         notes: [
-            .priceMicros: "sum of CPM prices, in millionths",
-            .billedPriceMicros: "sum of CPM prices, in millionths",
+            .auctions: .page("auctions read, in rows that have no column but source_app_id"),
+            .noBids: .page("of the auctions: the response carries no bid"),
+            .bids: .page("bids in the responses of auctions"),
+            .priceMicros: .init("sum of CPM prices, in millionths", unit: .cpmMicros),
+            .overlaySignalled: .page("of the bids: the impression offers an overlay"),
+            .overlayRequested: .page("of the bids: the skadn object asks for an overlay"),
+            .skadnInvalid: .page(
+                "of the bids: the skadn object breaks a rule, which bid-faults has"),
+            .overlayEligible: .page(
+                "of the bids: signalled, requested and valid, and the device and the SDK show it"),
+            .overlayClickTracked: .page("of overlay_eligible: clicks are reported"),
+            .wins: .page("notices of bids won"),
+            .losses: .page("notices of bids lost; loss-reasons has why"),
+            .billed: .page("notices of bids that are to be paid"),
+            .billedPriceMicros: .init("sum of CPM prices, in millionths", unit: .cpmMicros),
+            .inappBids: .page("in-app bidders' offers to the ad call"),
+            .inappWins: .page("in-app bidders' offers that won"),
         ])
 }
 
@@ -135,11 +150,14 @@ package struct BidFaultsKey: RowKey {
     package enum Measure: Int, AggregateMeasure { case bids }
 
     package static let columns: KeyColumns<Self> = [
-        .group(\.campaign, CampaignKey.columns), .word("fault", \.fault),
+        .group(\.campaign, CampaignKey.columns),
+        .word(
+            "fault", \.fault,
+            .page("'version', 'network', 'sourceapp', 'itunesitem', 'campaign', 'signature'")),
     ]
     package static let table = AggregateTable(
         "bid-faults", "Bids whose skadn object breaks a rule, by the first rule broken.", columns,
-        measures: Measure.self)
+        measures: Measure.self, notes: [.bids: .page("bids with this fault")])
 }
 
 /// Row of `bid-signatures`.
@@ -154,15 +172,15 @@ package struct BidSignaturesKey: RowKey {
     package enum Measure: Int, AggregateMeasure { case signatures }
 
     package static let columns: KeyColumns<Self> = [
-        .text("seat", \.seat), .group(\.campaign, CampaignKey.columns),
-        .text("skan_version", \.skanVersion),
+        .text("seat", \.seat, .page("of the bid")), .group(\.campaign, CampaignKey.columns),
+        .text("skan_version", \.skanVersion, .page("of the bid's skadn object")),
         .word("fidelity", \.fidelity, "'view', 'storekit', or '' when it is not said"),
         .word("verdict", \.verdict, "'valid', 'invalid', 'incomplete', 'unverifiable'"),
     ]
     package static let table = AggregateTable(
         "bid-signatures",
         "Signatures on the ads of bids, for the networks whose keys are in the catalog.", columns,
-        measures: Measure.self)
+        measures: Measure.self, notes: [.signatures: .page("one for each fidelity of a bid")])
 }
 
 /// Row of `loss-reasons`.
@@ -175,9 +193,10 @@ package struct LossReasonsKey: RowKey {
     package enum Measure: Int, AggregateMeasure { case losses }
 
     package static let columns: KeyColumns<Self> = [
-        .text("seat", \.seat), .group(\.campaign, CampaignKey.columns),
-        .integer("reason", \.reason),
+        .text("seat", \.seat, .page("of the bid")), .group(\.campaign, CampaignKey.columns),
+        .integer("reason", \.reason, .page("OpenRTB's loss reason code")),
     ]
     package static let table = AggregateTable(
-        "loss-reasons", "Losses by OpenRTB's loss reason code.", columns, measures: Measure.self)
+        "loss-reasons", "Losses by OpenRTB's loss reason code.", columns, measures: Measure.self,
+        notes: [.losses: .page("notices of bids lost")])
 }

@@ -44,7 +44,7 @@ package struct ConversionUpdatesKey: RowKey {
     }
 
     package static let columns: KeyColumns<Self> = [
-        .integer("app_id", \.appID),
+        .integer("app_id", \.appID, .page("the app that was installed")),
         .text("framework", \.framework, "'skadnetwork' or 'adattributionkit'"),
         .integer("sequence_index", \.sequenceIndex, "the window, 0 to 2"),
         .text("model", \.model, "id of the model version; '' when none was in effect"),

@@ -80,6 +80,9 @@ package struct ImpressionsKey: RowKey {
         "impressions", "What became of ads, by format, placement and campaign.", columns,
         measures: Measure.self,
         notes: [
+            .presented: .page(
+                "ads that were shown; of the format skadn: impressions that SKAdNetwork was told of"
+            ),
             .dismissed: "overlays",
             .failed: "of overlays and in-app bidders' ads",
             .fidelityView: "of those presented: view-through",

@@ -54,6 +54,7 @@ package struct OverlayClicksKey: RowKey {
         "overlay-clicks", "Clicks, and what looked like one, by format, placement and campaign.",
         columns, measures: Measure.self,
         notes: [
+            .clicks: .page("people's: user_clicks, paid_clicks and organic_clicks together"),
             .userClicks: "of the clicks: on overlays and in-app bidders' ads",
             .paidClicks: "of the clicks: on paid recommendations",
             .organicClicks: "of the clicks: on other recommendations",

@@ -113,7 +113,10 @@ package struct PostbacksKey: RowKey {
     package static let table = AggregateTable(
         "postbacks", "Accepted postbacks of SKAdNetwork and AdAttributionKit, under their verdict.",
         columns, measures: Measure.self,
-        notes: [.nullValues: "winning ones without a conversion value of either kind"])
+        notes: [
+            .postbacks: .page("each once, however many copies came"),
+            .nullValues: "winning ones without a conversion value of either kind",
+        ])
 }
 
 /// Row of `conversion-values`.
@@ -131,7 +134,7 @@ package struct ConversionValuesKey: RowKey {
     ]
     package static let table = AggregateTable(
         "conversion-values", "The conversion values that accepted postbacks brought.", columns,
-        measures: Measure.self)
+        measures: Measure.self, notes: [.postbacks: .page("postbacks that brought this value")])
 }
 
 /// Row of `decoded-events`.
@@ -151,7 +154,7 @@ package struct DecodedEventsKey: RowKey {
         .group(\.campaign, CampaignKey.columns),
         .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
         .text("model", \.model, "id of the model version"),
-        .text("event", \.event),
+        .text("event", \.event, .page("as the model names it")),
         .text("currency", \.currency, "of the model version"),
         .boolean(
             "has_source_identifier", \.hasSourceIdentifier,
@@ -161,5 +164,11 @@ package struct DecodedEventsKey: RowKey {
         "decoded-events",
         "What the values of trusted, winning postbacks mean under their model version.", columns,
         measures: Measure.self,
-        notes: [.ambiguous: "postbacks whose value may be of another model version"])
+        notes: [
+            .countMin: .page("events that the values stand for, at least"),
+            .countMax: .page("events that the values stand for, at most"),
+            .revenueMinMicros: .page("revenue that the values stand for, at least"),
+            .revenueMaxMicros: .page("revenue that the values stand for, at most"),
+            .ambiguous: "postbacks whose value may be of another model version",
+        ])
 }

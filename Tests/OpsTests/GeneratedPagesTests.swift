@@ -1,0 +1,91 @@
+import Foundation
+import Reports
+import Streams
+import TestKit
+import Testing
+
+@testable import Store
+
+/// What pages say of tables follows from their declarations. With `WEIR_UPDATE_DOCS=1` these tests write it.
+@Suite("Pages that are made of declarations")
+struct GeneratedPagesTests {
+    @Test("docs/stores.md lists every table of every store")
+    func tables() throws {
+        var stores: [String: [String]] = [:]
+        var rows: [String: String] = [:]
+        var order: [String] = []
+        for fold in allStreams {
+            let schema = StoreSchema.text(of: fold)
+            for match in schema.matches(of: /CREATE TABLE (\w+) \(\n((?:  -- .*\n)+)/) {
+                let name = String(match.1).replacing(/_keys$/, with: "")
+                if rows[name] == nil { order.append(name) }
+                stores[name, default: []].append("`\(fold.streamName)`")
+                rows[name] = match.2.split(separator: "\n").map { $0.dropFirst("  -- ".count) }
+                    .joined(separator: " ")
+            }
+        }
+        let lines = order.map { name in
+            let names = stores[name] ?? []
+            let places = names.count == allStreams.count ? "all" : names.joined(separator: ", ")
+            return "| `\(name)` | \(places) | \(rows[name] ?? "") |"
+        }
+        try GeneratedPart(page: "docs/stores.md", name: "tables").expect(
+            ["| table | stores | rows |", "|---|---|---|"] + lines)
+    }
+
+    @Test("docs/dumps.md lists every column and measure of every dump")
+    func columns() throws {
+        let parts = DumpDescription.all.map { dump in
+            let columns = dump.columns.map { column in
+                "| `\(column.name)` | \(column.note.unit?.rawValue ?? column.kind.words) | "
+                    + "\(column.note.text)\(column.isDefault ? "" : "; only when asked for") |"
+            }
+            let measures = dump.measures.map { name in
+                let (unit, text) = dump.note(ofMeasure: name)
+                return "| `\(name)` | \(unit.rawValue) | \(text) |"
+            }
+            let stores =
+                dump.streams.count == allStreams.count
+                ? "all stores" : dump.streams.map { "`\($0).sqlite`" }.joined(separator: " and ")
+            return [
+                "## `\(dump.name)`", "", "\(dump.note) From \(stores).", "",
+                "| column | kind | what it is |", "|---|---|---|",
+            ] + columns + ["", "| measure | unit | what it counts |", "|---|---|---|"] + measures
+        }
+        try GeneratedPart(page: "docs/dumps.md", name: "columns").expect(
+            Array(parts.joined(separator: [""])))
+    }
+}
+
+/// The lines of a page between `<!-- NAME: … -->` and `<!-- end of NAME -->`.
+private struct GeneratedPart {
+    let page: String
+    let name: String
+
+    func expect(_ lines: [String]) throws {
+        let text = try Repository.text(page)
+        let made = lines.joined(separator: "\n")
+        let begin = try #require(text.firstRange(of: try Regex("<!-- \(name): .*-->\n\n")))
+        let end = try #require(text.firstRange(of: "\n\n<!-- end of \(name) -->"))
+        let written = String(text[begin.upperBound..<end.lowerBound])
+        if ProcessInfo.processInfo.environment["WEIR_UPDATE_DOCS"] == "1", written != made {
+            let updated = text[..<begin.upperBound] + made + text[end.lowerBound...]
+            try Data(updated.utf8).write(to: Repository.root.appending(path: page))
+            return
+        }
+        #expect(
+            written == made,
+            "\(page) is not what the declarations say: run this test with WEIR_UPDATE_DOCS=1")
+    }
+}
+
+extension AggregateTable.ColumnKind {
+    fileprivate var words: String {
+        switch self {
+        case .hour: "hour"
+        case .text: "text"
+        case .integer: "integer"
+        case .boolean: "true or false"
+        }
+    }
+}
