@@ -21,8 +21,8 @@ final class InstallStore {
         let partitionCount: Int32
     }
 
-    private static let applicationID = 0x5765_6976
-    private static let version = 3
+    private static let mark = StoreMark(
+        applicationID: 0x5765_6976, version: 3, foreign: "another program's database")
 
     /// Opens or makes the file. A file that is damaged or follows another log is set aside, which
     /// is reported to `warn`.
@@ -33,13 +33,10 @@ final class InstallStore {
         self.path = path
         self.warn = warn
         origin = Origin(topic: topic, logIdentity: logIdentity, partitionCount: partitionCount)
-        do {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent,
-                withIntermediateDirectories: true)
-            lock = try StoreLock(storePath: path)
+        do throws(StoreError) {
+            lock = try StoreLock(newStore: path, operation: "open")
         } catch {
-            throw Self.error(error, "open", path)
+            throw .store(error)
         }
         do throws(ConversionServiceError) {
             queue = try Self.open(path, origin)
@@ -85,10 +82,8 @@ final class InstallStore {
         let row: Row?
         let queue: DatabaseQueue
         do {
-            var configuration = Configuration()
+            var configuration = CheckedPages.configuration()
             configuration.journalMode = .wal
-            configuration.busyMode = .timeout(10)
-            configuration.prepareDatabase(CheckedPages.prepare)
             queue = try DatabaseQueue(path: path, configuration: configuration)
             row = try queue.inDatabase { db in
                 try migrate(db, path: path, origin)
@@ -107,33 +102,21 @@ final class InstallStore {
     }
 
     private static func migrate(_ db: Database, path: String, _ origin: Origin) throws {
-        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        guard found <= version else {
-            throw StoreError.newerVersion(path: path, found: found, known: version)
+        let found = try mark.read(db).version
+        guard found <= mark.version else {
+            throw StoreError.newerVersion(path: path, found: found, known: mark.version)
         }
-        if found == version {
-            guard try Int.fetchOne(db, sql: "PRAGMA application_id") == applicationID else {
-                throw StoreError.notAStore(path: path, detail: "another program's database")
-            }
-            return
+        let isOurs = try mark.isOn(db)
+        guard try isOurs || (found < mark.version && mark.isEmpty(db)) else {
+            throw StoreError.notAStore(path: path, detail: mark.foreign)
         }
-        let isOlder = try Int.fetchOne(db, sql: "PRAGMA application_id") == applicationID
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
-        guard isOlder || isEmpty else {
-            throw StoreError.notAStore(path: path, detail: "another program's database")
-        }
-        try db.inTransaction(.immediate) {
-            if isOlder {
-                // Everything is read from the log again.
-                try db.execute(sql: "DROP TABLE log; DROP TABLE partitions; DROP TABLE installs")
-            }
-            try db.execute(sql: schema)
+        guard found < mark.version else { return }
+        // What an older version had is read from the log again.
+        let old = isOurs ? "DROP TABLE log; DROP TABLE partitions; DROP TABLE installs;\n" : ""
+        try mark.make(old + schema, in: db) { db in
             try db.execute(
                 sql: "INSERT INTO log VALUES (?, ?, ?)",
                 arguments: [origin.topic, origin.logIdentity, origin.partitionCount])
-            try db.execute(
-                sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
-            return .commit
         }
     }
 
@@ -282,12 +265,8 @@ package struct ConversionStoreProgress: Sendable {
 
     /// Reads an existing file. Nil when nothing was written to it yet.
     package init?(path: String) throws(StoreError) {
-        do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(10)
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            let found = try queue.read { db -> (Row, [Row])? in
+        let found = try StoreError.naming("read", path) {
+            try CheckedPages.openToRead(path).read { db -> (Row, [Row])? in
                 guard try db.tableExists("partitions"),
                     let log = try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM log")
                 else { return nil }
@@ -295,12 +274,10 @@ package struct ConversionStoreProgress: Sendable {
                     log, try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
                 )
             }
-            guard let (log, partitions) = found else { return nil }
-            topic = log["topic"]
-            logIdentity = log["log_identity"]
-            nextOffsets = partitions.reduce(into: [:]) { $0[$1["partition"]] = $1["next_offset"] }
-        } catch {
-            throw StoreError(error, operation: "read", path: path)
         }
+        guard let (log, partitions) = found else { return nil }
+        topic = log["topic"]
+        logIdentity = log["log_identity"]
+        nextOffsets = partitions.reduce(into: [:]) { $0[$1["partition"]] = $1["next_offset"] }
     }
 }

@@ -9,9 +9,7 @@ import GRDB
 /// records, consistent copies (`FileCopy`), and errors of SQLite and of the operating system in
 /// words that say what to do (`FileFault`, `SystemRefusal`).
 ///
-///     var configuration = Configuration()
-///     configuration.prepareDatabase { db in try CheckedPages.prepare(db) }
-///     let queue = try DatabaseQueue(path: path, configuration: configuration)
+///     let queue = try DatabaseQueue(path: path, configuration: CheckedPages.configuration())
 ///
 ///     let damage = try queue.read { db in try CheckedPages.findDamage(db, path: path) }
 ///     try FileCopy.write(path, to: copy)
@@ -20,6 +18,24 @@ package enum CheckedPages {
     /// prepared, after the page size was set. An existing file is left as it is.
     package static func prepare(_ db: Database) throws {
         try check(weir_pages_prepare(db.sqliteConnection), db)
+    }
+
+    /// How files are opened to be written: a new one gets checksums, and one that others keep locked is
+    /// waited for.
+    ///
+    /// - Parameter pragmas: run on the connection after `pageSize` is set.
+    package static func configuration(
+        pageSize: Int? = nil, pragmas: String = "PRAGMA synchronous = FULL",
+        busySeconds: TimeInterval = 10
+    ) -> Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(busySeconds)
+        configuration.prepareDatabase { db in
+            if let pageSize { try db.execute(sql: "PRAGMA page_size = \(pageSize)") }
+            try prepare(db)
+            try db.execute(sql: pragmas)
+        }
+        return configuration
     }
 
     /// Whether the pages of the file carry checksums.
@@ -102,12 +118,8 @@ package enum FileCopy {
     ) throws {
         let source = try CheckedPages.openToRead(original)
         if try source.inDatabase(CheckedPages.areThere) {
-            var writing = Configuration()
-            writing.prepareDatabase { db in
-                try CheckedPages.prepare(db)
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-            }
-            let target = try DatabaseQueue(path: copy, configuration: writing)
+            let target = try DatabaseQueue(
+                path: copy, configuration: CheckedPages.configuration())
             try target.writeWithoutTransaction { target in
                 try source.read { source in
                     // Opens the read transaction, so that all steps copy one state.

@@ -1,5 +1,4 @@
 import DatabaseFiles
-import Foundation
 import GRDB
 import Store
 
@@ -22,22 +21,14 @@ package final class DeliveryStore {
     /// Opens the store for the worker, and creates it when it is missing.
     init(path: String, topic: String, logIdentity: String) throws(StoreError) {
         self.path = path
-        do {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent,
-                withIntermediateDirectories: true)
-        } catch {
-            throw .disk(operation: "create", path: path, detail: SystemRefusal.words(of: error))
-        }
-        lock = try StoreLock(storePath: path)
-        do {
-            queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+        lock = try StoreLock(newStore: path)
+        queue = try StoreError.naming("open", path) {
+            let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
             try queue.inDatabase { db in
                 guard try !Self.isMade(db, path: path) else { return }
                 try Self.make(db, topic: topic, logIdentity: logIdentity)
             }
-        } catch {
-            throw StoreError(error, operation: "open", path: path)
+            return queue
         }
     }
 
@@ -46,39 +37,27 @@ package final class DeliveryStore {
         self.path = path
         lock = nil
         try StoreReader.requireFile(path)
-        do {
-            queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+        queue = try StoreError.naming("open", path) {
+            let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
             let isMade = try queue.inDatabase { try Self.isMade($0, path: path) }
             guard isMade else { throw StoreError.noStore(path: path) }
-        } catch {
-            throw StoreError(error, operation: "open", path: path)
+            return queue
         }
     }
 
     private static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.label = "deliveries"
         // `weir backup` and `weir check` hold a read lock until they are done.
-        configuration.busyMode = .timeout(60)
-        configuration.prepareDatabase { db in
-            try CheckedPages.prepare(db)
-            try db.execute(
-                sql: "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL")
-        }
-        return configuration
+        CheckedPages.configuration(
+            pragmas: "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL", busySeconds: 60)
     }
 
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
-        do {
-            return try queue.inDatabase(body)
-        } catch {
-            throw StoreError(error, operation: "read", path: path)
-        }
+        try StoreError.naming("read", path) { try queue.inDatabase(body) }
     }
 
     /// Runs `body` in one durable transaction.
     func commit<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
-        do {
+        try StoreError.naming("write", path) {
             var result: Result?
             try queue.inDatabase { db in
                 try CheckedPages.requireInPlace(db)
@@ -91,8 +70,6 @@ package final class DeliveryStore {
                 throw StoreError.backend(operation: "write", path: path, detail: "no commit")
             }
             return result
-        } catch {
-            throw StoreError(error, operation: "write", path: path)
         }
     }
 
@@ -112,10 +89,9 @@ package final class DeliveryStore {
 }
 
 extension DeliveryStore {
-    /// `PRAGMA application_id` of the file: "WeiD".
-    private static let applicationID: Int32 = 0x5765_6944
-    /// `PRAGMA user_version`: one more for every migration.
-    private static let version = 3
+    /// "WeiD".
+    private static let mark = StoreMark(
+        applicationID: 0x5765_6944, version: 3, foreign: "it is no store of deliveries")
 
     private static let schema = """
         CREATE TABLE store (
@@ -191,20 +167,9 @@ extension DeliveryStore {
     /// Whether the file has its tables, migrated to this version when this returns. Throws for a
     /// file of another program.
     static func isMade(_ db: Database, path: String) throws -> Bool {
-        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        if application == 0, version == 0,
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
-        {
-            return false
-        }
-        guard application == applicationID else {
-            throw StoreError.notAStore(path: path, detail: "it is no store of deliveries")
-        }
-        guard version <= Self.version else {
-            throw StoreError.newerVersion(path: path, found: version, known: Self.version)
-        }
-        if version < Self.version { try migrate(db) }
+        let version = try mark.check(db, path: path)
+        guard try version > 0 || mark.isOn(db) else { return false }
+        if version < mark.version { try migrate(db) }
         return true
     }
 
@@ -212,27 +177,20 @@ extension DeliveryStore {
     private static func migrate(_ db: Database) throws {
         try db.inTransaction(.immediate) {
             // Another process may have migrated the file in the meantime.
-            let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? version
+            let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? mark.version
             if found < 2 { try db.execute(sql: resting) }
             if found < 3 {
                 try db.execute(sql: "ALTER TABLE disabled_partners ADD COLUMN \(status)")
-                try db.execute(sql: "PRAGMA user_version = \(version)")
+                try db.execute(sql: "PRAGMA user_version = \(mark.version)")
             }
             return .commit
         }
     }
 
     static func make(_ db: Database, topic: String, logIdentity: String) throws {
-        try db.inTransaction(.immediate) {
-            try db.execute(sql: schema)
+        try mark.make(schema, in: db) { db in
             try db.execute(
                 sql: "INSERT INTO store VALUES (?, ?)", arguments: [topic, logIdentity])
-            try db.execute(
-                sql: """
-                    PRAGMA application_id = \(applicationID);
-                    PRAGMA user_version = \(version)
-                    """)
-            return .commit
         }
     }
 }

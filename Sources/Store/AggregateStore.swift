@@ -31,23 +31,26 @@ package final class AggregateStore {
         self.path = path
         stream = fold.streamName
         emits = fold.emits
-        do {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent,
-                withIntermediateDirectories: true)
-        } catch {
-            throw .disk(operation: "create", path: path, detail: SystemRefusal.words(of: error))
-        }
-        lock = try StoreLock(storePath: path)
-        do {
-            queue = try Self.open(path)
-            try Self.migrate(
-                queue, path: path,
-                schema: StoreSchema.text(of: fold),
-                stream: fold.streamName, topic: topic,
-                logIdentity: logIdentity, partitionCount: partitionCount)
-        } catch {
-            throw StoreError(error, operation: "open", path: path)
+        lock = try StoreLock(newStore: path)
+        queue = try StoreError.naming("open", path) {
+            let queue = try Self.open(path)
+            try queue.inDatabase { db in
+                // GRDB sets NORMAL when it turns to WAL; the store's promise needs FULL.
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                if try StoreSchema.checkVersion(db, path: path) == 0 {
+                    try StoreSchema.mark.make(StoreSchema.text(of: fold), in: db) { db in
+                        try db.execute(
+                            sql: "INSERT INTO store VALUES (?, ?, ?, ?)",
+                            arguments: [fold.streamName, topic, logIdentity, partitionCount])
+                    }
+                }
+                let found = try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
+                guard found == fold.streamName else {
+                    throw StoreError.otherStream(path: path, found: found, wanted: fold.streamName)
+                }
+                try StoreReader.requireSums(db, path: path)
+            }
+            return queue
         }
         if let table = fold.memoryTables.first(where: \.hasIDs) {
             ids = try StoredIDs(store: self, table: table)
@@ -62,24 +65,18 @@ package final class AggregateStore {
     }
 
     private static var configuration: Configuration {
-        var configuration = Configuration()
+        // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
+        // copies the last copy of each only. The cache holds the rows of the hours being folded;
+        // a larger one would only fill up with history.
+        var configuration = CheckedPages.configuration(
+            pageSize: 8192,
+            pragmas: """
+                PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;
+                PRAGMA wal_autocheckpoint = 2048
+                """)
         configuration.journalMode = .wal
-        configuration.label = "store"
-        configuration.busyMode = .timeout(10)
         // A batch's transaction is open until its commit, which is the next in the queue.
         configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { db in
-            // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
-            // copies the last copy of each only. The cache holds the rows of the hours being folded;
-            // a larger one would only fill up with history.
-            try db.execute(sql: "PRAGMA page_size = 8192")
-            try CheckedPages.prepare(db)
-            try db.execute(
-                sql: """
-                    PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;
-                    PRAGMA wal_autocheckpoint = 2048
-                    """)
-        }
         return configuration
     }
 
@@ -95,36 +92,6 @@ package final class AggregateStore {
             {
                 usleep(20_000)
             }
-        }
-    }
-
-    private static func migrate(
-        _ queue: DatabaseQueue, path: String, schema: String, stream: String, topic: String,
-        logIdentity: String, partitionCount: Int32
-    ) throws {
-        try queue.inDatabase { db in
-            // GRDB sets NORMAL when it turns to WAL; the store's promise needs FULL.
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            let version = try StoreReader.checkVersion(db, path: path)
-            if version == 0 {
-                try db.inTransaction(.immediate) {
-                    try db.execute(sql: schema)
-                    try db.execute(
-                        sql: "INSERT INTO store VALUES (?, ?, ?, ?)",
-                        arguments: [stream, topic, logIdentity, partitionCount])
-                    try db.execute(
-                        sql: """
-                            PRAGMA application_id = \(StoreSchema.applicationID);
-                            PRAGMA user_version = \(StoreSchema.version)
-                            """)
-                    return .commit
-                }
-            }
-            let found = try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
-            guard found == stream else {
-                throw StoreError.otherStream(path: path, found: found, wanted: stream)
-            }
-            try StoreReader.requireSums(db, path: path)
         }
     }
 
@@ -145,11 +112,7 @@ package final class AggregateStore {
 
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
         try awaitCommit()
-        do {
-            return try queue.inDatabase(body)
-        } catch {
-            throw StoreError(error, operation: "read", path: path)
-        }
+        return try StoreError.naming("read", path) { try queue.inDatabase(body) }
     }
 
     /// Throws `moved` unless the file is still the one at the path.
@@ -325,12 +288,10 @@ package final class AggregateStore {
 extension AggregateStore: FoldMemory {
     /// Gives a fold what is stored of a partition.
     package func restore(_ state: PartitionState, in fold: some StreamFold) throws(StoreError) {
-        do {
+        try StoreError.naming("read", path) {
             try fold.restore(
                 partition: state.partition, watermarkMilliseconds: state.watermarkMilliseconds,
                 from: self)
-        } catch {
-            throw StoreError(error, operation: "read", path: path)
         }
     }
 

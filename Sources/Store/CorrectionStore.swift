@@ -110,8 +110,8 @@ package final class CorrectionStore {
     private let queue: DatabaseQueue
 
     package static let fileName = "corrections.sqlite"
-    private static let applicationID: Int32 = 0x5765_6363
-    private static let version = 1
+    private static let mark = StoreMark(
+        applicationID: 0x5765_6363, version: 1, foreign: "a database of something else")
 
     /// Nil for a directory without corrections.
     package convenience init?(directory: String) throws(StoreError) {
@@ -122,29 +122,16 @@ package final class CorrectionStore {
 
     private init(path: String) throws(StoreError) {
         self.path = path
-        var configuration = Configuration()
-        configuration.label = "corrections"
-        configuration.busyMode = .timeout(10)
-        configuration.prepareDatabase { db in
-            try CheckedPages.prepare(db)
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-        }
-        do {
-            queue = try DatabaseQueue(path: path, configuration: configuration)
-            let (application, version) = try queue.read { db in
-                (
-                    try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0,
-                    try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-                )
+        queue = try StoreError.naming("open", path) {
+            let queue = try DatabaseQueue(path: path, configuration: CheckedPages.configuration())
+            let (application, found) = try queue.read(Self.mark.read)
+            guard application == Self.mark.applicationID else {
+                throw StoreError.notAStore(path: path, detail: Self.mark.foreign)
             }
-            guard application == Self.applicationID else {
-                throw StoreError.notAStore(path: path, detail: "a database of something else")
+            guard found == Self.mark.version else {
+                throw StoreError.newerVersion(path: path, found: found, known: Self.mark.version)
             }
-            guard version == Self.version else {
-                throw StoreError.newerVersion(path: path, found: version, known: Self.version)
-            }
-        } catch {
-            throw StoreError(error, operation: "open", path: path)
+            return queue
         }
     }
 
@@ -159,20 +146,10 @@ package final class CorrectionStore {
             try FileManager.default.removeItem(atPath: file)
         }
         do {
-            var configuration = Configuration()
-            configuration.prepareDatabase(CheckedPages.prepare)
-            let queue = try DatabaseQueue(path: new, configuration: configuration)
+            let queue = try DatabaseQueue(path: new, configuration: CheckedPages.configuration())
             try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-                try db.inTransaction(.exclusive) {
-                    try db.execute(sql: schema)
-                    try db.execute(
-                        sql: """
-                            PRAGMA application_id = \(applicationID);
-                            PRAGMA user_version = \(version)
-                            """)
+                try mark.make(schema, in: db) { db in
                     try write { correction in try insert(correction, db) }
-                    return .commit
                 }
             }
             try queue.close()
@@ -227,23 +204,17 @@ package final class CorrectionStore {
     /// Notes how far sending is. Durable when it returns.
     package func note(_ state: Correction.State, of rows: [Int64]) throws(StoreError) {
         guard !rows.isEmpty else { return }
-        do {
+        try StoreError.naming("write", path) {
             try queue.write { db in
                 let update = try db.cachedStatement(
                     sql: "UPDATE corrections SET state = ? WHERE row = ?")
                 for row in rows { try update.execute(arguments: [state.rawValue, row]) }
             }
-        } catch {
-            throw StoreError(error, operation: "write", path: path)
         }
     }
 
     private func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
-        do {
-            return try queue.read(body)
-        } catch {
-            throw StoreError(error, operation: "read", path: path)
-        }
+        try StoreError.naming("read", path) { try queue.read(body) }
     }
 
     private static func insert(_ correction: Correction, _ db: Database) throws {

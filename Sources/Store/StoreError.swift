@@ -63,6 +63,17 @@ package enum StoreError: OperatorError, Equatable, Sendable {
 }
 
 extension StoreError {
+    /// Runs `body`. Its errors say what was done to which file.
+    package static func naming<Result>(
+        _ operation: String, _ path: String, _ body: () throws -> Result
+    ) throws(StoreError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw StoreError(error, operation: operation, path: path)
+        }
+    }
+
     package init(_ error: any Error, operation: String, path: String) {
         if let error = error as? StoreError {
             self = error

@@ -1,9 +1,80 @@
 import DatabaseFiles
 import Foundation
+import GRDB
+
+/// What marks a file of SQLite as one of ours: `PRAGMA application_id`, and as `user_version` its schema.
+package struct StoreMark: Sendable {
+    let applicationID: Int32
+    /// One more for every migration.
+    package let version: Int
+    /// What is said of another program's file.
+    package let foreign: String
+
+    package init(applicationID: Int32, version: Int, foreign: String) {
+        self.applicationID = applicationID
+        self.version = version
+        self.foreign = foreign
+    }
+
+    /// The version that a file has; 0 when there is nothing in it yet. Throws for a file of another program,
+    /// and for one of a later version.
+    package func check(_ db: Database, path: String) throws -> Int {
+        let (application, found) = try read(db)
+        guard try application == applicationID || (application == 0 && found == 0 && isEmpty(db))
+        else {
+            throw StoreError.notAStore(path: path, detail: foreign)
+        }
+        guard found <= version else {
+            throw StoreError.newerVersion(path: path, found: found, known: version)
+        }
+        return found
+    }
+
+    package func isOn(_ db: Database) throws -> Bool { try read(db).application == applicationID }
+
+    package func read(_ db: Database) throws -> (application: Int32, version: Int) {
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id")
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version")
+        return (application ?? 0, version ?? 0)
+    }
+
+    package func isEmpty(_ db: Database) throws -> Bool {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+    }
+
+    /// Makes the tables of a new file, in one transaction with what `body` writes.
+    package func make(
+        _ schema: String, in db: Database, _ body: (Database) throws -> Void
+    ) throws {
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: schema)
+            try body(db)
+            try db.execute(
+                sql: """
+                    PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)
+                    """)
+            return .commit
+        }
+    }
+}
 
 /// The right to work on a store: an exclusive lock on a file beside it, which ends with the process.
 package final class StoreLock {
     private let descriptor: Int32
+
+    /// Makes the directory of a store and takes its lock.
+    package convenience init(
+        newStore path: String, operation: String = "create"
+    ) throws(StoreError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent,
+                withIntermediateDirectories: true)
+        } catch {
+            throw .disk(operation: operation, path: path, detail: SystemRefusal.words(of: error))
+        }
+        try self.init(storePath: path)
+    }
 
     /// Throws `locked` when another process has the lock.
     package init(storePath: String) throws(StoreError) {

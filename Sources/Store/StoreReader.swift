@@ -16,11 +16,7 @@ package final class StoreReader {
     package init(path: String) throws(StoreError) {
         self.path = path
         try Self.requireFile(path)
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.label = "store reader"
-        configuration.busyMode = .timeout(10)
-        (queue, stream) = try Self.open(path, configuration)
+        (queue, stream) = try Self.open(path)
     }
 
     /// Throws `noStore` when there is no file, and `disk` when nobody can say.
@@ -33,16 +29,16 @@ package final class StoreReader {
     }
 
     private static func open(
-        _ path: String, _ configuration: Configuration
+        _ path: String
     ) throws(StoreError) -> (DatabaseQueue, stream: String) {
         // A worker that ends just now takes the write-ahead log away from under this connection, which
         // SQLite reports as a failed disk. A disk that really failed does so again.
         var triesLeft = 5
         while true {
             do {
-                let queue = try DatabaseQueue(path: path, configuration: configuration)
+                let queue = try CheckedPages.openToRead(path)
                 let stream = try queue.inDatabase { db in
-                    guard try checkVersion(db, path: path) > 0 else {
+                    guard try StoreSchema.checkVersion(db, path: path) > 0 else {
                         throw StoreError.noStore(path: path)
                     }
                     return try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
@@ -61,35 +57,7 @@ package final class StoreReader {
 
     /// Runs `body` against one consistent state of the store.
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
-        do {
-            return try queue.read(body)
-        } catch {
-            throw StoreError(error, operation: "read", path: path)
-        }
-    }
-
-    /// The schema's version; 0 for a file that has none yet.
-    static func checkVersion(_ db: Database, path: String) throws -> Int {
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        if version == 0, application == 0 {
-            let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
-            guard tables == 0 else {
-                throw StoreError.notAStore(path: path, detail: "a database of something else")
-            }
-            return 0
-        }
-        guard application == StoreSchema.applicationID else {
-            throw StoreError.notAStore(path: path, detail: "a database of something else")
-        }
-        guard version <= StoreSchema.version else {
-            throw StoreError.newerVersion(
-                path: path, found: version, known: StoreSchema.version)
-        }
-        guard version >= StoreSchema.oldestVersion else {
-            throw StoreError.olderVersion(path: path, found: version)
-        }
-        return version
+        try StoreError.naming("read", path) { try queue.read(body) }
     }
 
     /// Throws `damaged` when the records of a partition do not add up to what became of them, or to those of

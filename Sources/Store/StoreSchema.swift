@@ -1,14 +1,23 @@
+import GRDB
 import Streams
 
 /// The tables of stores. Aggregates follow from their descriptions; the comments stay in the file: `.schema` in
 /// the sqlite3 shell shows them.
 enum StoreSchema {
-    /// `PRAGMA application_id` of every store: "Weir".
-    static let applicationID: Int32 = 0x5765_6972
-    /// `PRAGMA user_version`: one more for every migration.
-    static let version = 5
+    /// "Weir".
+    static let mark = StoreMark(
+        applicationID: 0x5765_6972, version: 5, foreign: "a database of something else")
     /// Older ones were never released.
-    static let oldestVersion = 5
+    private static let oldestVersion = 5
+
+    /// The schema's version; 0 for a file that has none yet.
+    static func checkVersion(_ db: Database, path: String) throws -> Int {
+        let version = try mark.check(db, path: path)
+        guard try version >= oldestVersion || (version == 0 && !mark.isOn(db)) else {
+            throw StoreError.olderVersion(path: path, found: version)
+        }
+        return version
+    }
 
     /// The schema of a store: what every store has, the memory of its fold, and its aggregates.
     static func text(of fold: (some StreamFold).Type) -> String {
