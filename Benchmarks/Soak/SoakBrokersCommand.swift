@@ -27,9 +27,9 @@ struct SoakBrokersCommand: ParsableCommand {
         }
     }
 
-    private func obey(_ words: [Substring], _ cluster: MockCluster) {
-        let number = words.dropFirst().first.flatMap { Int32($0) } ?? 0
-        switch words.first {
+    private func obey(_ explanation: [Substring], _ cluster: MockCluster) {
+        let number = explanation.dropFirst().first.flatMap { Int32($0) } ?? 0
+        switch explanation.first {
         case "down": cluster.setBroker(number, isUp: false)
         case "up": cluster.setBroker(number, isUp: true)
         case "coordinator": cluster.setCoordinator(number, ofGroup: BidsGroup.name)

@@ -122,10 +122,10 @@ final class SoakMockCluster: SoakCluster {
         process.waitUntilExit()
     }
 
-    private func order(_ words: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data((words + "\n").utf8))
+    private func order(_ explanation: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data((explanation + "\n").utf8))
         guard Self.line(of: output) == "done" else {
-            throw SoakFailure("the mock brokers did not do '\(words)'")
+            throw SoakFailure("the mock brokers did not do '\(explanation)'")
         }
     }
 

@@ -77,9 +77,9 @@ final class SoakRun {
             case .asked: tell("worker \(worker.number) has ended")
             case .killed: tell("worker \(worker.number) is gone")
             case .fenced: tell("worker \(worker.number) ended: its name was taken")
-            case .byItself(let words):
-                tell("worker \(worker.number) ENDED BY ITSELF: \(words)")
-                faults.append("worker \(worker.number) ended by itself: \(words)")
+            case .byItself(let explanation):
+                tell("worker \(worker.number) ENDED BY ITSELF: \(explanation)")
+                faults.append("worker \(worker.number) ended by itself: \(explanation)")
             }
         }
         look(now)
@@ -140,14 +140,14 @@ final class SoakRun {
         for worker in workers where worker.isRunning { worker.kill() }
     }
 
-    private func tell(_ words: String) {
-        print(String(format: "%7.1f s  ", seconds) + words)
+    private func tell(_ explanation: String) {
+        print(String(format: "%7.1f s  ", seconds) + explanation)
         fflush(nil)
     }
 
-    private func count(_ kind: String, _ words: String) {
+    private func count(_ kind: String, _ explanation: String) {
         disturbances[kind, default: 0] += 1
-        tell(words)
+        tell(explanation)
     }
 }
 

@@ -27,8 +27,8 @@ struct SoakVerdict {
         faults.append("\(name): \(found), and it is to be \(wanted)")
     }
 
-    private func report(_ name: String, _ words: String) {
-        print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + words)
+    private func report(_ name: String, _ explanation: String) {
+        print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + explanation)
     }
 
     private mutating func checkLog(_ log: SoakLogContents) {

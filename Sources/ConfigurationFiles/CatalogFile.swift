@@ -65,9 +65,9 @@ extension ConfigurationNode {
             let campaign = try element.campaign()
             for (key, text) in campaign.ids
             where !seen.insert(CampaignID(campaign, key: key, text: text)).inserted {
-                let words =
+                let explanation =
                     "\(key) '\(text)' belongs to an earlier campaign of this network and app"
-                throw element.badValue(words + ": give every campaign its own")
+                throw element.badValue(explanation + ": give every campaign its own")
             }
             for offer in campaign.offers
             where !offers.insert(CampaignID(campaign, offer: offer)).inserted {

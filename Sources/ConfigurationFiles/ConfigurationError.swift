@@ -25,20 +25,22 @@ package struct ConfigurationError: OperatorError, Equatable, Sendable {
     /// Keys and list indexes down to the fault, such as `trusted_keys.production[0]`; empty at the
     /// top.
     package let keyPath: String
-    package let words: String
+    package let explanation: String
 
-    package init(kind: Kind, file: String, line: Int? = nil, keyPath: String = "", words: String) {
+    package init(
+        kind: Kind, file: String, line: Int? = nil, keyPath: String = "", explanation: String
+    ) {
         self.kind = kind
         self.file = file
         self.line = line
         self.keyPath = keyPath
-        self.words = words
+        self.explanation = explanation
     }
 
     /// One line: `pipelines/postbacks.yaml:7: trusted_keys.production[0]: what to do`.
     package var description: String {
         let place = line.map { "\(file):\($0)" } ?? file
-        return [place, keyPath, words].filter { !$0.isEmpty }.joined(separator: ": ")
+        return [place, keyPath, explanation].filter { !$0.isEmpty }.joined(separator: ": ")
             .withoutControls
     }
 }
@@ -61,7 +63,8 @@ package struct PositionedText: Hashable, Sendable {
     }
 
     /// The error for this text; `words` say what is wrong and what to do.
-    package func fault(_ words: String) -> ConfigurationError {
-        ConfigurationError(kind: .badValue, file: file, line: line, keyPath: keyPath, words: words)
+    package func fault(_ explanation: String) -> ConfigurationError {
+        ConfigurationError(
+            kind: .badValue, file: file, line: line, keyPath: keyPath, explanation: explanation)
     }
 }

@@ -20,14 +20,14 @@ enum ConfigurationFile {
         } catch let error as YamlError {
             throw fault(error, in: file, text: text)
         } catch {
-            throw ConfigurationError(kind: .syntax, file: file, words: "\(error)")
+            throw ConfigurationError(kind: .syntax, file: file, explanation: "\(error)")
         }
     }
 
     /// Throws when the file is not UTF-8 or too large.
     static func text(of file: String) throws(ConfigurationError) -> String {
-        func unreadable(_ words: String) -> ConfigurationError {
-            ConfigurationError(kind: .unreadable, file: file, words: words)
+        func unreadable(_ explanation: String) -> ConfigurationError {
+            ConfigurationError(kind: .unreadable, file: file, explanation: explanation)
         }
         let bytes: Data
         do {
@@ -47,7 +47,7 @@ enum ConfigurationFile {
     }
 
     /// The parser's words. Those that describe its code are replaced by words about the file.
-    private static func words(_ problem: String) -> String {
+    private static func explanation(_ problem: String) -> String {
         if problem.contains("nesting level") {
             return "lists or mappings lie in one another too deep"
         }
@@ -63,7 +63,7 @@ enum ConfigurationFile {
         func syntax(_ line: Int?, _ problem: String) -> ConfigurationError {
             ConfigurationError(
                 kind: .syntax, file: file, line: line,
-                words: "not YAML: \(words(problem)); mend it here")
+                explanation: "not YAML: \(explanation(problem)); mend it here")
         }
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),

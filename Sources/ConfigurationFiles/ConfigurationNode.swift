@@ -20,18 +20,22 @@ package struct ConfigurationNode {
         self.node = node
     }
 
-    package func fault(_ kind: ConfigurationError.Kind, _ words: String) -> ConfigurationError {
-        ConfigurationError(kind: kind, file: file, line: line, keyPath: path, words: words)
+    package func fault(_ kind: ConfigurationError.Kind, _ explanation: String) -> ConfigurationError
+    {
+        ConfigurationError(
+            kind: kind, file: file, line: line, keyPath: path, explanation: explanation)
     }
 
-    package func badValue(_ words: String) -> ConfigurationError { fault(.badValue, words) }
+    package func badValue(_ explanation: String) -> ConfigurationError {
+        fault(.badValue, explanation)
+    }
 
     static func duplicate(
         _ key: String, file: String, line: Int, path: String
     ) -> ConfigurationError {
         ConfigurationError(
             kind: .duplicateKey, file: file, line: line, keyPath: path,
-            words: "key '\(key)' is given more than once, first here: keep one")
+            explanation: "key '\(key)' is given more than once, first here: keep one")
     }
 
     /// The pairs of a mapping with keys of the user's choice, in the order of the file.
@@ -162,7 +166,7 @@ package struct ConfigurationMapping {
             let path = node.path.isEmpty ? key : "\(node.path).\(key)"
             throw ConfigurationError(
                 kind: .missingKey, file: node.file, line: node.line, keyPath: path,
-                words: "is missing: add it")
+                explanation: "is missing: add it")
         }
         return value
     }
@@ -227,7 +231,7 @@ extension ConfigurationNode {
             throw wrongType("a whole number in plain digits")
         }
         guard range.contains(number) else {
-            throw badValue("is \(number): write \(range.words)")
+            throw badValue("is \(number): write \(range.explanation)")
         }
         return number
     }
@@ -240,7 +244,7 @@ extension ConfigurationNode {
             throw node.badValue("the key must be a whole number in plain digits")
         }
         guard range.contains(number) else {
-            throw node.badValue("the key must be \(range.words)")
+            throw node.badValue("the key must be \(range.explanation)")
         }
         return number
     }
@@ -313,7 +317,7 @@ extension ConfigurationNode {
 }
 
 extension ClosedRange<Int64> {
-    fileprivate var words: String {
+    fileprivate var explanation: String {
         upperBound == .max ? "\(lowerBound) or more" : "\(lowerBound) to \(upperBound)"
     }
 }

@@ -55,7 +55,8 @@ extension ConfigurationNode {
     }
 
     private func set<Element: Hashable>(
-        whenEmpty words: String, _ read: (ConfigurationNode) throws(ConfigurationError) -> Element
+        whenEmpty explanation: String,
+        _ read: (ConfigurationNode) throws(ConfigurationError) -> Element
     ) throws(ConfigurationError) -> Set<Element> {
         var set: Set<Element> = []
         for node in try elements() {
@@ -63,7 +64,7 @@ extension ConfigurationNode {
                 throw node.badValue("is listed twice: keep one")
             }
         }
-        guard !set.isEmpty else { throw badValue(words) }
+        guard !set.isEmpty else { throw badValue(explanation) }
         return set
     }
 }

@@ -82,7 +82,7 @@ package struct PipelineDirectory: Sendable {
         else {
             throw ConfigurationError(
                 kind: .missingFile, file: folder,
-                words: "is no directory: give --models the directory of the candidate models")
+                explanation: "is no directory: give --models the directory of the candidate models")
         }
         for name in try Self.names(inDirectory: folder) {
             models.append(try Self.conversionModel(at: "\(folder)/\(name)"))
@@ -90,7 +90,7 @@ package struct PipelineDirectory: Sendable {
         guard !models.isEmpty else {
             throw ConfigurationError(
                 kind: .missingFile, file: folder,
-                words: "holds no conversion model: put files there as 525463029.yaml")
+                explanation: "holds no conversion model: put files there as 525463029.yaml")
         }
         return models.sorted { $0.app < $1.app }
     }
@@ -151,7 +151,8 @@ extension PipelineDirectory {
         if content == nil, isRequired {
             throw ConfigurationError(
                 kind: .unreadable, file: file,
-                words: "is empty, or no file any more: restore it, or restart to work without it")
+                explanation:
+                    "is empty, or no file any more: restore it, or restart to work without it")
         }
         return content
     }
@@ -159,7 +160,7 @@ extension PipelineDirectory {
     private func gone(_ part: ReadAgain) -> ConfigurationError {
         ConfigurationError(
             kind: .missingFile, file: "\(path)/\(part.rawValue)",
-            words: "is not there any more: restore it, or restart to work without it")
+            explanation: "is not there any more: restore it, or restart to work without it")
     }
 }
 
@@ -223,7 +224,7 @@ extension PipelineDirectory {
         else {
             throw ConfigurationError(
                 kind: .missingFile, file: directory,
-                words: "is no directory: give --pipelines the directory of the configuration")
+                explanation: "is no directory: give --pipelines the directory of the configuration")
         }
         let all: [String]
         do {
@@ -231,7 +232,7 @@ extension PipelineDirectory {
         } catch {
             throw ConfigurationError(
                 kind: .unreadable, file: directory,
-                words: "cannot be listed: let this user read the directory")
+                explanation: "cannot be listed: let this user read the directory")
         }
         return all.filter(\.isConfigurationName)
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -250,13 +251,14 @@ extension PipelineDirectory {
             throw ConfigurationError(
                 kind: .missingFile,
                 file: file,
-                words: "does not exist: copy the one that Weir ships as pipelines/\(program).yaml")
+                explanation:
+                    "does not exist: copy the one that Weir ships as pipelines/\(program).yaml")
         }
         return file
     }
 
-    private static func unknownFile(_ file: String, _ words: String) -> ConfigurationError {
-        ConfigurationError(kind: .unknownFile, file: file, words: words)
+    private static func unknownFile(_ file: String, _ explanation: String) -> ConfigurationError {
+        ConfigurationError(kind: .unknownFile, file: file, explanation: explanation)
     }
 }
 

@@ -129,7 +129,7 @@ extension ConfigurationNode {
         do {
             return try ConfigurationFile.text(of: file)
         } catch {
-            throw fault(.missingFile, "the file '\(file)' \(error.words)")
+            throw fault(.missingFile, "the file '\(file)' \(error.explanation)")
         }
     }
 }

@@ -32,7 +32,7 @@ package struct ConversionEngine {
     private func answer() -> (answer: ConversionAnswer, update: ConversionUpdate) {
         var update = activity()
         guard update.outcome != .stale else {
-            return (ConversionAnswer(reason: Telling.words(update)), update)
+            return (ConversionAnswer(reason: Telling.explanation(update)), update)
         }
         let after = InstallState.after(update, state, startsInstall: update.startsInstall)
         let telling = Telling(

@@ -98,7 +98,7 @@ package final class ConversionService: Sendable {
         state.withLock { state in
             guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
             else { return nil }
-            return last.fault.words
+            return last.fault.explanation
         }
     }
 
@@ -290,7 +290,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
     }
 
     /// The reason in words for the client. It does not say where the log and the file are.
-    package var words: String {
+    package var explanation: String {
         switch self {
         case .busy, .late, .behind, .stopped: description
         case .log: "the log has not acknowledged: try again"

@@ -131,7 +131,7 @@ extension ConversionUpdate {
 }
 
 /// A conversion value, and the model version under which it was told.
-struct StandingValue<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+struct ModelledValue<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
     /// The fine value, 0...63, or the coarse one.
     var value: Value
     /// The id of the model's version; empty when none was in effect.
@@ -144,10 +144,10 @@ struct StandingValue<Value: Codable & Equatable & Sendable>: Codable, Equatable,
 }
 
 /// The highest value that an install was told, and the highest that it has reported.
-struct Standing<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sendable {
+struct HighestValues<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sendable {
     /// It never decreases.
-    var told: StandingValue<Value>?
-    var reported: StandingValue<Value>?
+    var told: ModelledValue<Value>?
+    var reported: ModelledValue<Value>?
 
     /// No lower value is told.
     var floor: Value? {
@@ -166,13 +166,13 @@ struct Standing<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sen
 /// What one update changed in the fine value of an install, or in the coarse value of a window.
 struct ValueChange<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sendable {
     /// The value in the answer, if the install lacked it.
-    var told: StandingValue<Value>?
+    var told: ModelledValue<Value>?
     /// What the install had been told before.
-    var toldBefore: StandingValue<Value>?
+    var toldBefore: ModelledValue<Value>?
     /// The value that the request reports.
-    var reported: StandingValue<Value>?
+    var reported: ModelledValue<Value>?
     /// The highest value that was reported before.
-    var reportedBefore: StandingValue<Value>?
+    var reportedBefore: ModelledValue<Value>?
 
     enum CodingKeys: String, CodingKey {
         case told
@@ -182,9 +182,9 @@ struct ValueChange<Value: Codable & Comparable & Sendable>: Codable, Equatable, 
     }
 
     /// No change.
-    init(before standing: Standing<Value>) {
-        toldBefore = standing.told
-        reportedBefore = standing.reported
+    init(before highest: HighestValues<Value>) {
+        toldBefore = highest.told
+        reportedBefore = highest.reported
     }
 
     var isEmpty: Bool {

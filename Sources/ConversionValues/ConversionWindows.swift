@@ -53,7 +53,7 @@ struct WindowState: Codable, Equatable, Sendable {
     var eventCounts: [String: Int64] = [:]
     /// By currency and event, by how much the total revenue rose, in micros.
     var revenueMicros: [String: [String: Int64]] = [:]
-    var coarse = Standing<CoarseValue>()
+    var coarse = HighestValues<CoarseValue>()
     /// An answer asked the install to lock the window.
     var isLockTold = false
     /// The install reports that it has locked the window.

@@ -39,7 +39,7 @@ package struct InstallState: Codable, Equatable, Sendable {
     var asksItself = false
     /// The highest reported total revenue by currency, in micros.
     var totalRevenueMicros: [String: Int64] = [:]
-    var fine = Standing<Int>()
+    var fine = HighestValues<Int>()
     /// The three windows; a single window is the first of them.
     var windows = [WindowState(), WindowState(), WindowState()]
     /// Oldest first.

@@ -71,7 +71,8 @@ final class InstallStore {
         } catch {
             throw .store(
                 .disk(
-                    operation: "set aside", path: path, detail: SystemRefusal.words(of: error)))
+                    operation: "set aside", path: path, detail: SystemRefusal.explanation(of: error)
+                ))
         }
         warn("\(path) is made again from the log, and what it was is now \(aside): \(reason)")
     }

@@ -29,7 +29,7 @@ struct Telling {
         } else {
             update.outcome = .ended
         }
-        answer.reason = Self.words(update)
+        answer.reason = Self.explanation(update)
         return answer
     }
 
@@ -43,12 +43,12 @@ struct Telling {
         guard tellsFine || tellsCoarse || tellsLock else { return ConversionAnswer() }
         update.outcome = .told
         if tellsFine, let fine = next.fine {
-            update.fine = update.fine ?? ValueChange(before: Standing())
-            update.fine?.told = StandingValue(fine, model: version.id)
+            update.fine = update.fine ?? ValueChange(before: HighestValues())
+            update.fine?.told = ModelledValue(fine, model: version.id)
         }
         if tellsCoarse, let coarse = next.coarse {
-            update.coarse = update.coarse ?? ValueChange(before: Standing())
-            update.coarse?.told = StandingValue(coarse, model: version.id)
+            update.coarse = update.coarse ?? ValueChange(before: HighestValues())
+            update.coarse?.told = ModelledValue(coarse, model: version.id)
         }
         update.locksWindow = next.isLocked
         guard after.windowing == .three else { return ConversionAnswer(fine: next.fine) }
@@ -128,18 +128,18 @@ struct Telling {
 
 extension Telling {
     private func reportedFine(model: String) -> ValueChange<Int>? {
-        var change = ValueChange(before: before?.fine ?? Standing())
+        var change = ValueChange(before: before?.fine ?? HighestValues())
         if let value = request.fine {
-            change.reported = StandingValue(value, model: change.toldBefore?.model ?? model)
+            change.reported = ModelledValue(value, model: change.toldBefore?.model ?? model)
         }
         return change.isEmpty ? nil : change
     }
 
     private func reportedCoarse(_ update: ConversionUpdate) -> ValueChange<CoarseValue>? {
         guard let index = update.sequenceIndex else { return nil }
-        var change = ValueChange(before: before?.windows[index].coarse ?? Standing())
+        var change = ValueChange(before: before?.windows[index].coarse ?? HighestValues())
         if let value = request.coarse[index] {
-            change.reported = StandingValue(
+            change.reported = ModelledValue(
                 value, model: change.toldBefore?.model ?? update.model ?? "")
         }
         return change.isEmpty ? nil : change
@@ -151,7 +151,7 @@ extension Telling {
     }
 
     /// Why nothing is told, or which revenue did not count.
-    static func words(_ update: ConversionUpdate) -> String? {
+    static func explanation(_ update: ConversionUpdate) -> String? {
         let why: String? =
             switch update.outcome {
             case .told: nil
@@ -165,8 +165,8 @@ extension Telling {
         let money =
             currencies.isEmpty
             ? nil : "revenue in \(currencies) does not count: the model is in another currency"
-        let words = [why, money].compactMap { $0 }
-        return words.isEmpty ? nil : words.joined(separator: "; ")
+        let explanation = [why, money].compactMap { $0 }
+        return explanation.isEmpty ? nil : explanation.joined(separator: "; ")
     }
 }
 

@@ -55,8 +55,8 @@ package enum CheckedPages {
             guard found != ["ok"] else { return nil }
             return FileFault.damage(of: path) ?? found.first ?? "PRAGMA \(check) says nothing"
         } catch let error as DatabaseError {
-            guard case .damaged(let words) = FileFault(error, path: path) else { throw error }
-            return words
+            guard case .damaged(let explanation) = FileFault(error, path: path) else { throw error }
+            return explanation
         }
     }
 

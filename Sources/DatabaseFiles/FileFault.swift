@@ -20,17 +20,17 @@ package enum FileFault: Equatable, Sendable {
     /// - Parameter path: the path of the file; files that SQLite keeps beside it are included.
     package init(_ error: DatabaseError, path: String) {
         switch error.resultCode {
-        case .SQLITE_CORRUPT: self = .damaged(Self.damage(of: path) ?? Self.words(error))
+        case .SQLITE_CORRUPT: self = .damaged(Self.damage(of: path) ?? Self.explanation(error))
         case .SQLITE_NOTADB:
-            self = Self.looksLikeDatabase(path) ? .damaged(Self.words(error)) : .noDatabase
-        case .SQLITE_FULL: self = .refused(SystemRefusal.full.words)
-        case .SQLITE_NOMEM: self = .refused(SystemRefusal.outOfMemory.words)
+            self = Self.looksLikeDatabase(path) ? .damaged(Self.explanation(error)) : .noDatabase
+        case .SQLITE_FULL: self = .refused(SystemRefusal.full.explanation)
+        case .SQLITE_NOMEM: self = .refused(SystemRefusal.outOfMemory.explanation)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked
         case _ where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
             self = .moved(Self.movedWords(error.message ?? ""))
         case .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_IOERR:
             self = Self.reading(error, path)
-        default: self = .other(Self.words(error))
+        default: self = .other(Self.explanation(error))
         }
     }
 
@@ -47,40 +47,41 @@ package enum FileFault: Equatable, Sendable {
         var fault = weir_fault()
         let isKnown = weir_fault_take(path, &fault)
         if error.isOfDamagedPage {
-            return .damaged(isKnown && weir_fault_is_damage(fault) ? words(fault) : words(error))
+            return .damaged(
+                isKnown && weir_fault_is_damage(fault) ? explanation(fault) : explanation(error))
         }
         if isKnown, !weir_fault_is_damage(fault),
             let refusal = SystemRefusal(errorNumber: fault.error_number)
         {
             // A directory can be opened, but not read or locked.
-            return .refused((SystemRefusal(opening: path, writing: false) ?? refusal).words)
+            return .refused((SystemRefusal(opening: path, writing: false) ?? refusal).explanation)
         }
         let isAboutRights = error.resultCode != .SQLITE_IOERR
         if let refusal = SystemRefusal(opening: path, writing: isAboutRights) {
-            return .refused(refusal.words)
+            return .refused(refusal.explanation)
         }
         if !isAboutRights || error.resultCode == .SQLITE_CANTOPEN, SystemRefusal.isFull(at: path) {
-            return .refused(SystemRefusal.full.words)
+            return .refused(SystemRefusal.full.explanation)
         }
         let byDefault: SystemRefusal = isAboutRights ? .permission : .failed
-        return .refused("\(byDefault.words) (\(words(error)))")
+        return .refused("\(byDefault.explanation) (\(explanation(error)))")
     }
 
     /// The damage that was found last in a file, in words; nil when none is known.
     package static func damage(of path: String) -> String? {
         var fault = weir_fault()
         guard weir_fault_take(path, &fault), weir_fault_is_damage(fault) else { return nil }
-        return words(fault)
+        return explanation(fault)
     }
 
-    private static func words(_ fault: weir_fault) -> String {
+    private static func explanation(_ fault: weir_fault) -> String {
         if fault.is_in_wal, fault.page == 0 { return "the header of its -wal is wrong" }
         return fault.is_in_wal
             ? "the checksum of frame \(fault.page) of its -wal is wrong"
             : "the checksum of page \(fault.page) is wrong"
     }
 
-    private static func words(_ error: DatabaseError) -> String {
+    private static func explanation(_ error: DatabaseError) -> String {
         "\(error.message ?? "SQLite error") (SQLite \(error.extendedResultCode.rawValue))"
     }
 
@@ -136,7 +137,7 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
     }
 
     /// The reason and the remedy, as the end of a sentence.
-    package var words: String {
+    package var explanation: String {
         switch self {
         case .permission:
             "permission denied: give the user of this program the right to read and write the file and its directory, then start again"
@@ -174,15 +175,16 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
     }
 
     /// Words for a number of the operating system, by default `errno`.
-    package static func words(_ errorNumber: Int32 = errno) -> String {
-        SystemRefusal(errorNumber: errorNumber)?.words ?? String(cString: strerror(errorNumber))
+    package static func explanation(_ errorNumber: Int32 = errno) -> String {
+        SystemRefusal(errorNumber: errorNumber)?.explanation
+            ?? String(cString: strerror(errorNumber))
     }
 
     /// Words for an error of Foundation about a file.
-    package static func words(of error: any Error) -> String {
+    package static func explanation(of error: any Error) -> String {
         var next: NSError? = error as NSError
         while let found = next {
-            if found.domain == NSPOSIXErrorDomain { return words(Int32(found.code)) }
+            if found.domain == NSPOSIXErrorDomain { return explanation(Int32(found.code)) }
             next = (found.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
         }
         return error.localizedDescription

@@ -157,11 +157,11 @@ extension DeliveryStore {
 
 extension DeliveryReason {
     /// The reason and its detail, on one line of at most 500 characters of detail.
-    func text(_ words: String) -> String {
+    func text(_ explanation: String) -> String {
         "\(rawValue): "
             + String(
                 String.UnicodeScalarView(
-                    words.unicodeScalars.map {
+                    explanation.unicodeScalars.map {
                         $0.properties.generalCategory == .control ? " " : $0
                     }.prefix(500)))
     }

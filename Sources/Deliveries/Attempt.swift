@@ -101,7 +101,7 @@ package enum RetrySchedule {
     static let attemptCount = pausesMilliseconds.count + 1
     /// The schedule in words: "10 attempts over 3 days and 3 hours, up to a tenth longer". Hours
     /// are rounded down, so that the promise is kept.
-    package static var words: String {
+    package static var explanation: String {
         let hours = pausesMilliseconds.reduce(0, +) / 3_600_000
         return
             "\(attemptCount) attempts over \(hours / 24) days and \(hours % 24) hours, up to a tenth longer"

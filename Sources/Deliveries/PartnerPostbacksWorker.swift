@@ -32,7 +32,7 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         discussion: """
             Takes the documents of partner-postbacks over into deliveries.sqlite and sends each to its \
             partner as partners/<name>.yaml says, at least once, under a stable Idempotency-Key, again \
-            and again while the partner is away: \(RetrySchedule.words). Stop it at any time: it goes on \
+            and again while the partner is away: \(RetrySchedule.explanation). Stop it at any time: it goes on \
             where it was.
 
               weir partners preview acme        what would be sent

@@ -178,7 +178,7 @@ package struct DisabledPartner: Equatable, Sendable {
     package var status: Int
 
     /// The reason, as a phrase that follows the name.
-    package var words: String { "is disabled, since it answered \(status)" }
+    package var explanation: String { "is disabled, since it answered \(status)" }
 
     /// What the operator does before enabling the partner.
     package var remedy: String {

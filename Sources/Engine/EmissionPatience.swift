@@ -30,7 +30,7 @@ final class EmissionPatience {
     /// waiting does not mend.
     func keepTrying(_ publish: (() -> Bool) throws(LogError) -> Void) throws(LogError) -> Bool {
         began = .now
-        defer { settle() }
+        defer { endWait() }
         while true {
             do throws(LogError) {
                 try publish(goOn)
@@ -65,7 +65,7 @@ final class EmissionPatience {
         logger.warning("what is to be published waits", metadata: ["reason": "\(reason)"])
     }
 
-    private func settle() {
+    private func endWait() {
         guard isTold else { return }
         isTold = false
         metrics?.goOn()

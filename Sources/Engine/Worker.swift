@@ -101,7 +101,7 @@ package final class Worker<Fold: StreamFold> {
             try commitOffsets()
             // A group that has members may not take them, and a later rebuild would publish again.
             if settings.untilEnd, isOver {
-                try reader.settleCommits(Self.commitPatience)
+                try reader.awaitCommits(Self.commitPatience)
             }
             progress.end()
             logger.info("stopped", metadata: summary)
@@ -132,14 +132,14 @@ package final class Worker<Fold: StreamFold> {
         case .assigned(let partitions):
             try foldPending()
             try take(partitions)
-            metrics?.settle(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+            metrics?.noteAssignment(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
             try emit(Set(partitions))
             try checkMemory()
         case .revoked(let partitions):
             try foldPending()
             try commitOffsets()
             for partition in partitions { drop(partition) }
-            metrics?.settle(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+            metrics?.noteAssignment(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
         case .records:
             try checkLastFolded(in: batch)
             guard !batch.isEmpty else { break }
@@ -151,13 +151,13 @@ package final class Worker<Fold: StreamFold> {
             if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
                 try foldPending()
                 if reader.isCaughtUp {
-                    try settle()
+                    try finishCommit()
                     rest(since: start)
                 }
             }
         case .idle:
             try foldPending()
-            try settle()
+            try finishCommit()
             if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept {
                 try commitOffsets()
             }
@@ -189,7 +189,7 @@ package final class Worker<Fold: StreamFold> {
     private func foldPending() throws {
         guard let (batch, prepared) = pending else { return }
         pending = nil
-        try watch?.settle(Set((0..<batch.count).map { batch.position($0).partition }))
+        try watch?.resolveDoubts(Set((0..<batch.count).map { batch.position($0).partition }))
         try watch?.lookNowAndThen()
         watch?.mark(batch)
         try store(batch, prepared)
@@ -202,7 +202,7 @@ package final class Worker<Fold: StreamFold> {
         fold.begin(prepared)
         for index in 0..<batch.count { try fold.fold(index) }
         let folded = ContinuousClock.now
-        try settle()
+        try finishCommit()
         let hasEmissions = !fold.effects.refused.isEmpty || !fold.outbox.isEmpty
         let partitions = fold.effects.progress
         let stored = try store.store(fold, batch: batch)
@@ -210,7 +210,7 @@ package final class Worker<Fold: StreamFold> {
             stored: stored, partitions: partitions,
             verifications: fold.verifications(in: prepared), began: start, folded: folded)
         if hasEmissions || stored.hasOverflowed {
-            try settle()
+            try finishCommit()
             try emit(Set(partitions.map(\.partition)))
             // What was published is told at once, so that a rebuild does not publish it again.
             try commitOffsets()
@@ -222,7 +222,7 @@ package final class Worker<Fold: StreamFold> {
     }
 
     /// Waits until what was stored is durable, and takes note of it.
-    private func settle() throws {
+    private func finishCommit() throws {
         guard let batch = awaited else { return }
         awaited = nil
         let committed = try store.awaitCommit() ?? .now
@@ -253,7 +253,7 @@ package final class Worker<Fold: StreamFold> {
     }
 
     private func commitOffsets() throws {
-        try settle()
+        try finishCommit()
         lastOffsetCommit = .now
         hasUncommittedOffsets = false
         for (partition, offset) in nextOffsets where !unpublished.contains(partition) {

@@ -101,7 +101,7 @@ package final class WorkerMetrics {
     }
 
     /// The partitions that were taken or dropped are all.
-    func settle(rememberedIDs: Int) {
+    func noteAssignment(rememberedIDs: Int) {
         assignedPartitions.set(partitions.count)
         dedupeIDs.set(rememberedIDs)
         health.setReady(unless: partitions.isEmpty ? "no partition is assigned" : nil)

@@ -107,7 +107,7 @@ package protocol LogReader: AnyObject {
     /// Waits until the committed offsets are accepted. Throws `notTaken` after `patience`; on Kafka
     /// this happens while other members share the group's partitions and this reader is not a
     /// member.
-    func settleCommits(_ patience: Duration) throws(LogError)
+    func awaitCommits(_ patience: Duration) throws(LogError)
 
     /// Leaves the consumer group. The reader cannot be used afterwards.
     func close()
@@ -125,7 +125,7 @@ extension LogReader {
     package func takeDoubt() -> Bool { false }
 
     /// A log that commits at once has nothing to wait for.
-    package func settleCommits(_: Duration) throws(LogError) {}
+    package func awaitCommits(_: Duration) throws(LogError) {}
 
     /// In order of partition.
     package func bounds() throws(LogError) -> [PartitionBounds] {

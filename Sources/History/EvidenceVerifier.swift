@@ -10,13 +10,13 @@ package struct EvidenceVerifier {
     package struct Check: Equatable, Sendable {
         package let name: String
         package let holds: Bool
-        package let words: String
+        package let explanation: String
 
         /// - Parameter words: for when there are no faults.
-        init(_ name: String, _ faults: [String], _ words: String) {
+        init(_ name: String, _ faults: [String], _ explanation: String) {
             self.name = name
             holds = faults.isEmpty
-            self.words = holds ? words : faults.joined(separator: "; ")
+            self.explanation = holds ? explanation : faults.joined(separator: "; ")
         }
     }
 
@@ -91,8 +91,8 @@ package struct EvidenceVerifier {
         return checks
     }
 
-    private mutating func note(_ name: String, _ faults: [String], _ words: String) {
-        checks.append(Check(name, faults, words))
+    private mutating func note(_ name: String, _ faults: [String], _ explanation: String) {
+        checks.append(Check(name, faults, explanation))
     }
 
     private mutating func checkFiles() {

@@ -8,7 +8,7 @@ package struct Explainer {
     /// Opens a reader of a topic, of the log or of an archive before it.
     package typealias OpenReader = (_ topic: String) throws -> any LogReader
 
-    private let stores: StoreSet
+    private let stores: OpenStores
     private let openReader: OpenReader
     private let address: String
     let rules: RuleSource
@@ -18,7 +18,7 @@ package struct Explainer {
     ///   - address: of the log, for messages.
     ///   - rules: what completes the configurations that the stores have recorded.
     package init(
-        stores: StoreSet, openReader: @escaping OpenReader, address: String, rules: RuleSource
+        stores: OpenStores, openReader: @escaping OpenReader, address: String, rules: RuleSource
     ) {
         self.stores = stores
         self.openReader = openReader

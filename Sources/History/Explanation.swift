@@ -60,7 +60,7 @@ package struct Explanation: Sendable {
     package var addsUp: Bool { measures.allSatisfy { $0.stored == $0.found } }
 
     /// A line for each measure: whether it adds up and, where it does not, why.
-    package var words: [String] {
+    package var summary: [String] {
         guard !measures.isEmpty else {
             return ["adds up: no record adds anything, the store says 0"]
         }
@@ -83,7 +83,7 @@ package struct Explanation: Sendable {
             let hasBegin = missing.contains {
                 if case .beforeBegin = $0.place { true } else { false }
             }
-            return missing.map(Self.words).joined(separator: "; ")
+            return missing.map(Self.explanation).joined(separator: "; ")
                 + (hasBegin ? "; give --archive a copy that has them" : "")
         }
         guard foldedOn.isEmpty else {
@@ -94,7 +94,7 @@ package struct Explanation: Sendable {
             "every record of these hours is in the log, so the store or the log is damaged or was changed by hand: see weir check, then fold again with weir replay and compare"
     }
 
-    private static func words(_ missing: Missing) -> String {
+    private static func explanation(_ missing: Missing) -> String {
         let partition = "\(missing.topic)/\(missing.partition)"
         let records = "\(missing.records) records of these hours"
         switch missing.place {
@@ -130,7 +130,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     case unknownStream(String)
     case unknownMeasure(String, dump: String, known: [String])
     /// The measure is not a sum of what records add.
-    case noSum(String, dump: String, words: String)
+    case noSum(String, dump: String, explanation: String)
     /// The rows are of several currencies, which are never added up.
     case severalCurrencies(measure: String, dump: String, currencies: [String])
     case file(operation: String, path: String, detail: String)
@@ -165,8 +165,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
             "this version of Weir knows no stream '\(stream)': use the one that wrote it"
         case .unknownMeasure(let measure, let dump, let known):
             "no measure '\(measure)' in \(dump): there are \(known.joined(separator: ", "))"
-        case .noSum(let measure, let dump, let words):
-            "\(measure) of \(dump) \(words)"
+        case .noSum(let measure, let dump, let explanation):
+            "\(measure) of \(dump) \(explanation)"
         case .severalCurrencies(let measure, let dump, let currencies):
             "\(measure) of \(dump) is of \(MoneyByCurrency.list(currencies)) here, which are never added up: give --where currency=\(currencies.last ?? ""), one after the other"
         case .file(let operation, let path, let detail):

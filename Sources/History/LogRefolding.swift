@@ -12,7 +12,7 @@ package final class LogRefolding {
     private let rules: RuleSource
     private var folds: [Int32: PartitionFold] = [:]
     /// Of each partition that was begun the records that distinguish its log from another one.
-    private var ladders: [Int32: [Rung]] = [:]
+    private var fingerprints: [Int32: [RecordFingerprint]] = [:]
 
     /// - Parameters:
     ///   - snapshot: the state of the stream's store.
@@ -46,10 +46,10 @@ package final class LogRefolding {
         _ body: (FoldedRecord) throws -> Void
     ) throws -> RangeReading {
         let fold = try fold(of: partition)
-        let ladder = try ladder(of: partition)
+        let known = try fingerprints(of: partition)
         return try reader.read(partition: partition, offsets: offsets) { batch in
             guard batch.count > 0 else { return }
-            try check(ladder, against: batch)
+            try check(known, against: batch)
             let offsets = batch.position(0).offset..<batch.position(batch.count - 1).offset + 1
             let notes = try RefoldNotes(snapshot, partition: partition, offsets: offsets)
             try fold.fold(
@@ -59,33 +59,35 @@ package final class LogRefolding {
 
     /// All that is known of a partition's records, once a few of them were found in the log as they were: it
     /// may be another one where none of the range is known.
-    private func ladder(of partition: Int32) throws -> [Rung] {
-        if let ladder = ladders[partition] { return ladder }
+    private func fingerprints(of partition: Int32) throws -> [RecordFingerprint] {
+        if let known = fingerprints[partition] { return known }
         let states = try snapshot.partitionStates()
         guard let state = states.first(where: { $0.partition == partition }) else { return [] }
-        let ladder = try snapshot.ladder(of: state)
-        for rung in try snapshot.rungs(of: state, from: 0) {
-            _ = try reader.read(partition: partition, offsets: rung.offset..<rung.offset + 1) {
+        let known = try snapshot.allFingerprints(of: state)
+        for record in try snapshot.fingerprints(of: state, from: 0) {
+            _ = try reader.read(partition: partition, offsets: record.offset..<record.offset + 1) {
                 batch in
-                try check([rung], against: batch)
+                try check([record], against: batch)
             }
         }
-        ladders[partition] = ladder
-        return ladder
+        fingerprints[partition] = known
+        return known
     }
 
     /// Compares the records of a batch, of one partition in order, with those that were folded.
-    private func check(_ ladder: [Rung], against batch: RecordBatch) throws(ExplanationError) {
+    private func check(
+        _ known: [RecordFingerprint], against batch: RecordBatch
+    ) throws(ExplanationError) {
         guard batch.count > 0 else { return }
         let offsets = batch.position(0).offset...batch.position(batch.count - 1).offset
         var index = 0
-        for rung in ladder where offsets.contains(rung.offset) {
-            while batch.position(index).offset < rung.offset { index += 1 }
-            guard batch.position(index).offset == rung.offset,
-                batch[index].fingerprint != rung.fingerprint
+        for record in known where offsets.contains(record.offset) {
+            while batch.position(index).offset < record.offset { index += 1 }
+            guard batch.position(index).offset == record.offset,
+                batch[index].fingerprint != record.fingerprint
             else { continue }
             throw .otherRecords(
-                topic: snapshot.topic, partition: rung.partition, offset: rung.offset)
+                topic: snapshot.topic, partition: record.partition, offset: record.offset)
         }
     }
 

@@ -81,7 +81,7 @@ extension JSONFault: CustomStringConvertible {
         switch self {
         case .invalidUTF8: "it is not UTF-8"
         case .tooDeep: "it is nested deeper than \(JSONParser.maxDepth)"
-        case .malformed(let words): words
+        case .malformed(let explanation): explanation
         }
     }
 }

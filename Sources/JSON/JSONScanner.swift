@@ -7,7 +7,7 @@ package struct JSONScanner {
     package struct Fault: Error, Equatable {
         /// In bytes from the start.
         package var position: Int
-        package var words: String
+        package var explanation: String
     }
 
     package let bytes: UnsafeRawBufferPointer
@@ -101,7 +101,9 @@ package struct JSONScanner {
 
     private var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    private func fault(_ words: String) -> Fault { Fault(position: position, words: words) }
+    private func fault(_ explanation: String) -> Fault {
+        Fault(position: position, explanation: explanation)
+    }
 
     /// Moves over the bracket here, and over its counterpart when that follows: true when it does.
     private mutating func skipOpening(_ closing: UInt8, _ closings: inout [UInt8]) -> Bool {

@@ -97,7 +97,7 @@ extension KafkaReader {
     }
 
     /// Answers all rebalances, so that closing does not wait for them.
-    func settleRebalances() {
+    func answerRebalances() {
         repeat { try? applyAssignment() } while nextRebalance() != nil
         try? applyAssignment()
     }

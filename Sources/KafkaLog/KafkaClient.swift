@@ -39,7 +39,7 @@ final class KafkaClient {
             else {
                 rd_kafka_conf_destroy(configuration)
                 throw .badSetting(
-                    owner.subject(name), detail: "is not accepted: \(Self.words(text))")
+                    owner.subject(name), detail: "is not accepted: \(Self.explanation(text))")
             }
         }
         rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(events).toOpaque())
@@ -47,7 +47,7 @@ final class KafkaClient {
         let type = kind == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         guard let handle = rd_kafka_new(type, configuration, &text, text.count) else {
             rd_kafka_conf_destroy(configuration)
-            throw .backend(operation: "open", address: address, detail: Self.words(text))
+            throw .backend(operation: "open", address: address, detail: Self.explanation(text))
         }
         self.handle = handle
     }
@@ -75,8 +75,8 @@ final class KafkaClient {
         let code = rd_kafka_fatal_error(handle, &text, text.count)
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID
-            ? .fenced(address: address, detail: Self.words(text))
-            : .backend(operation: "go on with", address: address, detail: Self.words(text))
+            ? .fenced(address: address, detail: Self.explanation(text))
+            : .backend(operation: "go on with", address: address, detail: Self.explanation(text))
     }
 
     func check(_ code: rd_kafka_resp_err_t, _ operation: String) throws(LogError) {
@@ -93,7 +93,7 @@ final class KafkaClient {
             detail: String(cString: rd_kafka_error_string(error)))
     }
 
-    private static func words(_ text: [CChar]) -> String {
+    private static func explanation(_ text: [CChar]) -> String {
         // Some texts of librdkafka end with a line break.
         text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
             .split(whereSeparator: \.isNewline).joined(separator: " ")
@@ -103,9 +103,9 @@ final class KafkaClient {
 extension LogError {
     /// An error code of librdkafka or a broker, in words.
     init(_ code: rd_kafka_resp_err_t, operation: String, address: String) {
-        let words = String(cString: rd_kafka_err2str(code))
+        let explanation = String(cString: rd_kafka_err2str(code))
         let name = String(cString: rd_kafka_err2name(code))
-        self = .backend(operation: operation, address: address, detail: "\(words) (\(name))")
+        self = .backend(operation: operation, address: address, detail: "\(explanation) (\(name))")
     }
 }
 

@@ -57,7 +57,7 @@ final class KafkaCommits {
     }
 
     /// Waits until everything is accepted, retrying; throws `notTaken` after `patience`.
-    func settle(_ patience: Duration) throws(LogError) {
+    func awaitAcceptance(_ patience: Duration) throws(LogError) {
         let deadline = ContinuousClock.now + patience
         while true {
             try tellAgain()

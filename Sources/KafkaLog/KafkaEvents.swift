@@ -57,9 +57,9 @@ final class KafkaEvents: @unchecked Sendable {
             KafkaEvents.of(handle)?.log(
                 level, String(cString: facility), String(cString: line))
         }
-        rd_kafka_conf_set_error_cb(configuration) { handle, code, words, opaque in
+        rd_kafka_conf_set_error_cb(configuration) { handle, code, explanation, opaque in
             guard let opaque else { return }
-            KafkaEvents.of(opaque).fail(rd_kafka_resp_err_t(code), words)
+            KafkaEvents.of(opaque).fail(rd_kafka_resp_err_t(code), explanation)
         }
         if isConsumer {
             rd_kafka_conf_set_rebalance_cb(configuration) { handle, code, partitions, opaque in
@@ -89,14 +89,14 @@ final class KafkaEvents: @unchecked Sendable {
         logger.log(level: level, "\(facility): \(line)")
     }
 
-    private func fail(_ code: rd_kafka_resp_err_t, _ words: UnsafePointer<CChar>?) {
+    private func fail(_ code: rd_kafka_resp_err_t, _ explanation: UnsafePointer<CChar>?) {
         if code == RD_KAFKA_RESP_ERR__FATAL { failed.store(true, ordering: .relaxed) }
         let name = String(cString: rd_kafka_err2name(code))
-        let words = words.map { String(cString: $0) } ?? ""
+        let explanation = explanation.map { String(cString: $0) } ?? ""
         if code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL {
-            signInFailure.withLock { $0 = words }
+            signInFailure.withLock { $0 = explanation }
         }
-        logger.warning("\(name): \(words)")
+        logger.warning("\(name): \(explanation)")
     }
 
     private func rebalance(

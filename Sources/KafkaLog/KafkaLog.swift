@@ -174,10 +174,11 @@ extension KafkaLog {
     func noAnswer(_ operation: String) -> LogError {
         // Serves callbacks, which say why no connection was made.
         while rd_kafka_poll(lookups.handle, 0) > 0 {}
-        if let words = lookups.events.takeSignInFailure() {
+        if let explanation = lookups.events.takeSignInFailure() {
             return .backend(
                 operation: operation, address: address,
-                detail: "the brokers let nobody in: \(words): check the sasl and ssl settings of "
+                detail:
+                    "the brokers let nobody in: \(explanation): check the sasl and ssl settings of "
                     + "kafka.yaml")
         }
         return .unavailable(

@@ -143,7 +143,7 @@ final class KafkaReader: LogReader {
     func close() {
         guard let consumer else { return }
         if isShared, consumer.fatal == nil {
-            settleRebalances()
+            answerRebalances()
             consumer.leaveGroup()
         } else if isShared || commits?.isUnderWay == true {
             // A fenced client is no member any more, and destroying it may still wait without
@@ -277,10 +277,10 @@ extension KafkaReader {
         guard let bounds, (bounds.earliestOffset...bounds.endOffset).contains(offset) else {
             return .offsetGone(place, offset: offset)
         }
-        let words = String(cString: rd_kafka_err2str(message.err))
+        let explanation = String(cString: rd_kafka_err2str(message.err))
         return .backend(
             operation: "read", address: log.address,
-            detail: "\(place) at offset \(offset), which it holds: \(words)")
+            detail: "\(place) at offset \(offset), which it holds: \(explanation)")
     }
 
     private static func view(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> RecordView {
@@ -355,7 +355,7 @@ extension KafkaReader {
         try commits.commit(offsets)
     }
 
-    func settleCommits(_ patience: Duration) throws(LogError) {
-        try commits?.settle(patience)
+    func awaitCommits(_ patience: Duration) throws(LogError) {
+        try commits?.awaitAcceptance(patience)
     }
 }

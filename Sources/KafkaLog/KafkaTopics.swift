@@ -61,10 +61,12 @@ extension KafkaLog {
             // The topic is created, but not all brokers know it yet.
             case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT: return true
             default:
-                let words = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
+                let explanation = rd_kafka_topic_result_error_string(result).map {
+                    String(cString: $0)
+                }
                 throw .backend(
                     operation: operation, address: address,
-                    detail: words ?? String(cString: rd_kafka_err2str(code)))
+                    detail: explanation ?? String(cString: rd_kafka_err2str(code)))
             }
         }
         created[name] = .now
@@ -139,8 +141,8 @@ extension KafkaLog {
         defer { rd_kafka_event_destroy(event) }
         let code = rd_kafka_event_error(event)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            let words = rd_kafka_event_error_string(event).map { String(cString: $0) } ?? ""
-            throw .backend(operation: operation, address: address, detail: words)
+            let explanation = rd_kafka_event_error_string(event).map { String(cString: $0) } ?? ""
+            throw .backend(operation: operation, address: address, detail: explanation)
         }
         return try answer(event)
     }
@@ -238,8 +240,8 @@ extension KafkaLog {
     }
 
     private func noOffsets(_ place: String, _ code: rd_kafka_resp_err_t) -> LogError {
-        let words = String(cString: rd_kafka_err2str(code))
-        let detail = "\(place): \(words) (\(String(cString: rd_kafka_err2name(code))))"
+        let explanation = String(cString: rd_kafka_err2str(code))
+        let detail = "\(place): \(explanation) (\(String(cString: rd_kafka_err2name(code))))"
         let operation = "ask for offsets in"
         return Self.passing.contains(code.rawValue)
             ? .unavailable(operation: operation, address: address, detail: detail)

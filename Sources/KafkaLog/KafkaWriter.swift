@@ -53,9 +53,9 @@ final class KafkaWriter: LogWriter {
     }
 
     private func fault(_ code: rd_kafka_resp_err_t, _ records: [OutgoingRecord]) -> LogError {
-        let words = String(cString: rd_kafka_err2str(code))
+        let explanation = String(cString: rd_kafka_err2str(code))
         let name = String(cString: rd_kafka_err2name(code))
-        let detail = "\(Self.topics(of: records)): \(words) (\(name))"
+        let detail = "\(Self.topics(of: records)): \(explanation) (\(name))"
         return code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT
             ? .unavailable(operation: "append to", address: log.address, detail: detail)
             : .backend(operation: "append to", address: log.address, detail: detail)

@@ -74,8 +74,9 @@ extension CommandLineProgram {
             StandardStream.output.write(fullMessage(for: error) + "\n")
             Foundation.exit(code.rawValue)
         }
-        let words = message(for: error).split(whereSeparator: \.isNewline).joined(separator: "; ")
-        StandardError.write(line: "\(programName): \(words) (see \(programName) --help)")
+        let explanation = message(for: error).split(whereSeparator: \.isNewline).joined(
+            separator: "; ")
+        StandardError.write(line: "\(programName): \(explanation) (see \(programName) --help)")
         Foundation.exit(code.rawValue)
     }
 }

@@ -44,7 +44,7 @@ package struct DeadLetterQuery: Sendable {
     }
 }
 
-extension StoreSet {
+extension OpenStores {
     /// Maps at most `limit` of the selected records, by topic, partition and offset. `body` gets
     /// them with their bytes; those for which it returns nil are left out.
     ///

@@ -2,7 +2,7 @@ import Crypto
 import JSON
 import Store
 
-extension StoreSet {
+extension OpenStores {
     /// One text for all that the stores hold: equal for equal logs and configurations, however the
     /// records were folded.
     ///

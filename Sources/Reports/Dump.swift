@@ -8,7 +8,7 @@ import Streams
 // of some data directories, of each partition the copy that is folded furthest, and never writes. What a
 // number is made of is defined once, by a `Number`.
 //
-//     let stores = try StoreSet(directories: ["data"])
+//     let stores = try OpenStores(directories: ["data"])
 //     let dump = try stores.dump(DumpQuery(name: "bids", grouping: .columns(["day", "seat"])))
 //     try dump.write(as: .csv) { piece in print(String(decoding: piece, as: UTF8.self), terminator: "") }
 
@@ -36,7 +36,7 @@ package struct Dump: Sendable {
     var watermarkMilliseconds: Int64?
 }
 
-extension StoreSet {
+extension OpenStores {
     /// Reads an aggregate from the stores.
     ///
     /// - Throws: `noStore` when there is none that could have it; `unknownDump`, `unknownColumn` and

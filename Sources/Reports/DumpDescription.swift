@@ -74,7 +74,7 @@ package struct DumpDescription: Sendable {
         (allStreams.sorted { $0.streamName < $1.streamName }.flatMap { fold in
             fold.tables.map { aggregate($0, of: [fold.streamName]) }
         }
-        + [aggregate(OutcomeKey.table, of: StoreSet.streams)]
+        + [aggregate(OutcomeKey.table, of: OpenStores.streams)]
         + RefusalKind.allCases.map(refusals))
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
 
@@ -123,7 +123,7 @@ package struct DumpDescription: Sendable {
                 DumpColumn("reason", .text, "from a closed list"),
                 DumpColumn("detail", .text, "words for people"),
             ],
-            measures: ["records"], streams: StoreSet.streams, source: .refusals(kind))
+            measures: ["records"], streams: OpenStores.streams, source: .refusals(kind))
     }
 }
 

@@ -52,7 +52,7 @@ package struct Funnel: Sendable {
     }
 }
 
-extension StoreSet {
+extension OpenStores {
     /// Reads the funnel from the stores.
     ///
     /// - Throws: `noStore` when there is none of any stream; `unknownColumn` and `badCondition` for

@@ -35,7 +35,7 @@ package struct ReconciliationQuery: Sendable {
     }
 }
 
-extension StoreSet {
+extension OpenStores {
     /// Compares the copies of postbacks that networks got with those that developers got.
     ///
     /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what

@@ -46,7 +46,7 @@ package struct StoreChanges: Sendable {
     ) throws(InspectionError) {
         guard start <= end else { throw .badTimes }
         func state(at instant: Int64, inForceAt promotion: Int64) throws(InspectionError) -> State {
-            let set = try StoreSet(
+            let set = try OpenStores(
                 directories: directories, asOf: AsOf(milliseconds: instant, hours: hours),
                 inForceAtMilliseconds: promotion)
             return try set.view(of: streams) { view in
@@ -126,7 +126,7 @@ private struct Step {
         _ start: Int64, _ end: Int64, of streams: [String], in directories: [String]
     ) throws(InspectionError) -> [Step] {
         var steps: [Int64: Step] = [:]
-        for sets in try StoreSet.sets(of: directories) {
+        for sets in try OpenStores.sets(of: directories) {
             for stream in streams {
                 let promotions = sets.promotions(
                     of: stream, afterMilliseconds: start, throughMilliseconds: end)

@@ -50,7 +50,7 @@ extension StoreComparison {
     }
 }
 
-extension StoreSet {
+extension OpenStores {
     /// Compares an aggregate of this set, called A, with that of another, B.
     ///
     /// Streams that only one of them has are left out; a notice says so.
@@ -58,7 +58,7 @@ extension StoreSet {
     /// - Throws: `noStore` when they have no stream of the aggregate in common; `differentLogs` when
     ///   their offsets mean other records; `unknownDump` and its like for what cannot be asked.
     package func diff(
-        _ other: StoreSet, _ question: ComparisonQuery
+        _ other: OpenStores, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
         let number = try DumpNumber(counting: question.query)
         return try diff(other, of: number.streams, question) { try $0.dump(number) }
@@ -66,7 +66,7 @@ extension StoreSet {
 
     /// Compares the funnels of two sets.
     package func diff(
-        _ other: StoreSet, funnel query: FunnelQuery, _ question: ComparisonQuery
+        _ other: OpenStores, funnel query: FunnelQuery, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
         let number = try FunnelNumber(query)
         return try diff(other, of: number.streams, question) {
@@ -75,7 +75,7 @@ extension StoreSet {
     }
 
     private func diff(
-        _ other: StoreSet, of streams: [String], _ question: ComparisonQuery,
+        _ other: OpenStores, of streams: [String], _ question: ComparisonQuery,
         _ read: (StoreView) throws -> Dump
     ) throws(InspectionError) -> StoreComparison {
         try views(with: other, of: streams) { views in
@@ -91,7 +91,7 @@ extension StoreSet {
     ///   - other: the set that is called B.
     ///   - query: what to ask of each dump; its name is set here.
     package func diff(
-        _ other: StoreSet, everyDumpBy query: DumpQuery
+        _ other: OpenStores, everyDumpBy query: DumpQuery
     ) throws(InspectionError) -> StoreComparison {
         try views(with: other, of: Self.streams) { views in
             var rows: [[ReportValue]] = []
@@ -116,7 +116,7 @@ extension StoreSet {
     }
 
     private func views<Value>(
-        with other: StoreSet, of streams: [String], _ body: (ComparedViews) throws -> Value
+        with other: OpenStores, of streams: [String], _ body: (ComparedViews) throws -> Value
     ) throws(InspectionError) -> Value {
         try view(of: streams) { first in
             try other.view(of: streams) { second in

@@ -41,7 +41,7 @@ package struct ExportQuery: Sendable {
     }
 }
 
-extension StoreSet {
+extension OpenStores {
     /// Writes the decoded postbacks of SKAdNetwork that partners got, by partition and offset. A
     /// postback has one row: its best copy, with the catalog's names of today. Text is UTF-8, and
     /// each piece is handed over before later rows are read.

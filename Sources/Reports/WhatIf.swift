@@ -2,7 +2,7 @@ import ConversionModels
 import Store
 import Streams
 
-extension StoreSet {
+extension OpenStores {
     /// Compares `decoded-events` with what they would be under candidate models, without a replay:
     /// the stored conversion values are decoded again.
     ///

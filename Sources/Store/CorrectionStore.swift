@@ -115,7 +115,7 @@ package final class CorrectionStore {
 
     /// Nil for a directory without corrections.
     package convenience init?(directory: String) throws(StoreError) {
-        let path = StoreSets.join(directory, Self.fileName)
+        let path = PromotionJournal.join(directory, Self.fileName)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         try self.init(path: path)
     }
@@ -140,7 +140,7 @@ package final class CorrectionStore {
     package static func replace(
         in directory: String, _ write: ((Correction) throws -> Void) throws -> Void
     ) throws {
-        let path = StoreSets.join(directory, fileName)
+        let path = PromotionJournal.join(directory, fileName)
         let new = path + ".new"
         for file in [new, new + "-journal"] where FileManager.default.fileExists(atPath: file) {
             try FileManager.default.removeItem(atPath: file)

@@ -80,7 +80,8 @@ extension StoreError {
             return
         }
         if let error = error as? CocoaError {
-            self = .disk(operation: operation, path: path, detail: SystemRefusal.words(of: error))
+            self = .disk(
+                operation: operation, path: path, detail: SystemRefusal.explanation(of: error))
             return
         }
         guard let error = error as? DatabaseError else {

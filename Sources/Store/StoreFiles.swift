@@ -71,7 +71,8 @@ package final class StoreLock {
                 atPath: (path as NSString).deletingLastPathComponent,
                 withIntermediateDirectories: true)
         } catch {
-            throw .disk(operation: operation, path: path, detail: SystemRefusal.words(of: error))
+            throw .disk(
+                operation: operation, path: path, detail: SystemRefusal.explanation(of: error))
         }
         try self.init(storePath: path)
     }
@@ -107,7 +108,7 @@ package final class PromotionRequest {
     /// Asks all workers of a data directory to give their stores up. Throws `promotionUnderWay` while
     /// another process promotes.
     package init(directory: String) throws(StoreError) {
-        path = StoreSets.join(directory, Self.fileName)
+        path = PromotionJournal.join(directory, Self.fileName)
         descriptor = try Self.lock(path)
         LockFile.setOwner(descriptor)
     }
@@ -132,12 +133,12 @@ package final class PromotionRequest {
 
     /// Whether a promotion may be under way: one look at a name.
     package static func isMade(in directory: String) -> Bool {
-        access(StoreSets.join(directory, fileName), F_OK) == 0
+        access(PromotionJournal.join(directory, fileName), F_OK) == 0
     }
 
     /// Whether a promotion is under way. The file of a dead one is removed.
     package static func isHeld(in directory: String) -> Bool {
-        let path = StoreSets.join(directory, fileName)
+        let path = PromotionJournal.join(directory, fileName)
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -160,7 +161,7 @@ private enum LockFile {
     static func descriptor(_ path: String) throws(StoreError) -> Int32 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
-            throw .disk(operation: "open", path: path, detail: SystemRefusal.words())
+            throw .disk(operation: "open", path: path, detail: SystemRefusal.explanation())
         }
         return descriptor
     }
@@ -215,6 +216,6 @@ package enum DurableFile {
     }
 
     private static func failure(_ operation: String, _ path: String) -> StoreError {
-        .disk(operation: operation, path: path, detail: SystemRefusal.words())
+        .disk(operation: operation, path: path, detail: SystemRefusal.explanation())
     }
 }

@@ -23,7 +23,7 @@ package final class StoreReader {
     package static func requireFile(_ path: String) throws(StoreError) {
         guard access(path, F_OK) != 0 else { return }
         guard errno == ENOENT else {
-            throw .disk(operation: "open", path: path, detail: SystemRefusal.words())
+            throw .disk(operation: "open", path: path, detail: SystemRefusal.explanation())
         }
         throw .noStore(path: path)
     }

@@ -91,9 +91,8 @@ extension StoreSnapshot {
     }
 }
 
-/// A folded record with what tells it from any other one in its place: a rung of the ladder by which a log is
-/// recognised.
-package struct Rung: Hashable, Sendable {
+/// A folded record with what tells it from any other one in its place. By a few of them a log is recognised.
+package struct RecordFingerprint: Hashable, Sendable {
     package var partition: Int32
     package var offset: Int64
     /// As `RecordView.fingerprint` says it.
@@ -108,9 +107,10 @@ package struct Rung: Hashable, Sendable {
 
 extension PartitionState {
     /// The last folded record; nil when none was.
-    package var lastRung: Rung? {
+    package var lastFingerprint: RecordFingerprint? {
         guard !lastRecord.isEmpty else { return nil }
-        return Rung(partition: partition, offset: nextOffset - 1, fingerprint: lastRecord)
+        return RecordFingerprint(
+            partition: partition, offset: nextOffset - 1, fingerprint: lastRecord)
     }
 }
 
@@ -122,10 +122,10 @@ extension StoreSnapshot {
     /// last hour, the last ones of hours further and further back, and the oldest that is known.
     ///
     /// - Parameter hours: of so many last hours none is left out.
-    package func rungs(
+    package func fingerprints(
         of state: PartitionState, from offset: Int64, hours: Int = 0
-    ) throws -> [Rung] {
-        var rungs = Set([state.lastRung].compactMap { $0 })
+    ) throws -> [RecordFingerprint] {
+        var fingerprints = Set([state.lastFingerprint].compactMap { $0 })
         for step in Set(Self.steps).union(0..<hours).sorted() {
             let row = try Row.fetchOne(
                 db.cachedStatement(
@@ -135,8 +135,8 @@ extension StoreSnapshot {
                 arguments: [state.partition, step])
             guard let row else { break }
             let ends = Self.ends(row)
-            rungs.insert(ends.last)
-            if step == 0 { rungs.insert(ends.first) }
+            fingerprints.insert(ends.last)
+            if step == 0 { fingerprints.insert(ends.first) }
         }
         let oldest = try Row.fetchOne(
             db.cachedStatement(
@@ -145,32 +145,32 @@ extension StoreSnapshot {
                     ORDER BY hour LIMIT 1
                     """),
             arguments: [state.partition, offset])
-        if let oldest { rungs.insert(Self.ends(oldest).first) }
-        return rungs.filter { $0.offset >= offset && !$0.fingerprint.isEmpty }
+        if let oldest { fingerprints.insert(Self.ends(oldest).first) }
+        return fingerprints.filter { $0.offset >= offset && !$0.fingerprint.isEmpty }
             .sorted { $0.offset < $1.offset }
     }
 
     /// The folded records of a partition whose fingerprints are kept, in order: the first and the last of
     /// each hour, and the last of all.
-    package func ladder(of state: PartitionState) throws -> [Rung] {
-        var rungs = Set([state.lastRung].compactMap { $0 })
+    package func allFingerprints(of state: PartitionState) throws -> [RecordFingerprint] {
+        var fingerprints = Set([state.lastFingerprint].compactMap { $0 })
         let rows = try Row.fetchCursor(
             db, sql: "SELECT * FROM hours WHERE partition = ?", arguments: [state.partition])
         while let row = try rows.next() {
             let ends = Self.ends(row)
-            rungs.formUnion([ends.first, ends.last])
+            fingerprints.formUnion([ends.first, ends.last])
         }
-        return rungs.filter { !$0.fingerprint.isEmpty }.sorted { $0.offset < $1.offset }
+        return fingerprints.filter { !$0.fingerprint.isEmpty }.sorted { $0.offset < $1.offset }
     }
 
     /// The first and the last record of an hour.
-    private static func ends(_ row: Row) -> (first: Rung, last: Rung) {
-        func rung(_ end: String) -> Rung {
-            Rung(
+    private static func ends(_ row: Row) -> (first: RecordFingerprint, last: RecordFingerprint) {
+        func fingerprint(_ end: String) -> RecordFingerprint {
+            RecordFingerprint(
                 partition: row["partition"], offset: row["\(end)_offset"],
                 fingerprint: row["\(end)_record"])
         }
-        return (rung("first"), rung("last"))
+        return (fingerprint("first"), fingerprint("last"))
     }
 }
 

@@ -7,19 +7,19 @@ import JSON
 struct FieldFaults {
     private var reason: RejectionReason?
     private var field: StaticString = ""
-    private var words: StaticString = ""
+    private var detail: StaticString = ""
 
     /// What was found wrong, if anything.
     var rejection: Rejection? {
-        reason.map { Rejection($0, "\(field) \(words)") }
+        reason.map { Rejection($0, "\(field) \(detail)") }
     }
 
     /// Notes a fault, unless one that comes before it is known.
-    mutating func note(_ reason: RejectionReason, _ field: StaticString, _ words: StaticString) {
+    mutating func note(_ reason: RejectionReason, _ field: StaticString, _ detail: StaticString) {
         if let known = self.reason, known <= reason { return }
         self.reason = reason
         self.field = field
-        self.words = words
+        self.detail = detail
     }
 
     /// A text that may be absent.
@@ -77,14 +77,14 @@ struct FieldFaults {
     /// A member that is one of a closed list of words and has to be there; says which.
     @inline(__always)
     mutating func requiredWord<let count: Int>(
-        _ value: JSONValue?, _ field: StaticString, of words: InlineArray<count, StaticString>
+        _ value: JSONValue?, _ field: StaticString, of detail: InlineArray<count, StaticString>
     ) -> Int? {
         guard let value else {
             _ = missing(field)
             return nil
         }
         guard let text = text(value, field) else { return nil }
-        for place in 0..<count where text.equals(words[place]) { return place }
+        for place in 0..<count where text.equals(detail[place]) { return place }
         note(.outOfRange, field, "is none of the words that it can be")
         return nil
     }

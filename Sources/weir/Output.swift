@@ -11,7 +11,7 @@ import Streams
 // notice, and goes to standard error.
 //
 //     try BufferedOutput.print(LagReport(directories: ["data"], log: log, nowMilliseconds: now), as: .table)
-//     Notice.write("no stores in data: run a worker first, or give --data")
+//     Console.write("no stores in data: run a worker first, or give --data")
 
 /// Standard output, written in large pieces.
 final class BufferedOutput {
@@ -84,15 +84,15 @@ extension BufferedOutput {
 }
 
 /// A line on standard error that a reader of the output should know of.
-enum Notice {
-    static func write(_ words: String) {
-        StandardError.write(line: "weir: \(words)")
+enum Console {
+    static func write(_ explanation: String) {
+        StandardError.write(line: "weir: \(explanation)")
     }
 
     /// Shows how far a command is, on a terminal only. The next text replaces it, and an empty one removes it.
-    static func show(progress words: String) {
+    static func show(progress explanation: String) {
         guard StandardError.isTerminal else { return }
-        StandardError.show(String(words.prefix(StandardError.columns)))
+        StandardError.show(String(explanation.prefix(StandardError.columns)))
     }
 }
 

@@ -78,13 +78,14 @@ struct WeirCommand: ParsableCommand {
         if let error = CommandError(error) { return error }
         // Whatever else a part of Weir throws has nothing to do with the command line.
         guard exitCode(for: error) == .validationFailure else { return .failure("\(error)") }
-        let words = message(for: error).split(whereSeparator: \.isNewline).joined(separator: "; ")
-        return .usage("\(words) (see weir --help)")
+        let explanation = message(for: error).split(whereSeparator: \.isNewline).joined(
+            separator: "; ")
+        return .usage("\(explanation) (see weir --help)")
     }
 
     private static func report(_ error: CommandError) -> Int32 {
-        if let words = error.words {
-            Notice.write(words)
+        if let explanation = error.explanation {
+            Console.write(explanation)
         }
         return error.exitCode
     }
@@ -112,9 +113,9 @@ enum CommandError: Error, Equatable {
     }
 
     /// The line for standard error; nil when there is nothing to say.
-    var words: String? {
+    var explanation: String? {
         switch self {
-        case .usage(let words), .failure(let words): words
+        case .usage(let explanation), .failure(let explanation): explanation
         case .differs, .outputClosed: nil
         }
     }

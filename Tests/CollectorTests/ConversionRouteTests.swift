@@ -136,8 +136,10 @@ struct ConversionRouteTests {
             .store(.notAStore(path: "/var/conversions.sqlite", detail: "/var")),
             .unwritable(detail: "/var"),
         ]
-        for fault in faults { #expect(!fault.words.contains("var")) }
-        #expect(faults[0].words == AppendRefusal.log(.busy(operation: "", address: "")).words)
+        for fault in faults { #expect(!fault.explanation.contains("var")) }
+        #expect(
+            faults[0].explanation
+                == AppendRefusal.log(.busy(operation: "", address: "")).explanation)
     }
 
     @Test("who waits for a log that hangs is answered at the end, which does not wait for the log")

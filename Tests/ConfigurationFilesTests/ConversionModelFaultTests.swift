@@ -15,7 +15,9 @@ struct ConversionModelFaultTests {
     @Test(
         "a fault of the model or a version is at the line of its key",
         arguments: FaultCase.all("models"))
-    func topFaults(_ wrong: FaultCase) throws { #expect(try fault(wrong.text) == wrong.words) }
+    func topFaults(_ wrong: FaultCase) throws {
+        #expect(try fault(wrong.text) == wrong.explanation)
+    }
 
     private func version(_ id: String, _ from: String) -> String {
         """
@@ -82,7 +84,7 @@ struct ConversionModelFaultTests {
 
     @Test("a fault of a field is at the line of its key", arguments: FaultCase.all("model-fields"))
     func fieldFaults(_ wrong: FaultCase) throws {
-        #expect(try fieldFault(wrong.text) == wrong.words)
+        #expect(try fieldFault(wrong.text) == wrong.explanation)
     }
 
     @Test(

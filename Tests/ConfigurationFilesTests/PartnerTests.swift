@@ -85,7 +85,7 @@ struct PartnerTests {
     func faults(_ wrong: FaultCase) throws {
         let pipelines = try TemporaryPipelines(["partners/some-1.yaml": wrong.text])
         let fault = pipelines.fault { dir throws(ConfigurationError) in try dir.partners() }
-        #expect(fault == "partners/some-1.yaml:\(wrong.words)")
+        #expect(fault == "partners/some-1.yaml:\(wrong.explanation)")
     }
 
     @Test(

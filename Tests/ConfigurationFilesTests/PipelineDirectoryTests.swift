@@ -33,7 +33,7 @@ struct PipelineDirectoryTests {
         let directory = PipelineDirectory("/nowhere/pipelines")
         let fault = ConfigurationError(
             kind: .missingFile, file: "/nowhere/pipelines",
-            words: "is no directory: give --pipelines the directory of the configuration")
+            explanation: "is no directory: give --pipelines the directory of the configuration")
         #expect(throws: fault) { try directory.bids() }
         #expect(throws: fault) { try directory.catalog() }
         #expect(throws: fault) { try directory.conversionModels() }

@@ -117,7 +117,9 @@ struct StreamFileTests {
     @Test(
         "a fault in bids.yaml names file, line, key and what to do, in one line",
         arguments: FaultCase.all("bids"))
-    func bidsFaults(_ wrong: FaultCase) throws { #expect(try bidsFault(wrong.text) == wrong.words) }
+    func bidsFaults(_ wrong: FaultCase) throws {
+        #expect(try bidsFault(wrong.text) == wrong.explanation)
+    }
 
     @Test(
         "numbers are whole, in plain digits, without leading zeros, within their bounds",
@@ -169,7 +171,7 @@ struct StreamFileTests {
 
     @Test("a fault in postbacks.yaml names its place", arguments: FaultCase.all("postbacks"))
     func postbacksFaults(_ wrong: FaultCase) throws {
-        #expect(try postbacksFault(wrong.text) == wrong.words)
+        #expect(try postbacksFault(wrong.text) == wrong.explanation)
     }
 
     @Test(

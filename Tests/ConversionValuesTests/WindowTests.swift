@@ -70,7 +70,7 @@ struct WindowTests {
                 "level_completed", .conversionValue, ["update_id": "\(step)"],
                 at: Time.noon + 3 * Time.day)
         }
-        #expect(device.updates.last?.coarse?.told == StandingValue(.medium, model: "puzzle-1"))
+        #expect(device.updates.last?.coarse?.told == ModelledValue(.medium, model: "puzzle-1"))
         #expect(device.state?.windows[0].coarse.told?.value == .medium)
     }
 

@@ -17,7 +17,7 @@ struct SystemRefusalTests {
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `E") }.map(String.init)
         let expected = SystemRefusal.allCases.map { refusal in
             let names = refusal.errors.map { "`\($0.name)`" }.joined(separator: ", ")
-            return "| \(names) | \(refusal.words) |"
+            return "| \(names) | \(refusal.explanation) |"
         }
         #expect(rows == expected)
     }
@@ -26,7 +26,8 @@ struct SystemRefusalTests {
     func sentences() {
         let numbers = SystemRefusal.allCases.flatMap { $0.errors.map(\.number) }
         #expect(Set(numbers).count == numbers.count)
-        #expect(Set(SystemRefusal.allCases.map(\.words)).count == SystemRefusal.allCases.count)
+        #expect(
+            Set(SystemRefusal.allCases.map(\.explanation)).count == SystemRefusal.allCases.count)
         for refusal in SystemRefusal.allCases {
             for error in refusal.errors {
                 #expect(SystemRefusal(errorNumber: error.number) == refusal)
@@ -43,11 +44,11 @@ struct SystemRefusalTests {
     @Test("what SQLite says of a disk becomes the sentence of its cause")
     func resultCodes() throws {
         _ = try scratch.open()
-        #expect(words(.SQLITE_FULL) == SystemRefusal.full.words)
-        #expect(words(.SQLITE_NOMEM) == SystemRefusal.outOfMemory.words)
-        #expect(words(.SQLITE_IOERR_READ)?.hasPrefix(SystemRefusal.failed.words) == true)
-        #expect(words(.SQLITE_READONLY)?.hasPrefix(SystemRefusal.permission.words) == true)
-        #expect(words(.SQLITE_PERM)?.hasPrefix(SystemRefusal.permission.words) == true)
+        #expect(words(.SQLITE_FULL) == SystemRefusal.full.explanation)
+        #expect(words(.SQLITE_NOMEM) == SystemRefusal.outOfMemory.explanation)
+        #expect(words(.SQLITE_IOERR_READ)?.hasPrefix(SystemRefusal.failed.explanation) == true)
+        #expect(words(.SQLITE_READONLY)?.hasPrefix(SystemRefusal.permission.explanation) == true)
+        #expect(words(.SQLITE_PERM)?.hasPrefix(SystemRefusal.permission.explanation) == true)
     }
 
     @Test("opening says which of a missing directory, a directory and a file in the way it is")
@@ -60,13 +61,16 @@ struct SystemRefusalTests {
             return ""
         }
         try "text".write(toFile: "\(scratch.directory)/file", atomically: true, encoding: .utf8)
-        #expect(try words(scratch.directory) == SystemRefusal.directory.words)
+        #expect(try words(scratch.directory) == SystemRefusal.directory.explanation)
         #expect(
-            try words("\(scratch.directory)/none/a.sqlite") == SystemRefusal.missingDirectory.words)
-        #expect(try words("\(scratch.directory)/file/a.sqlite") == SystemRefusal.noDirectory.words)
+            try words("\(scratch.directory)/none/a.sqlite")
+                == SystemRefusal.missingDirectory.explanation)
+        #expect(
+            try words("\(scratch.directory)/file/a.sqlite") == SystemRefusal.noDirectory.explanation
+        )
         #expect(
             try words("\(scratch.directory)/\(String(repeating: "a", count: 300))")
-                == SystemRefusal.tooLong.words)
+                == SystemRefusal.tooLong.explanation)
     }
 
     @Test(
@@ -96,7 +100,7 @@ struct SystemRefusalTests {
                 exit(2)
             } catch let error as DatabaseError {
                 let isShared = error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
-                let refused = FileFault.refused(SystemRefusal.tooLarge.words)
+                let refused = FileFault.refused(SystemRefusal.tooLarge.explanation)
                 exit(isShared && FileFault(error, path: path) == refused ? 0 : 1)
             }
         }
@@ -107,7 +111,7 @@ struct SystemRefusalTests {
         #expect {
             try FileManager.default.createDirectory(
                 atPath: "/proc/none/x", withIntermediateDirectories: false)
-        } throws: { error in SystemRefusal.words(of: error) != error.localizedDescription }
+        } throws: { error in SystemRefusal.explanation(of: error) != error.localizedDescription }
     }
 }
 

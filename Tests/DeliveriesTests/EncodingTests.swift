@@ -127,7 +127,7 @@ struct EncodingTests {
                 #expect(
                     fault
                         == .unusable(
-                            field: "X-Campaign", words: "the value has control characters"))
+                            field: "X-Campaign", explanation: "the value has control characters"))
             }
         }
     }

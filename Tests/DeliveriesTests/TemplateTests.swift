@@ -143,7 +143,7 @@ struct TemplateTests {
 
     @Test("a fault names its place and what to do", arguments: FaultCase.all("partner-templates"))
     func faults(_ wrong: FaultCase) throws {
-        #expect(try PartnerFiles(wrong.text).fault() == "partners/acme.yaml:\(wrong.words)")
+        #expect(try PartnerFiles(wrong.text).fault() == "partners/acme.yaml:\(wrong.explanation)")
     }
 
     @Test(

@@ -63,7 +63,7 @@ struct StandingTests {
                 measures: [.init(name: "auctions", place: 0, stored: 9, found: 7, records: 7)],
                 counted: 7, leftOut: 0, untold: [], missing: missing, read: 7)
             explanation.foldedOn = foldedOn
-            return explanation.words.joined()
+            return explanation.summary.joined()
         }
         func missing(
             _ place: Explanation.Missing.Place, _ records: Int64 = 2

@@ -142,7 +142,7 @@ struct WhatIfTests {
         #expect(comparison.table.rows.isEmpty)
         #expect(comparison.notices.isEmpty)
         let itself = try stored.diff(
-            StoreSet(directories: [place.path + "/./data"]), everyDumpBy: DumpQuery(name: ""))
+            OpenStores(directories: [place.path + "/./data"]), everyDumpBy: DumpQuery(name: ""))
         #expect(itself.notices.first?.contains("are one store") == true)
     }
 
@@ -169,7 +169,7 @@ struct WhatIfTests {
     @Test("stores of different logs are not compared")
     func otherLogs() throws {
         let places = try [7, 8].map { try makePlace(trustsDevelopment: false, seed: $0) }
-        let sets = try places.map { try StoreSet(directories: [$0.path + "/data"]) }
+        let sets = try places.map { try OpenStores(directories: [$0.path + "/data"]) }
         #expect(throws: InspectionError.self) {
             try sets[0].diff(sets[1], everyDumpBy: DumpQuery(name: ""))
         }

@@ -69,7 +69,7 @@ struct WorkerMetricsTests {
     func lag() throws {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         metrics.take(state(nextOffset: 5, watermarkMilliseconds: now - 90_000), end: 5)
-        metrics.settle(rememberedIDs: 2)
+        metrics.noteAssignment(rememberedIDs: 2)
         #expect(value("kafka_consumergroup_lag") == 0)
         #expect(value("weir_lag_seconds") == 0)
         reader.end = 12
@@ -120,7 +120,7 @@ struct WorkerMetricsTests {
         metrics.turn(reader, isFolded: true)
         #expect(health.unreadiness == "no partition is assigned yet")
         metrics.take(state(nextOffset: 0, watermarkMilliseconds: 0), end: 4)
-        metrics.settle(rememberedIDs: 0)
+        metrics.noteAssignment(rememberedIDs: 0)
         #expect(health.unreadiness == nil)
         #expect(value("weir_lag_seconds") == 0)
         let fault = LogError.busy(operation: "read", address: "sqlite:x")
@@ -133,7 +133,7 @@ struct WorkerMetricsTests {
         metrics.turn(reader, isFolded: true)
         #expect(health.unreadiness == nil)
         metrics.drop(3)
-        metrics.settle(rememberedIDs: 0)
+        metrics.noteAssignment(rememberedIDs: 0)
         #expect(health.unreadiness == "no partition is assigned")
         #expect(value("weir_partitions_assigned") == 0)
         #expect(value("kafka_consumergroup_lag") == nil)

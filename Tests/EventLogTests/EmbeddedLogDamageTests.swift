@@ -44,7 +44,7 @@ struct EmbeddedLogDamageTests {
     @Test("a changed bit or byte is the same records or an error that says so, never other records")
     func file() throws {
         try fill(try log.writer())
-        try log.openForWriting().settle()
+        try log.openForWriting().mergeWriteAheadLog()
         #expect(try read(200, damaging: temporary.path, seed: 1) > 150)
         #expect(try log.verifyRecords() == 200)
     }

@@ -39,7 +39,7 @@ struct EmbeddedLogOpeningTests {
         let temporary = try TemporaryLog()
         let error = LogError.disk(
             operation: "open", address: "sqlite:\(temporary.directory)",
-            detail: SystemRefusal.directory.words)
+            detail: SystemRefusal.directory.explanation)
         #expect(throws: error) {
             try EmbeddedLog(path: temporary.directory, mode: creating ? .create : .existing)
         }
@@ -51,7 +51,7 @@ struct EmbeddedLogOpeningTests {
         try Data("text".utf8).write(to: URL(fileURLWithPath: temporary.path))
         let address = "sqlite:\(temporary.path)/log.sqlite"
         let error = LogError.disk(
-            operation: "open", address: address, detail: SystemRefusal.noDirectory.words)
+            operation: "open", address: address, detail: SystemRefusal.noDirectory.explanation)
         #expect(throws: error) {
             try EmbeddedLog(path: temporary.path + "/log.sqlite", mode: .existing)
         }

@@ -41,8 +41,8 @@ struct ChangesTests {
 
     private func set(
         _ place: Workplace, asOf instant: Int64, _ data: String = "data"
-    ) throws -> StoreSet {
-        try StoreSet(
+    ) throws -> OpenStores {
+        try OpenStores(
             directories: [place.path + "/" + data],
             asOf: AsOf(milliseconds: instant, hours: hours(place)))
     }
@@ -84,7 +84,7 @@ struct ChangesTests {
             try short.publish(
                 "postbacks", records.filter { $0.timestampMilliseconds ?? 0 < instant })
             try short.foldPostbacks()
-            let known = try StoreSet(directories: [short.path + "/data"])
+            let known = try OpenStores(directories: [short.path + "/data"])
             let asked = try set(place, asOf: instant)
             for (name, columns) in dumps {
                 let wanted = try sums(known.dump(query(name, columns)))
@@ -148,7 +148,7 @@ struct ChangesTests {
         // Refused records have their own timestamps, and whole hours are told by rows.
         _ = try inHour.dump(query("rejected", "total"))
         _ = try set(place, asOf: Samples.start + 3_600_000).dump(query("postbacks", "total"))
-        var sets = try StoreSets(directory: place.path + "/data")
+        var sets = try PromotionJournal(directory: place.path + "/data")
         try sets.append(
             StorePromotion(
                 atMilliseconds: Samples.start + day, kind: .promote,
@@ -173,7 +173,7 @@ struct ChangesTests {
             UPDATE decoded_events_sums SET revenue_max_micros = revenue_max_micros + 7;
             UPDATE postbacks_sums SET postbacks = postbacks + 1
             """, stream: "postbacks", data: "data/sets/two")
-        var sets = try StoreSets(directory: place.path + "/data")
+        var sets = try PromotionJournal(directory: place.path + "/data")
         for (days, from, to) in [(30, ".", "sets/two"), (40, "sets/two", "sets/three")] {
             try sets.append(
                 StorePromotion(

@@ -101,7 +101,7 @@ struct EvidenceTests {
         try change(evidence, .records, manifest: false) { $0.replacing("dsp-1", with: "dsp-2") }
         let check = try #require(try checks(evidence).first { $0.name == "files" })
         #expect(!check.holds)
-        #expect(check.words.contains("records.ndjson"))
+        #expect(check.explanation.contains("records.ndjson"))
     }
 
     @Test("with a record that was changed does not hold: its signature fails")

@@ -38,7 +38,7 @@ struct ExplainTests {
                         listed[measure, default: 0] += record.amounts[measure]
                     }
                 }
-                #expect(explanation.addsUp, "\(query.conditions): \(explanation.words)")
+                #expect(explanation.addsUp, "\(query.conditions): \(explanation.summary)")
                 #expect(!explanation.measures.isEmpty)
                 #expect(explanation.missing.isEmpty)
                 for measure in explanation.measures {
@@ -126,7 +126,7 @@ struct ExplainTests {
                 2: .leftOut("conflict with offset 0"), 3: .leftOut("verdict invalid"),
                 4: .untold("rejected: malformed_json"), 5: .counted,
             ])
-        #expect(explanation.words == ["adds up: 2 records add 2 to postbacks, the store says 2"])
+        #expect(explanation.summary == ["adds up: 2 records add 2 to postbacks, the store says 2"])
         #expect(explanation.untold.map(\.records) == [1])
     }
 
@@ -165,7 +165,7 @@ struct ExplainTests {
         #expect(explanation.missing.first?.place == .beforeBegin(0..<earliest))
         #expect(explanation.missing.first?.records == earliest)
         #expect(
-            explanation.words.first?.contains("offsets 0 to \(earliest - 1) of bids/0 are gone")
+            explanation.summary.first?.contains("offsets 0 to \(earliest - 1) of bids/0 are gone")
                 == true)
     }
 
@@ -223,7 +223,7 @@ struct FunnelExplainTests {
                 conditions: columns.map { .init(column: $0, value: words($0)) })
             let cell = try FunnelNumber(FunnelQuery(query: query, catalog: catalog))
             let explanation = try explainer.explain(cell, measures: { _ in counts }) { _ in }
-            #expect(explanation.addsUp, "\(explanation.words)")
+            #expect(explanation.addsUp, "\(explanation.summary)")
             for measure in explanation.measures {
                 #expect("\(measure.stored)" == words(measure.name), "\(measure.name)")
             }

@@ -427,7 +427,7 @@ private final class LiveWorkers: Sendable {
 
     /// Nil while there is no store yet.
     private func folded(_ stream: String) throws -> Int64? {
-        let path = try StoreSets(directory: place + "/data").path(of: stream)
+        let path = try PromotionJournal(directory: place + "/data").path(of: stream)
         guard let reader = try? StoreReader(path: path) else { return nil }
         return try reader.snapshot { snapshot in
             try snapshot.partitionStates().reduce(0) { $0 + $1.records }

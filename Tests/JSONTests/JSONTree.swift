@@ -162,7 +162,7 @@ func number(_ text: String) throws -> JSONNumber? { try withParsed(text) { $0.nu
 
 extension JSONFault {
     /// The words of a malformed document, without the place.
-    var words: String {
+    var explanation: String {
         guard case .malformed(let what) = self else { return "" }
         return what.components(separatedBy: " at byte ")[0]
     }

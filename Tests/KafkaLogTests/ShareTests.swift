@@ -150,7 +150,7 @@ struct CommitTests {
                 try other.commit([0: 3])
                 Thread.sleep(forTimeInterval: 0.2)
                 try commits.commit([0: 5])
-                try commits.settle(.seconds(60))
+                try commits.awaitAcceptance(.seconds(60))
                 #expect(try reader.committedOffsets() == [0: expected])
                 try other.commit([0: 4])
             }

@@ -37,7 +37,7 @@ struct GeneratedPagesTests {
     func columns() throws {
         let parts = DumpDescription.all.map { dump in
             let columns = dump.columns.map { column in
-                "| `\(column.name)` | \(column.note.unit?.rawValue ?? column.kind.words) | "
+                "| `\(column.name)` | \(column.note.unit?.rawValue ?? column.kind.explanation) | "
                     + "\(column.note.text)\(column.isDefault ? "" : "; only when asked for") |"
             }
             let measures = dump.measures.map { name in
@@ -80,7 +80,7 @@ private struct GeneratedPart {
 }
 
 extension AggregateTable.ColumnKind {
-    fileprivate var words: String {
+    fileprivate var explanation: String {
         switch self {
         case .hour: "hour"
         case .text: "text"

@@ -12,7 +12,7 @@ struct DigestTests {
     ]
 
     private func digest(_ names: String...) throws -> String {
-        try StoreSet(directories: names.map(sample.directory)).digest()
+        try OpenStores(directories: names.map(sample.directory)).digest()
     }
 
     @Test("the digest does not depend on batches, nor on how partitions are mixed")

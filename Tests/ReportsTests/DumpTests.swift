@@ -73,7 +73,7 @@ struct DumpTests {
             into: "two")
         let expected = [#"{"accepted":4,"duplicates":0,"conflicts":0,"untrusted":0,"rejected":0}"#]
         for names in [["one", "two"], ["two", "one"], ["one", "two", "one"]] {
-            let stores = try StoreSet(directories: names.map(sample.directory))
+            let stores = try OpenStores(directories: names.map(sample.directory))
             #expect(try stores.lines(query("outcomes", by: "total")) == expected)
         }
     }

@@ -86,11 +86,11 @@ final class FunnelStores {
             query: query, dateRule: date, catalog: catalog, trustsDevelopment: trustsDevelopment,
             appsByBundle: apps)
         question.estimates = estimates
-        return try StoreSet(directories: directories.map(sample.directory)).funnel(question)
+        return try OpenStores(directories: directories.map(sample.directory)).funnel(question)
     }
 
     private func path(_ stream: String) throws -> String {
-        try StoreSet.path(of: stream, in: sample.directory("data"))
+        try OpenStores.path(of: stream, in: sample.directory("data"))
     }
 
     private func begin(_ watermark: Int64?) throws {

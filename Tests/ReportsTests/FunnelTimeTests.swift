@@ -147,8 +147,8 @@ struct FunnelTimeTests {
             try FileManager.default.createDirectory(
                 atPath: stores.sample.directory(name), withIntermediateDirectories: true)
             try FileManager.default.copyItem(
-                atPath: try StoreSet.path(of: "postbacks", in: stores.sample.directory("data")),
-                toPath: try StoreSet.path(of: "postbacks", in: stores.sample.directory(name)))
+                atPath: try OpenStores.path(of: "postbacks", in: stores.sample.directory("data")),
+                toPath: try OpenStores.path(of: "postbacks", in: stores.sample.directory(name)))
             try stores.sample.change(
                 ["partitions", "outcomes_keys", "hours"].map { table in
                     "DELETE FROM \(table) WHERE partition <> \(partition)"

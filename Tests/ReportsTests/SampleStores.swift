@@ -27,8 +27,8 @@ final class SampleStores {
 
     func directory(_ name: String) -> String { "\((try? files.get().path) ?? "")/\(name)" }
 
-    func stores(_ names: String...) throws -> StoreSet {
-        try StoreSet(directories: names.map(directory))
+    func stores(_ names: String...) throws -> OpenStores {
+        try OpenStores(directories: names.map(directory))
     }
 
     func foldBids(
@@ -44,7 +44,7 @@ final class SampleStores {
         configuration: String = "{}"
     ) throws {
         let store = try AggregateStore(
-            path: try StoreSet.path(of: Fold.streamName, in: directory(name)), fold: Fold.self,
+            path: try OpenStores.path(of: Fold.streamName, in: directory(name)), fold: Fold.self,
             topic: Fold.streamName, logIdentity: "log", partitionCount: 4)
         guard let parser = JSONParser() else { throw CocoaError(.featureUnsupported) }
         let fold = Fold(
@@ -60,7 +60,8 @@ final class SampleStores {
         partners: [PartnerRule] = []
     ) throws {
         let store = try AggregateStore(
-            path: try StoreSet.path(of: "postbacks", in: directory(name)), fold: PostbacksFold.self,
+            path: try OpenStores.path(of: "postbacks", in: directory(name)),
+            fold: PostbacksFold.self,
             topic: "postbacks", logIdentity: "log", partitionCount: 4)
         guard let parser = JSONParser(), let jwsParser = JSONParser() else {
             throw CocoaError(.featureUnsupported)
@@ -76,8 +77,8 @@ final class SampleStores {
 
     /// Writes the file of a stream's store once more, as that of another stream.
     func copy(_ stream: String, to other: String, in name: String = "data") throws {
-        let queue = try DatabaseQueue(path: try StoreSet.path(of: stream, in: directory(name)))
-        try queue.vacuum(into: try StoreSet.path(of: other, in: directory(name)))
+        let queue = try DatabaseQueue(path: try OpenStores.path(of: stream, in: directory(name)))
+        try queue.vacuum(into: try OpenStores.path(of: other, in: directory(name)))
     }
 
     /// Folds records into `store-notifications.sqlite`; trusts `com.example.puzzle` with "secret".
@@ -85,7 +86,7 @@ final class SampleStores {
         _ records: [Record], into name: String = "data", atOnce: Int = 100
     ) throws {
         let store = try AggregateStore(
-            path: try StoreSet.path(of: "store-notifications", in: directory(name)),
+            path: try OpenStores.path(of: "store-notifications", in: directory(name)),
             fold: StoreNotificationsFold.self, topic: "store-notifications", logIdentity: "log",
             partitionCount: 4)
         let trust = StoreNotificationTrust(
@@ -104,7 +105,7 @@ final class SampleStores {
 
     /// Changes a store behind its back.
     func change(_ sql: String, stream: String, in name: String = "data") throws {
-        let queue = try DatabaseQueue(path: try StoreSet.path(of: stream, in: directory(name)))
+        let queue = try DatabaseQueue(path: try OpenStores.path(of: stream, in: directory(name)))
         try queue.write { try $0.execute(sql: sql) }
     }
 
@@ -182,7 +183,7 @@ extension SampleStores.Record {
     }
 }
 
-extension StoreSet {
+extension OpenStores {
     func lines(_ query: DumpQuery) throws -> [String] {
         try dump(query).text(as: .ndjson).split(separator: "\n").map(String.init)
     }

@@ -39,7 +39,7 @@ struct StoreNotificationTrustTests {
         let foreign = try Notifications.body(payload, by: .stranger)
         #expect(
             try distrust(TestRecord(foreign))
-                == "signedPayload: \(AppStoreFault.untrustedRoot.words)")
+                == "signedPayload: \(AppStoreFault.untrustedRoot.explanation)")
         let text = try Notifications.chain().sign("[]".utf8)
         #expect(
             try distrust(TestRecord(["signedPayload": .string(text)] as Document))
@@ -53,7 +53,7 @@ struct StoreNotificationTrustTests {
     @Test("each JWS is judged at its own signedDate")
     func ownSignedDate() throws {
         // Before the leaf of the chain was valid.
-        let words = AppStoreFault.notYetValidAtSigning.words
+        let words = AppStoreFault.notYetValidAtSigning.explanation
         let early: Document = 1_600_000_000_000
         #expect(try altered(["signedDate": early]) == "signedPayload: \(words)")
         #expect(
@@ -69,10 +69,10 @@ struct StoreNotificationTrustTests {
         let foreign = try Notifications.jws(Notifications.transaction, by: .stranger)
         #expect(
             try altered(["data.signedTransactionInfo": foreign])
-                == "signedTransactionInfo: \(AppStoreFault.untrustedRoot.words)")
+                == "signedTransactionInfo: \(AppStoreFault.untrustedRoot.explanation)")
         #expect(
             try altered(["data.signedRenewalInfo": foreign])
-                == "signedRenewalInfo: \(AppStoreFault.untrustedRoot.words)")
+                == "signedRenewalInfo: \(AppStoreFault.untrustedRoot.explanation)")
         for text: Document in ["", "a.b.c", 5] {
             #expect(
                 try altered(["data.signedRenewalInfo": text])?.hasPrefix("signedRenewalInfo: ")
@@ -162,7 +162,7 @@ struct StoreNotificationTrustTests {
             try Notifications.body(
                 Notifications.payload("DID_RENEW", with: changes), by: .stranger))
         #expect(try (distrust(signed, environments: all) == nil) == (name != "Nowhere"))
-        #expect(try distrust(signed) == "signedPayload: \(AppStoreFault.untrustedRoot.words)")
+        #expect(try distrust(signed) == "signedPayload: \(AppStoreFault.untrustedRoot.explanation)")
     }
 
     @Test("what Xcode signs needs no certificate, but a bundle, and the environment all through")
@@ -276,7 +276,7 @@ struct StoreNotificationTrustTests {
         // An empty text is there, and is no JWS.
         #expect(
             try distrust(TestRecord(#"{"signedPayload":""}"#))
-                == "signedPayload: \(AppStoreFault.notAJWS.words)")
+                == "signedPayload: \(AppStoreFault.notAJWS.explanation)")
     }
 
     @Test("no detail of a refused record shows its password")

@@ -1,9 +1,9 @@
 /// A text that is refused, and the words that say why.
 package struct FaultCase: Sendable, CustomStringConvertible {
     package let text: String
-    package let words: String
+    package let explanation: String
 
-    package var description: String { words }
+    package var description: String { explanation }
 
     /// The cases of a file of `Tests/Fixtures/faults`: a text, `=> ` with its words, and an empty line before the
     /// next text.
@@ -17,10 +17,10 @@ package struct FaultCase: Sendable, CustomStringConvertible {
                 continue
             }
             let text = lines.dropFirst(cases.isEmpty ? 0 : 1).joined(separator: "\n")
-            cases.append(FaultCase(text: text, words: String(line.dropFirst(3))))
+            cases.append(FaultCase(text: text, explanation: String(line.dropFirst(3))))
             lines = []
         }
         // Without a case no test would run, and none would fail.
-        return cases.isEmpty ? [FaultCase(text: "", words: "\(name).txt is there")] : cases
+        return cases.isEmpty ? [FaultCase(text: "", explanation: "\(name).txt is there")] : cases
     }
 }

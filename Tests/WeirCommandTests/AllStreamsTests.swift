@@ -73,7 +73,7 @@ struct AllStreamsTests {
                     .snapshot { try $0.partitionStates() }
                 #expect(states.reduce(0) { $0 + Int($1.records) } == records.count, "\(stream)")
             }
-            return try StoreSet(directories: [data]).digest()
+            return try OpenStores(directories: [data]).digest()
         }
     }
 
@@ -102,7 +102,7 @@ struct AllStreamsTests {
     func plainConsumer(kind: TestCluster.Kind) throws {
         let place = try Place(kind)
         _ = try place.digest(of: place.cluster.address, data: "data")
-        let stores = try StoreSet(directories: ["\(place.directory.path)/data"])
+        let stores = try OpenStores(directories: ["\(place.directory.path)/data"])
         let rejected = try stores.dump(DumpQuery(name: "rejected")).rows.count
         var letters = 0
         for (stream, _) in place.published {

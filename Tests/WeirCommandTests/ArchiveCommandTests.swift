@@ -47,7 +47,7 @@ struct ArchiveCommandTests {
             log: try LogAddress(log), data: "\(place.path)/\(data)",
             pipelines: "\(place.path)/pipelines", untilEnd: true, archive: archive)
         try BidsFold.work(options, stop: StopSignal())
-        return try StoreSet(directories: ["\(place.path)/\(data)"]).digest()
+        return try OpenStores(directories: ["\(place.path)/\(data)"]).digest()
     }
 
     @Test("a store is the same, folded from the cluster, from its archive, or from both")
@@ -91,7 +91,7 @@ struct ArchiveCommandTests {
                 return ""
             } catch let error as CommandError {
                 #expect(error.exitCode == 64)
-                return error.words ?? ""
+                return error.explanation ?? ""
             }
         }
         let from = ["--from", "sqlite:\(place.path)/a"]

@@ -84,8 +84,8 @@ struct BackupTests {
         try log.writer().append(rest)
         try fold(restored)
         try fold(data)
-        let digest = try StoreSet(directories: [data]).digest()
-        #expect(try StoreSet(directories: [restored]).digest() == digest)
+        let digest = try OpenStores(directories: [data]).digest()
+        #expect(try OpenStores(directories: [restored]).digest() == digest)
         #expect(digest != manifest.digest)
         // As one log each, too.
         #expect(try restoredLog.verifyRecords() == log.verifyRecords())
@@ -159,7 +159,7 @@ struct BackupTests {
         change(&after)
         try Data(after.utf8).write(to: URL(fileURLWithPath: path))
         do { return try faults("backup").joined(separator: "\n") } catch let error as CommandError {
-            return error.words ?? ""
+            return error.explanation ?? ""
         }
     }
 
@@ -260,7 +260,7 @@ struct BackupTests {
         try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
         try FileManager.default.moveItem(
             atPath: "\(data)/bids.sqlite", toPath: "\(outside)/bids.sqlite")
-        var sets = try StoreSets(directory: data)
+        var sets = try PromotionJournal(directory: data)
         try sets.append(
             StorePromotion(
                 atMilliseconds: 1, kind: .promote, streams: ["bids": .init(to: outside, from: ".")])
@@ -269,6 +269,6 @@ struct BackupTests {
         #expect(manifest.files.map(\.name).contains("sets/1/bids.sqlite"))
         try FileManager.default.removeItem(atPath: outside)
         #expect(try faults("backup") == [])
-        #expect(try StoreSet(directories: ["\(place.path)/backup"]).digest() == manifest.digest)
+        #expect(try OpenStores(directories: ["\(place.path)/backup"]).digest() == manifest.digest)
     }
 }

@@ -57,6 +57,7 @@ struct ClusterReadingTests {
         let failure = #expect(throws: (any Error).self) { try offsets(reading) }
         let error = try #require(failure.flatMap(CommandError.init))
         #expect(error.exitCode == 1)
-        #expect(error.words?.hasPrefix("t/0 gave nothing from offset 0 on within 1 s") == true)
+        #expect(
+            error.explanation?.hasPrefix("t/0 gave nothing from offset 0 on within 1 s") == true)
     }
 }

@@ -71,7 +71,7 @@ struct DeadLettersTests {
             return try stores.deadLetters(query, limit: 100) { DeadLetter($0) }
         }
 
-        var stores: StoreSet { get throws { try StoreSet(directories: [data]) } }
+        var stores: OpenStores { get throws { try OpenStores(directories: [data]) } }
 
         /// Requeues letters; what became of each.
         @discardableResult

@@ -85,7 +85,8 @@ struct DeliveriesRetryTests {
             let known = try #require(error)
             #expect(known.exitCode == 1)
             #expect(
-                known.words?.contains("there is no file \(place.path)/partners/acme.yaml") == true)
+                known.explanation?.contains("there is no file \(place.path)/partners/acme.yaml")
+                    == true)
             #expect(try state(in: place) == .dead)
         }
         let said = try retry(["--all-dead"], in: place)

@@ -105,7 +105,7 @@ struct NotificationVerificationTests {
         #expect(try verify(#"{"signedPayload":1}"#).table.contains("rejected: wrong_type"))
         #expect(try verify(#"{"signedPayload":null}"#).table.contains("rejected: missing_field"))
         let text = try verify(#"{"signedPayload":"x"}"#)
-        #expect(judgements(text).first?.reason == AppStoreFault.notAJWS.words.description)
+        #expect(judgements(text).first?.reason == AppStoreFault.notAJWS.explanation.description)
     }
 
     @Test("a valid signature of an app or environment that does not count is told apart")

@@ -71,7 +71,7 @@ struct PublishAndReadTests {
         let log = try place.log()
         let lines = "{\"key\":\"a\",\"value\":1}\r\n\n{\"value\":2}\n{\"vaule\":3}\n{\"value\":4}\n"
         #expect { try place.publish(Array(lines.utf8), in: log) } throws: { error in
-            let words = (error as? CommandError)?.words ?? ""
+            let words = (error as? CommandError)?.explanation ?? ""
             return words.contains("lines.ndjson:4: ") && words.contains("2 records before")
                 && (error as? CommandError)?.exitCode == 1
         }
@@ -166,6 +166,6 @@ struct PublishAndReadTests {
             try output.flush()
         }
         #expect(CommandError.outputClosed.exitCode == 0)
-        #expect(CommandError.outputClosed.words == nil)
+        #expect(CommandError.outputClosed.explanation == nil)
     }
 }

@@ -80,7 +80,7 @@ struct RecordLineTests {
         ])
     func faults(_ line: String, _ word: String) {
         #expect { try record(line) } throws: { error in
-            (error as? RecordLine.Fault)?.words.contains(word) == true
+            (error as? RecordLine.Fault)?.explanation.contains(word) == true
         }
     }
 

@@ -29,7 +29,7 @@ struct TimeTests {
         #expect(LogTime.relative(text, nowMilliseconds: 1_700_000_000_000) == nil)
         #expect { try LogTime.milliseconds(text, option: "--since") } throws: { error in
             let error = error as? CommandError
-            return error?.exitCode == 64 && error?.words?.contains("yesterday") == true
+            return error?.exitCode == 64 && error?.explanation?.contains("yesterday") == true
         }
     }
 
@@ -43,7 +43,7 @@ struct TimeTests {
         #expect { try LogTime.milliseconds(text, option: "--since") } throws: { error in
             let error = error as? CommandError
             return error?.exitCode == 64
-                && error?.words?.contains("milliseconds since 1970") == true
+                && error?.explanation?.contains("milliseconds since 1970") == true
         }
         #expect(try LogTime.milliseconds("1795318668500", option: "--since") == 1_795_318_668_500)
     }
@@ -60,7 +60,7 @@ struct TimeTests {
             #expect { try command.run() } throws: { error in
                 let error = error as? CommandError
                 return error?.exitCode == 64
-                    && error?.words?.contains("nothing lies between") == true
+                    && error?.explanation?.contains("nothing lies between") == true
             }
         }
         #expect {

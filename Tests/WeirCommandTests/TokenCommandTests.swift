@@ -47,7 +47,7 @@ struct TokenCommandTests {
             #expect(throws: CommandError.self) {
                 try read(place, String(repeating: "x", count: 9000), now: 0)
             })
-        #expect(long.words?.contains("too long") == true)
+        #expect(long.explanation?.contains("too long") == true)
     }
 
     @Test(
@@ -65,7 +65,7 @@ struct TokenCommandTests {
         let long = #"{"impression_id":"i","x":"\#(String(repeating: "x", count: 7000))"}"#
         let refused = try #require(
             #expect(throws: CommandError.self) { try make(place, ["--use", "i", "--event", long]) })
-        #expect(refused.words?.contains("too long") == true)
+        #expect(refused.explanation?.contains("too long") == true)
         try place.write("dedupe_window_seconds: 0\n", to: "bids.yaml")
         #expect(throws: CommandError.self) { try make(place, notice) }
     }
@@ -154,7 +154,7 @@ struct TokenCommandTests {
     func badProducer(_ name: String) throws {
         let fault = try #require(throws: CommandError.self) { try producer(named: name) }
         #expect(fault.exitCode == 64)
-        #expect(fault.words?.contains("letters, digits") == true)
+        #expect(fault.explanation?.contains("letters, digits") == true)
     }
 
     @Test("makes lines for producers that the configuration takes")

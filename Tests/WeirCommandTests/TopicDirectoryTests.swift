@@ -49,13 +49,13 @@ struct TopicDirectoryTests {
         for text in ["a: b", "channels: {x: {}}", "channels: {x: {address: t}}", "a: [", ""] {
             try place.write(text, to: "topics/bad.yaml")
             #expect { try directory.topics() } throws: {
-                ($0 as? CommandError)?.words?.contains("bad.yaml") == true
+                ($0 as? CommandError)?.explanation?.contains("bad.yaml") == true
             }
         }
         try place.write(small, to: "topics/bad.yaml")
         try place.write(small, to: "topics/other.yaml")
         #expect { try directory.topics() } throws: {
-            let words = ($0 as? CommandError)?.words ?? ""
+            let words = ($0 as? CommandError)?.explanation ?? ""
             return words.contains("bad.yaml") && words.contains("other.yaml")
         }
     }

@@ -48,7 +48,7 @@ final class UpPlace {
     /// The rows of a dump, a row's columns and measures by their names.
     func dump(_ name: String, by columns: String) throws -> [[String: Any]] {
         let found = try weir("dump", name, "--by", columns, "--data", data, "--format", "json")
-        guard found.status == 0 else { throw DumpRefused(words: found.error) }
+        guard found.status == 0 else { throw DumpRefused(explanation: found.error) }
         let rows = try JSONSerialization.jsonObject(with: Data(found.output.utf8))
         return try #require(rows as? [[String: Any]])
     }
@@ -60,7 +60,7 @@ final class UpPlace {
     }
 
     /// Thrown, not recorded as an issue: `outcome` asks while a worker may not have made its store yet.
-    struct DumpRefused: Error { let words: String }
+    struct DumpRefused: Error { let explanation: String }
 }
 
 final class UpProcess {

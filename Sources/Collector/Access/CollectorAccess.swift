@@ -104,21 +104,21 @@ final class RequestRate: Sendable {
     private let interval: Duration
     private let burst: Duration
     /// When everything that was taken so far is paid off.
-    private let settled: Mutex<ContinuousClock.Instant>
+    private let paidOff: Mutex<ContinuousClock.Instant>
 
     init(perSecond count: Int, now: ContinuousClock.Instant = .now) {
         interval = .seconds(1) / count
         burst = .seconds(1)
-        settled = Mutex(now)
+        paidOff = Mutex(now)
     }
 
     /// Nil when one more request is allowed, else the seconds to wait.
     func take(now: ContinuousClock.Instant = .now) -> Int? {
-        settled.withLock { settled in
-            let after = max(settled, now) + interval
+        paidOff.withLock { paidOff in
+            let after = max(paidOff, now) + interval
             let excess = now.duration(to: after) - burst
             guard excess > .zero else {
-                settled = after
+                paidOff = after
                 return nil
             }
             return Int(excess.components.seconds) + 1
@@ -193,9 +193,9 @@ struct FollowedKeys {
         }
     }
 
-    private mutating func say(_ words: String) {
-        if said != words { logger.warning("\(words)") }
-        said = words
+    private mutating func say(_ explanation: String) {
+        if said != explanation { logger.warning("\(explanation)") }
+        said = explanation
     }
 
     private static func list(_ names: [String]) -> String {

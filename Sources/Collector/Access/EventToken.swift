@@ -78,7 +78,7 @@ package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
             "the token holds for longer than its event is remembered: make it for at most \(seconds) s"
         case .tooLong(let byteCount):
             "the token is too long: it has \(byteCount) bytes, of at most \(TokenKeys.maxBytes)"
-        case .bad(let words): words
+        case .bad(let explanation): explanation
         }
     }
 }

@@ -15,7 +15,7 @@ final class DurableAppender: Sendable {
         var turn: [PendingAppend] = []
         var isThreadWaiting = false
         var isStopped = false
-        var lastFault: (words: String, instant: ContinuousClock.Instant)?
+        var lastFault: (explanation: String, instant: ContinuousClock.Instant)?
     }
 
     /// How often overdue requests are looked for.
@@ -100,7 +100,7 @@ final class DurableAppender: Sendable {
             guard let fault = state.lastFault,
                 fault.instant.duration(to: .now) < Self.faultCounts
             else { return nil }
-            return fault.words
+            return fault.explanation
         }
     }
 
@@ -127,7 +127,7 @@ extension DurableAppender {
 
     private func note(_ fault: LogError?) {
         let isNew = state.withLock { state in
-            defer { state.lastFault = fault.map { (AppendRefusal.log($0).words, .now) } }
+            defer { state.lastFault = fault.map { (AppendRefusal.log($0).explanation, .now) } }
             return (state.lastFault == nil) != (fault == nil)
         }
         guard isNew else { return }
@@ -182,7 +182,7 @@ extension DurableAppender {
                 Array(state.turn.prefix { $0.deadline <= now })
                 + state.queue.prefix { $0.deadline <= now }
             if !late.isEmpty {
-                state.lastFault = (AppendRefusal.late.words, now)
+                state.lastFault = (AppendRefusal.late.explanation, now)
             }
             return (late, state.isStopped && state.turn.isEmpty && state.queue.isEmpty)
         }
@@ -220,7 +220,7 @@ enum AppendRefusal: Error, Equatable, Sendable {
     }
 
     /// The reason in words for the sender. It does not say where the log is.
-    var words: String {
+    var explanation: String {
         switch self {
         case .full: "too much waits for the log: try again"
         case .late: "the log has not acknowledged in time: try again"

@@ -95,8 +95,9 @@ enum HealthRoutes {
                 CollectorRoute(method, "/readyz") { _ in
                     let fault = unreadiness()
                     let failed = parts().filter(\.hasFailed).map(\.name).joined(separator: ", ")
-                    let words = (fault ?? "ok") + (failed.isEmpty ? "" : "\nfailed: \(failed)")
-                    return .text(fault == nil ? 200 : 503, words + "\n")
+                    let explanation =
+                        (fault ?? "ok") + (failed.isEmpty ? "" : "\nfailed: \(failed)")
+                    return .text(fault == nil ? 200 : 503, explanation + "\n")
                 },
             ]
         }

@@ -64,7 +64,8 @@ struct ConversionRoutes: Sendable {
             return .conversion(200, answer.json)
         } catch {
             return .refusal(
-                503, "not_acknowledged", error.words, retryAfterSeconds: error.retryAfterSeconds)
+                503, "not_acknowledged", error.explanation,
+                retryAfterSeconds: error.retryAfterSeconds)
         }
     }
 

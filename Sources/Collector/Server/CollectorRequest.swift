@@ -116,6 +116,7 @@ struct CollectorResponse: Sendable {
     /// The log has not acknowledged: 503.
     static func refusal(_ refusal: AppendRefusal) -> CollectorResponse {
         .refusal(
-            503, "not_acknowledged", refusal.words, retryAfterSeconds: refusal.retryAfterSeconds)
+            503, "not_acknowledged", refusal.explanation,
+            retryAfterSeconds: refusal.retryAfterSeconds)
     }
 }

@@ -80,7 +80,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     func drop() {
         isDropping = true
         held.clear()
-        if let context { settle(context) }
+        if let context { passOn(context) }
     }
 
     private func feed(_ context: ChannelHandlerContext) {
@@ -94,11 +94,11 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
             context.fireChannelRead(wrapInboundOut(piece))
         }
         isFeeding = false
-        if !holdsBytes { settle(context) }
+        if !holdsBytes { passOn(context) }
     }
 
     /// Nothing is held back any more: passes on what waited for that.
-    private func settle(_ context: ChannelHandlerContext) {
+    private func passOn(_ context: ChannelHandlerContext) {
         held = ByteBuffer()
         if isInputClosed {
             isInputClosed = false

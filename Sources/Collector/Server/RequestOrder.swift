@@ -221,7 +221,7 @@ extension RequestOrder {
 extension HTTPRequestHead {
     /// The refusal of a request by its head alone; nil when there is none.
     fileprivate var refusal: CollectorResponse? {
-        if let words = hostFault { return .refusal(400, "bad_host", words) }
+        if let explanation = hostFault { return .refusal(400, "bad_host", explanation) }
         let codings = headers["transfer-encoding"]
         guard codings.isEmpty || codings.map({ $0.lowercased() }) == ["chunked"] else {
             // The body would be taken in its encoded form, as bytes that nobody meant to send.

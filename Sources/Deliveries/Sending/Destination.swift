@@ -9,10 +9,10 @@ struct Destination: Equatable, Sendable {
     /// Why nothing may be sent to a host with these addresses; nil when it may.
     func refusal(of addresses: [IPAddress]) -> String? {
         guard !allowsPrivate, let refused = addresses.first(where: { $0.refusal != nil }),
-            let words = refused.refusal
+            let explanation = refused.refusal
         else { return nil }
         let place = host == refused.description ? host : "\(host) is \(refused)"
-        return "\(place), \(words): allow_private would allow it"
+        return "\(place), \(explanation): allow_private would allow it"
     }
 }
 
@@ -110,7 +110,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// Why a partner may not have this address; nil for a public address.
     var refusal: String? {
         if let inner = embeddedIPv4 { return inner.refusal }
-        return Self.refused.first { $0.range.contains(bytes) }?.words
+        return Self.refused.first { $0.range.contains(bytes) }?.explanation
     }
 
     /// The IPv4 address inside an IPv6 one: mapped, translated, NAT64 or 6to4.
@@ -150,9 +150,9 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         ("fe80::/10", "link-local"),
         ("fec0::/10", "site-local"),
         ("ff00::/8", "multicast"),
-    ].map { text, words in
+    ].map { text, explanation in
         guard let range = AddressRange(text) else { preconditionFailure("\(text) is no range") }
-        return (range: range, words: words)
+        return (range: range, explanation: explanation)
     }
 
     /// Prefixes of IPv6 before an IPv4 address, and the byte where that starts: `::ffff:0:0/96`,

@@ -221,11 +221,11 @@ extension HTTPSender {
     static func result(of error: any Error) -> AttemptResult {
         switch error {
         case let error as ResolutionFault: .failed(.resolution, detail: error.description)
-        case let error as HTTPClientError: .failed(fault(error), detail: words(error))
+        case let error as HTTPClientError: .failed(fault(error), detail: explanation(error))
         case ChannelError.connectTimeout: .failed(.timeout, detail: "no connection in time")
         case let error as IOError:
             .failed(.connection, detail: String(cString: strerror(error.errnoCode)))
-        case let error as NIOConnectionError: .failed(.connection, detail: words(error))
+        case let error as NIOConnectionError: .failed(.connection, detail: explanation(error))
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             .failed(.tls, detail: "the certificate is for another name than that of the url")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
@@ -243,7 +243,7 @@ extension HTTPSender {
         return timeouts.contains(error) ? .timeout : .connection
     }
 
-    private static func words(_ error: HTTPClientError) -> String {
+    private static func explanation(_ error: HTTPClientError) -> String {
         switch error {
         case .deadlineExceeded: "no answer in time"
         case .connectTimeout, .getConnectionFromPoolTimeout: "no connection in time"
@@ -259,7 +259,7 @@ extension HTTPSender {
         return reason.split(separator: "_").joined(separator: " ").lowercased()
     }
 
-    private static func words(_ error: NIOConnectionError) -> String {
+    private static func explanation(_ error: NIOConnectionError) -> String {
         guard let first = error.connectionErrors.first?.error as? IOError else { return "\(error)" }
         return String(cString: strerror(first.errnoCode))
     }

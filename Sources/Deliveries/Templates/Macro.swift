@@ -233,8 +233,8 @@ package struct DeliveryDocument: Sendable {
 package struct UnreadableDocument: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 
-    init(_ words: String) {
-        description = words
+    init(_ explanation: String) {
+        description = explanation
     }
 }
 

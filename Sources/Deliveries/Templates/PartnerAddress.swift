@@ -74,7 +74,8 @@ struct PartnerAddress: Equatable, Sendable {
         }
         let path = path.text(document, encoded: PercentEncoding.value)
         guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
-            throw .unusable(field: "path", words: "a value of dots alone would lead elsewhere")
+            throw .unusable(
+                field: "path", explanation: "a value of dots alone would lead elsewhere")
         }
         var pairs: [String] = []
         for parameter in parameters {

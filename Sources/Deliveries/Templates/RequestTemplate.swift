@@ -116,7 +116,7 @@ package struct RequestTemplate: Sendable {
                 guard let value = try field.value(document, encoded: { $0 }) else { continue }
                 guard value.isHeaderValue else {
                     throw .unusable(
-                        field: header.name, words: "the value has control characters")
+                        field: header.name, explanation: "the value has control characters")
                 }
                 written.append(
                     .init(header.name, value, isSecret: field.template.hasSecret))
@@ -223,12 +223,12 @@ enum RenderingFault: Error, Equatable, CustomStringConvertible {
     /// A macro has no value and its field says to hold the document.
     case held(field: String, macro: Macro)
     /// A value is not allowed where the template has it.
-    case unusable(field: String, words: String)
+    case unusable(field: String, explanation: String)
 
     var description: String {
         switch self {
         case .held(let field, let macro): "\(field): {\(macro.rawValue)} has no value"
-        case .unusable(let field, let words): "\(field): \(words)"
+        case .unusable(let field, let explanation): "\(field): \(explanation)"
         }
     }
 }

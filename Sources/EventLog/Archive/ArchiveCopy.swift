@@ -62,7 +62,7 @@ package final class ArchiveCopy {
         isStopped: () -> Bool = { false }, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
         while !isStopped(), !isAtEnd { try step(onProgress) }
-        try writer.settle()
+        try writer.mergeWriteAheadLog()
     }
 
     /// Keeps copying what is appended to the source until `isStopped` returns true.
@@ -73,7 +73,7 @@ package final class ArchiveCopy {
             try step(onProgress)
             try checkPartitionCount()
         }
-        try writer.settle()
+        try writer.mergeWriteAheadLog()
     }
 
     private var isAtEnd: Bool {

@@ -65,7 +65,7 @@ final class ArchiveWriter {
     }
 
     /// Leaves the archive in one file that can be copied, as far as readers allow.
-    func settle() throws(LogError) { try connection.settle() }
+    func mergeWriteAheadLog() throws(LogError) { try connection.mergeWriteAheadLog() }
 
     /// A copy of the last record of a partition; nil when it holds none.
     func lastRecord(of partition: Int32) throws(LogError) -> RecordCopy? {

@@ -74,8 +74,8 @@ package final class ArchivedLogReader: LogReader {
 
     package func commit(_ offsets: [Int32: Int64]) throws(LogError) { try live.commit(offsets) }
 
-    package func settleCommits(_ patience: Duration) throws(LogError) {
-        try live.settleCommits(patience)
+    package func awaitCommits(_ patience: Duration) throws(LogError) {
+        try live.awaitCommits(patience)
     }
 
     package func close() {

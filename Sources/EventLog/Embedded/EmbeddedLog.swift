@@ -99,11 +99,11 @@ package final class EmbeddedLog: LogBackend, Sendable {
         var found = stat()
         guard stat(path, &found) == 0 else {
             if errno == ENOENT { return nil }
-            throw .disk(operation: "open", address: address, detail: SystemRefusal.words())
+            throw .disk(operation: "open", address: address, detail: SystemRefusal.explanation())
         }
         if found.st_mode & S_IFMT == S_IFDIR {
             throw .disk(
-                operation: "open", address: address, detail: SystemRefusal.directory.words)
+                operation: "open", address: address, detail: SystemRefusal.directory.explanation)
         }
         var configuration = Configuration()
         configuration.readonly = true
@@ -141,7 +141,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
             throw .disk(
                 operation: "create",
                 address: address,
-                detail: "no directory \(directory.path): \(SystemRefusal.words(of: error))"
+                detail: "no directory \(directory.path): \(SystemRefusal.explanation(of: error))"
             )
         }
     }

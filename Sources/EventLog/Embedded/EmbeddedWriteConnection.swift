@@ -34,7 +34,7 @@ final class EmbeddedWriteConnection {
         self.address = address
         guard creating || access(path, F_OK) == 0 else {
             if errno == ENOENT { throw .noLog(address: address) }
-            throw .disk(operation: "open", address: address, detail: SystemRefusal.words())
+            throw .disk(operation: "open", address: address, detail: SystemRefusal.explanation())
         }
         let lock = try EmbeddedWriteLock(path: path + ".lock", address: address)
         self.lock = lock
@@ -89,7 +89,7 @@ final class EmbeddedWriteConnection {
 
     /// Copies the write-ahead log into the database and truncates it as far as readers allow, so
     /// that the file can be copied alone.
-    func settle() throws(LogError) {
+    func mergeWriteAheadLog() throws(LogError) {
         try lock.acquire("checkpoint", timeoutSeconds: Self.timeoutSeconds)
         defer { lock.release() }
         queue.inDatabase(cutWriteAheadLog)
@@ -286,6 +286,6 @@ final class EmbeddedWriteLock {
     }
 
     private static func reason(_ path: String) -> String {
-        "\(path): \(SystemRefusal.words())"
+        "\(path): \(SystemRefusal.explanation())"
     }
 }

@@ -14,7 +14,7 @@ package final class Promotion {
     private static let quietWait = Duration.seconds(3)
 
     private let order: PromotionOrder
-    private var sets: StoreSets
+    private var sets: PromotionJournal
     private let kind: StorePromotion.Kind
     /// The directory of each stream's new store, by the names of the streams.
     private let targets: [String: String]
@@ -22,7 +22,7 @@ package final class Promotion {
     /// Finds out what is to take whose place. Throws `PromotionError` when the directory is no set.
     package init(_ order: PromotionOrder) throws {
         self.order = order
-        sets = try StoreSets(directory: order.data)
+        sets = try PromotionJournal(directory: order.data)
         switch order.target {
         case .directory(let directory):
             targets = try Self.streams(in: directory, sets: sets)
@@ -35,7 +35,7 @@ package final class Promotion {
     }
 
     private static func streams(
-        in directory: String, sets: StoreSets
+        in directory: String, sets: PromotionJournal
     ) throws(PromotionError) -> [String: String] {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
@@ -56,7 +56,7 @@ package final class Promotion {
     /// The set before the present one. Behind a roll-back that is the set that was just left: nobody means
     /// to put it in force by the same words, while corrections of the roll-back may still be due.
     private static func previous(
-        _ sets: StoreSets, sendsCorrections: Bool
+        _ sets: PromotionJournal, sendsCorrections: Bool
     ) throws(PromotionError) -> [String: String] {
         guard let last = sets.promotions.last else {
             throw .nothingToGoBackTo(data: sets.directory)
@@ -70,7 +70,7 @@ package final class Promotion {
         return last.streams.mapValues { sets.resolve($0.from) }
     }
 
-    private static func wasInForce(_ set: String, in sets: StoreSets) -> Bool {
+    private static func wasInForce(_ set: String, in sets: PromotionJournal) -> Bool {
         set == "." || sets.promotions.contains { $0.streams.values.contains { $0.from == set } }
     }
 
@@ -109,7 +109,7 @@ package final class Promotion {
         let request = try PromotionRequest(directory: order.data)
         defer { withExtendedLifetime(request) {} }
         // Whoever promoted just before may have changed what is in force.
-        sets = try StoreSets(directory: order.data)
+        sets = try PromotionJournal(directory: order.data)
         let promotions = promotions
         try onStep(.requested)
         let locks = try promotions.flatMap { stream, _ in

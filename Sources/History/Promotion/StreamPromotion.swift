@@ -20,7 +20,7 @@ struct StreamPromotion<Fold: StreamFold> {
     private var newPath: String { "\(to)/\(stream).sqlite" }
 
     /// What is to be promoted.
-    private struct Standing {
+    private struct StoreState {
         var topic: String
         var logIdentity: String
         var states: [Int32: PartitionState]
@@ -28,10 +28,10 @@ struct StreamPromotion<Fold: StreamFold> {
         var published: [Int32: (outbox: Int64, deadLetters: Int64)] = [:]
     }
 
-    private func standing(_ path: String) throws -> Standing {
+    private func state(_ path: String) throws -> StoreState {
         try StoreReader(path: path).snapshot { snapshot in
             let states = try snapshot.partitionStates()
-            return Standing(
+            return StoreState(
                 topic: snapshot.topic, logIdentity: snapshot.logIdentity,
                 states: Dictionary(uniqueKeysWithValues: states.map { ($0.partition, $0) }),
                 published: try states.reduce(into: [:]) {
@@ -50,14 +50,14 @@ struct StreamPromotion<Fold: StreamFold> {
         }
         var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
         guard hasOld else {
-            for (number, state) in try standing(newPath).states.sorted(by: { $0.key < $1.key })
+            for (number, state) in try state(newPath).states.sorted(by: { $0.key < $1.key })
             where state.firstOffset > 0 && !order.acceptsLostHistory {
                 throw PromotionError.lostBeginning(
                     store: newPath, partition: number, first: state.firstOffset)
             }
             return promoted
         }
-        let (old, new) = (try standing(oldPath), try standing(newPath))
+        let (old, new) = (try state(oldPath), try state(newPath))
         guard old.topic == new.topic, old.logIdentity == new.logIdentity else {
             throw PromotionError.otherLog(stream: stream, old: oldPath, new: newPath)
         }
@@ -77,7 +77,7 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Folds on until the new store is as far as the old one.
     func catchUp(stop: StopSignal) throws {
         guard hasOld else { return }
-        let (old, new) = (try standing(oldPath), try standing(newPath))
+        let (old, new) = (try state(oldPath), try state(newPath))
         var ends: [Int32: Int64] = [:]
         for (number, state) in old.states where new.states[number] != nil {
             ends[number] = state.nextOffset
@@ -90,7 +90,7 @@ struct StreamPromotion<Fold: StreamFold> {
             let end = try replay.run(to: ends, under: configurations(replay, reader))
             guard end == .reachedEnd else { throw PromotionError.stopped }
         }
-        let reached = try standing(newPath).states
+        let reached = try state(newPath).states
         for (number, end) in ends.sorted(by: { $0.key < $1.key }) {
             let next = reached[number]?.nextOffset ?? 0
             guard next >= end else {
@@ -136,8 +136,8 @@ struct StreamPromotion<Fold: StreamFold> {
     /// What was published of the old store counts as published for the new one, which publishes what comes
     /// later. Says from which offsets on that is, by partition, and why the worker would refuse to go on.
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?) {
-        let old = hasOld ? try standing(oldPath) : nil
-        let new = try standing(newPath)
+        let old = hasOld ? try state(oldPath) : nil
+        let new = try state(newPath)
         let store = try AggregateStore(
             path: newPath, fold: Fold.self, topic: new.topic,
             logIdentity: new.logIdentity, partitionCount: 0)
@@ -153,8 +153,8 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Offsets from which on the new store would publish by itself, as far as both are folded.
     func boundaries() throws -> [Int32: Int64] {
         guard hasOld else { return [:] }
-        let new = try standing(newPath)
-        return try standing(oldPath).published.reduce(into: [:]) { boundaries, published in
+        let new = try state(newPath)
+        return try state(oldPath).published.reduce(into: [:]) { boundaries, published in
             guard let state = new.states[published.key] else { return }
             boundaries[published.key] = min(published.value.outbox, state.nextOffset)
         }

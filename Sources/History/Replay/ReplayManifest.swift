@@ -55,7 +55,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
     /// begun in.
     package func begin(in directory: String) throws {
         for data in data {
-            let sets = try StoreSets(directory: data)
+            let sets = try PromotionJournal(directory: data)
             let own = Self.absolute(directory)
             let inForce = Set(sets.promotions.flatMap(\.streams.keys)).map {
                 sets.directory(of: $0)
@@ -82,7 +82,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
     private func checkSame(as begun: ReplayManifest, directory: String) throws(ReplayError) {
         let settings = [
             ("--topic", begun.topics.joined(separator: ", "), topics.joined(separator: ", ")),
-            ("the range", begun.range.words, range.words),
+            ("the range", begun.range.explanation, range.explanation),
             ("--configuration", begun.mode.rawValue, mode.rawValue),
             ("--log", begun.log, log),
             ("--archive", begun.archive ?? "none", archive ?? "none"),
@@ -100,7 +100,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
 
 extension ReplayRange {
     /// As people read it.
-    fileprivate var words: String {
+    fileprivate var explanation: String {
         let from = fromOffset.map { "offset \($0)" } ?? fromMilliseconds.map { "\($0) ms" }
         let to = toOffset.map { "offset \($0)" } ?? toMilliseconds.map { "\($0) ms" }
         return "\(from ?? "the beginning") to \(to ?? "the end")"

@@ -27,7 +27,7 @@ package final class ReplayRun {
         let stored = try known.filter { known in
             try order.dataDirectories.contains {
                 FileManager.default.fileExists(
-                    atPath: try StoreSets(directory: $0).path(of: known.program.streamName))
+                    atPath: try PromotionJournal(directory: $0).path(of: known.program.streamName))
             }
         }.map(\.topic)
         var wanted = topics
@@ -151,7 +151,7 @@ package final class ReplayRun {
     private var isInForce: Bool {
         get throws {
             try order.dataDirectories.contains { data in
-                let sets = try StoreSets(directory: data)
+                let sets = try PromotionJournal(directory: data)
                 let own = sets.set(at: order.directory)
                 return programs.contains { sets.set(of: $0.streamName) == own }
             }

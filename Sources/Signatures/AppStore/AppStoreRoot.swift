@@ -78,7 +78,7 @@ package enum AppStoreRootFault: Error, Equatable, Sendable {
     case noAuthority
 
     /// The problem and the remedy, without a full stop.
-    package var words: String {
+    package var explanation: String {
         switch self {
         case .noCertificate:
             "holds no certificate: give the root's as PEM, with its BEGIN and END lines"

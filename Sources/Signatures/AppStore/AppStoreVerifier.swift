@@ -92,7 +92,7 @@ package enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     case badSignature
 
     /// In words, without a full stop.
-    package var words: StaticString {
+    package var explanation: StaticString {
         switch self {
         case .notAJWS: "not a JWS: three parts of base64url without padding"
         case .malformedHeader: "the header of the JWS is no JSON object"

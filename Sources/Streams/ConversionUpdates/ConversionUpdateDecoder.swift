@@ -57,9 +57,9 @@ enum ConversionUpdateDecoder {
 
     private static func word<let count: Int>(
         _ value: JSONValue?, _ field: StaticString, _ faults: inout FieldFaults,
-        of words: InlineArray<count, StaticString>
+        of explanation: InlineArray<count, StaticString>
     ) -> Int? {
-        value == nil ? nil : faults.requiredWord(value, field, of: words)
+        value == nil ? nil : faults.requiredWord(value, field, of: explanation)
     }
 
     private static func change(
@@ -69,16 +69,16 @@ enum ConversionUpdateDecoder {
     ) -> ConversionUpdatesEvent.Change? {
         guard let object = faults.object(value, field) else { return nil }
         let members = object.members(["told", "told_before", "reported", "reported_before"])
-        func standing(_ place: Int) -> ConversionUpdatesEvent.Standing? {
+        func modelledValue(_ place: Int) -> ConversionUpdatesEvent.ModelledValue? {
             guard let object = faults.object(members[place], field) else { return nil }
             let members = object.members(["value", "model"])
             let model = faults.name(members[1], "model", &symbols)
             guard let value = read(members[0], field, &faults) else { return nil }
-            return ConversionUpdatesEvent.Standing(value: value, model: model)
+            return ConversionUpdatesEvent.ModelledValue(value: value, model: model)
         }
         return ConversionUpdatesEvent.Change(
-            told: standing(0), toldBefore: standing(1), reported: standing(2),
-            reportedBefore: standing(3))
+            told: modelledValue(0), toldBefore: modelledValue(1), reported: modelledValue(2),
+            reportedBefore: modelledValue(3))
     }
 
     private static func fineValue(

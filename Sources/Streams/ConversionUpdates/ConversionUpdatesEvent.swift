@@ -6,7 +6,7 @@ struct ConversionUpdatesEvent {
     }
 
     /// A value and the version of the model that it was told under.
-    struct Standing {
+    struct ModelledValue {
         /// 0...63, or 0...2 for low, medium and high.
         var value: Int64
         var model: Symbol
@@ -14,10 +14,10 @@ struct ConversionUpdatesEvent {
 
     /// What the request did to the fine value, or to the coarse one of its window.
     struct Change {
-        var told: Standing?
-        var toldBefore: Standing?
-        var reported: Standing?
-        var reportedBefore: Standing?
+        var told: ModelledValue?
+        var toldBefore: ModelledValue?
+        var reported: ModelledValue?
+        var reportedBefore: ModelledValue?
     }
 
     var appID: Int64

@@ -58,19 +58,19 @@ extension ConversionUpdatesFold {
         if update.hasError { count(.errors, row) }
         if let fine = update.fine {
             let kind = state.effects.symbols.intern("fine")
-            add(fine, update) { standing in
-                let value = state.effects.symbols.intern(decimal: standing.value)
+            add(fine, update) { modelled in
+                let value = state.effects.symbols.intern(decimal: modelled.value)
                 // Only the first window has a fine value.
                 var update = update
                 update.sequenceIndex = 0
-                return self.row(update, place, standing.model, kind: kind, value: value)
+                return self.row(update, place, modelled.model, kind: kind, value: value)
             }
         }
         if let coarse = update.coarse {
             let kind = state.effects.symbols.intern("coarse")
-            add(coarse, update) { standing in
-                let value = state.effects.symbols.intern(Self.words[Int(standing.value)])
-                return self.row(update, place, standing.model, kind: kind, value: value)
+            add(coarse, update) { modelled in
+                let value = state.effects.symbols.intern(Self.words[Int(modelled.value)])
+                return self.row(update, place, modelled.model, kind: kind, value: value)
             }
         }
     }
@@ -80,7 +80,7 @@ extension ConversionUpdatesFold {
     /// Counts in the row of each value what became of it.
     private func add(
         _ change: ConversionUpdatesEvent.Change, _ update: ConversionUpdatesEvent,
-        row: (ConversionUpdatesEvent.Standing) -> Int
+        row: (ConversionUpdatesEvent.ModelledValue) -> Int
     ) {
         let before = change.toldBefore
         if let told = change.told {
@@ -101,7 +101,7 @@ extension ConversionUpdatesFold {
     }
 
     private func addReported(
-        _ change: ConversionUpdatesEvent.Change, row: (ConversionUpdatesEvent.Standing) -> Int
+        _ change: ConversionUpdatesEvent.Change, row: (ConversionUpdatesEvent.ModelledValue) -> Int
     ) {
         guard let reported = change.reported else { return }
         if let before = change.reportedBefore {

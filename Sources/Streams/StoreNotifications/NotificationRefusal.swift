@@ -8,7 +8,8 @@ enum NotificationRefusal: Error {
     var cause: RefusedRecord.Cause {
         switch self {
         case .rejected(let rejection): .rejected(rejection)
-        case .untrusted(let member, let words): .untrusted(detail: "\(member): \(words)")
+        case .untrusted(let member, let explanation):
+            .untrusted(detail: "\(member): \(explanation)")
         }
     }
 

@@ -65,7 +65,7 @@ extension StoreNotificationDecoder {
         do {
             jws = try AppStoreJWS(text)
         } catch {
-            throw .untrusted(member, error.words)
+            throw .untrusted(member, error.explanation)
         }
         let parsed = jws.payload.withUnsafeBytes { try? parser.parse($0) }
         guard let value = parsed, value.isObject else {
@@ -78,7 +78,7 @@ extension StoreNotificationDecoder {
         do {
             try trust.verifier.verify(jws, signedAtMilliseconds: signedAt)
         } catch {
-            throw .untrusted(member, error.words)
+            throw .untrusted(member, error.explanation)
         }
         return payload
     }
@@ -113,12 +113,12 @@ extension StoreNotificationDecoder {
         let member = kind.member
         guard let value = notification.jws(kind) else { return nil }
         guard let text = value.string else {
-            throw .untrusted(member, AppStoreFault.notAJWS.words)
+            throw .untrusted(member, AppStoreFault.notAJWS.explanation)
         }
         let payload: AppStorePayload
         if environment.isLocal {
             guard let read = unverified(text, of: .inner(kind), by: parser) else {
-                throw .untrusted(member, AppStoreFault.notAJWS.words)
+                throw .untrusted(member, AppStoreFault.notAJWS.explanation)
             }
             payload = read
         } else {

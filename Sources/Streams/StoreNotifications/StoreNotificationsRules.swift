@@ -34,7 +34,7 @@ package struct StoreNotificationRules: StreamRules {
             do throws(AppStoreRootFault) {
                 roots.append(try AppStoreRoot(pem: pem))
             } catch {
-                throw path.fault(error.words)
+                throw path.fault(error.explanation)
             }
         }
         environments = try file.mapping["environments"]?.environments() ?? [.production, .sandbox]

@@ -52,9 +52,9 @@ struct BackupManifest: Codable, Equatable {
 
     init(directory: String) throws(CommandError) {
         let path = "\(directory)/\(Self.fileName)"
-        func damaged(_ words: String) -> CommandError {
+        func damaged(_ explanation: String) -> CommandError {
             .failure(
-                "\(path) is not what was written: \(words); restore it from a copy of this backup, or take "
+                "\(path) is not what was written: \(explanation); restore it from a copy of this backup, or take "
                     + "another backup")
         }
         let bytes: Data
@@ -74,14 +74,14 @@ struct BackupManifest: Codable, Equatable {
             }
             self = try JSONDecoder().decode(Self.self, from: bytes)
         } catch let error as DecodingError {
-            throw damaged(error.words)
+            throw damaged(error.explanation)
         } catch {
             throw CommandError(error) ?? damaged("\(error)")
         }
         if version >= 2, checksum == nil || Self.checksum(of: bytes, saying: checksum) != checksum {
             throw damaged("its own checksum is not right")
         }
-        if let words = fault { throw damaged(words) }
+        if let explanation = fault { throw damaged(explanation) }
     }
 
     /// Why this cannot be the list of a backup; nil when it can.
@@ -156,7 +156,7 @@ struct BackupManifest: Codable, Equatable {
 }
 
 extension DecodingError {
-    fileprivate var words: String {
+    fileprivate var explanation: String {
         func place(_ path: [any CodingKey], _ key: String? = nil) -> String {
             (path.map { $0.intValue.map { "\($0)" } ?? $0.stringValue } + [key].compactMap(\.self))
                 .joined(separator: ".")
@@ -249,7 +249,7 @@ struct BackupVerification {
             for file in manifest.files {
                 guard let table = file.kind.originTable else { continue }
                 let path = path(file)
-                let (standing, offsets) = try CheckedPages.openToRead(path).read { db in
+                let (foldedLog, offsets) = try CheckedPages.openToRead(path).read { db in
                     let row = try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM \(table)")
                     let partitions = try Row.fetchAll(
                         db, sql: "SELECT partition, next_offset FROM partitions")
@@ -259,9 +259,9 @@ struct BackupVerification {
                         partitions.map { ($0[0] as Int32, $0[1] as Int64) }
                     )
                 }
-                let reader = try log.reader(topic: standing.topic)
+                let reader = try log.reader(topic: foldedLog.topic)
                 defer { reader.close() }
-                let refusals = try standing.refusals(
+                let refusals = try foldedLog.refusals(
                     of: reader, nextOffsets: Dictionary(uniqueKeysWithValues: offsets))
                 faults += refusals.map(\.description)
             }
@@ -274,7 +274,7 @@ struct BackupVerification {
         guard let expected = manifest.digest else { return }
         show("computing the digest ...")
         do {
-            let found = try StoreSet(directories: [directory]).digest()
+            let found = try OpenStores(directories: [directory]).digest()
             if found != expected {
                 faults.append(
                     "\(directory): the digest of its stores is \(found), and was \(expected): use the "

@@ -18,7 +18,7 @@ struct BackupWriter {
     private let logPath: String?
     private let target: String
     private let work: String
-    private let sets: StoreSets
+    private let sets: PromotionJournal
     private let show: (String) -> Void
     private var manifest: BackupManifest
 
@@ -42,7 +42,7 @@ struct BackupWriter {
             throw CommandError.failure(
                 "a promotion is under way in \(data): wait until it is done, then back up")
         }
-        sets = try StoreSets(directory: data)
+        sets = try PromotionJournal(directory: data)
         manifest = BackupManifest(
             atMilliseconds: Int64(Date().timeIntervalSince1970 * 1000), data: data)
     }
@@ -60,13 +60,13 @@ struct BackupWriter {
                 throw CommandError.failure(
                     "nothing to back up in \(data): give --data a directory that is in use")
             }
-            guard try StoreSets(directory: data).promotions == sets.promotions else {
+            guard try PromotionJournal(directory: data).promotions == sets.promotions else {
                 throw CommandError.failure(
                     "a set of stores was promoted in \(data) meanwhile: back up again")
             }
             if manifest.files.contains(where: { $0.kind == .store }) {
                 show("computing the digest ...")
-                manifest.digest = try StoreSet(directories: [work]).digest()
+                manifest.digest = try OpenStores(directories: [work]).digest()
             }
             try DurableFile.replace("\(work)/\(BackupManifest.fileName)", with: manifest.encoded())
             for directory in Set(
@@ -81,7 +81,7 @@ struct BackupWriter {
             try? FileManager.default.removeItem(atPath: work)
             if error is CocoaError {
                 throw CommandError.failure(
-                    "cannot write \(target): \(SystemRefusal.words(of: error))")
+                    "cannot write \(target): \(SystemRefusal.explanation(of: error))")
             }
             throw error
         }
@@ -91,7 +91,7 @@ struct BackupWriter {
     private mutating func copyStores() throws {
         var relocated: [String: String] = [:]
         var directories: [String: String] = [:]
-        for stream in StoreSet.streams {
+        for stream in OpenStores.streams {
             let set = sets.set(of: stream)
             var place = set
             if set.hasPrefix("/") {
@@ -112,7 +112,8 @@ struct BackupWriter {
         }
         guard !sets.promotions.isEmpty else { return }
         try note(
-            BackupManifest.encode(BackedUpSets(sets.promotions, relocated)), as: StoreSets.fileName)
+            BackupManifest.encode(BackedUpSets(sets.promotions, relocated)),
+            as: PromotionJournal.fileName)
     }
 
     private mutating func note(_ bytes: Data, as name: String) throws {
@@ -153,7 +154,7 @@ struct BackupWriter {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw CommandError.failure("cannot write \(path): \(SystemRefusal.words())")
+            throw CommandError.failure("cannot write \(path): \(SystemRefusal.explanation())")
         }
     }
 }

@@ -18,21 +18,21 @@ struct CheckReport {
     var text: String {
         findings.map { finding in
             switch finding {
-            case .right(let words): "ok: \(words.withoutControls)\n"
-            case .wrong(let words): "wrong: \(words.withoutControls)\n"
-            case .doubtful(let words): "warning: \(words.withoutControls)\n"
+            case .right(let explanation): "ok: \(explanation.withoutControls)\n"
+            case .wrong(let explanation): "wrong: \(explanation.withoutControls)\n"
+            case .doubtful(let explanation): "warning: \(explanation.withoutControls)\n"
             }
         }.joined()
     }
 
-    mutating func note(right words: String) { findings.append(.right(words)) }
+    mutating func note(right explanation: String) { findings.append(.right(explanation)) }
 
-    mutating func note(doubtful words: String) { findings.append(.doubtful(words)) }
+    mutating func note(doubtful explanation: String) { findings.append(.doubtful(explanation)) }
 
     /// Several programs may find the same fault: it is noted once.
-    mutating func note(wrong words: String) {
-        guard !findings.contains(.wrong(words)) else { return }
-        findings.append(.wrong(words))
+    mutating func note(wrong explanation: String) {
+        guard !findings.contains(.wrong(explanation)) else { return }
+        findings.append(.wrong(explanation))
     }
 }
 
@@ -78,12 +78,12 @@ extension CheckReport {
         do throws(CommandError) {
             described = try directory.topics()
         } catch {
-            note(wrong: error.words ?? directory.path)
+            note(wrong: error.explanation ?? directory.path)
             return
         }
         let wrongBefore = wrongCount
         var missing: [String] = []
-        var unknown: [(name: String, words: String)] = []
+        var unknown: [(name: String, explanation: String)] = []
         var settings = TopicSettings(of: log)
         for topic in described {
             guard let found = topics.first(where: { $0.name == topic.name }) else {
@@ -93,15 +93,15 @@ extension CheckReport {
             let comparison = TopicComparison(topic, found, &settings)
             for drift in comparison.drifts {
                 note(
-                    wrong: "topic \(topic.name) in \(log.address) has \(drift.words): "
+                    wrong: "topic \(topic.name) in \(log.address) has \(drift.explanation): "
                         + drift.remedy)
             }
-            if let words = comparison.unknown { unknown.append((topic.name, words)) }
+            if let explanation = comparison.unknown { unknown.append((topic.name, explanation)) }
         }
-        if let words = unknown.first?.words {
+        if let explanation = unknown.first?.explanation {
             let names = unknown.map(\.name).joined(separator: ", ")
             let topics = unknown.count == 1 ? "topic" : "topics"
-            note(doubtful: "settings of \(topics) \(names) were not compared: \(words)")
+            note(doubtful: "settings of \(topics) \(names) were not compared: \(explanation)")
         }
         guard wrongCount == wrongBefore else { return }
         guard !missing.isEmpty else {
@@ -117,7 +117,7 @@ extension CheckReport {
 extension Catalog {
     /// Words on entries that are allowed, but probably not intended.
     var doubts: [String] {
-        campaigns.flatMap(doubts) + suffixCollisions.map(\.words)
+        campaigns.flatMap(doubts) + suffixCollisions.map(\.explanation)
     }
 
     private func doubts(_ campaign: CatalogCampaign) -> [String] {
@@ -142,7 +142,7 @@ extension Catalog {
 }
 
 extension SuffixCollision {
-    fileprivate var words: String {
+    fileprivate var explanation: String {
         let names = campaigns.map { "'\($0.name)'" }.joined(separator: ", ")
         return
             "catalog: a postback of \(network) for app \(app) that carries '\(suffix)' is ambiguous: "

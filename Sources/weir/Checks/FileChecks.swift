@@ -18,8 +18,8 @@ struct PageCheck {
     init(dataDirectories: [String], logAddress: String) throws(StoreError) {
         var paths: [String] = []
         for directory in dataDirectories {
-            let sets = try StoreSets(directory: directory)
-            for stream in StoreSet.streams { paths.append(sets.path(of: stream)) }
+            let sets = try PromotionJournal(directory: directory)
+            for stream in OpenStores.streams { paths.append(sets.path(of: stream)) }
             paths.append("\(sets.directory(of: "postbacks"))/\(CorrectionStore.fileName)")
             paths.append(DeliveryStore.path(in: directory))
             paths.append("\(directory)/conversions.sqlite")
@@ -36,11 +36,11 @@ struct PageCheck {
 
     /// Reports what is damaged, and which files have no checksums. Returns the damaged files.
     func run(into report: inout CheckReport) -> Set<String> {
-        defer { Notice.show(progress: "") }
+        defer { Console.show(progress: "") }
         var damaged: Set<String> = []
         var sound = 0
         for path in paths + (logPath.map { [$0] } ?? []) {
-            Notice.show(progress: "reading all of \(path) ...")
+            Console.show(progress: "reading all of \(path) ...")
             do {
                 let queue = try CheckedPages.openToRead(path)
                 let (areChecked, damage) = try queue.inDatabase { db in
@@ -60,7 +60,7 @@ struct PageCheck {
         if let logPath, !damaged.contains(logPath) {
             do {
                 let count = try EmbeddedLog(path: logPath, mode: .existing).verifyRecords {
-                    Notice.show(progress: "read \($0) records of \(logPath)")
+                    Console.show(progress: "read \($0) records of \(logPath)")
                 }
                 records = ", and \(count) records of the log"
             } catch LogError.emptyLog {
@@ -137,15 +137,15 @@ struct DeliveryCheck {
         of store: DeliveryStore, _ log: (any LogBackend)?, _ configured: String?
     ) throws -> [LogChange] {
         guard let log else { return [] }
-        let standing = try store.foldedLog()
-        let reader = try log.reader(topic: configured ?? standing.topic)
+        let foldedLog = try store.foldedLog()
+        let reader = try log.reader(topic: configured ?? foldedLog.topic)
         defer { reader.close() }
-        return try standing.refusals(of: reader, nextOffsets: store.nextOffsets())
+        return try foldedLog.refusals(of: reader, nextOffsets: store.nextOffsets())
     }
 
     private func disabledPartners(in store: DeliveryStore) throws -> [String] {
         try store.disabledPartners().map { partner in
-            "partner \(partner.name) \(partner.words): \(partner.remedy) weir deliveries retry "
+            "partner \(partner.name) \(partner.explanation): \(partner.remedy) weir deliveries retry "
                 + "--partner \(partner.name) --data \(directory)"
         }
     }

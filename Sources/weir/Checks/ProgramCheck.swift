@@ -37,8 +37,8 @@ extension CheckReport {
         attempt { report in
             let checks = PartnerCheck.all(try directory.partners(), directory: directory.path)
             for check in checks {
-                for words in check.wrong { report.note(wrong: words) }
-                for words in check.doubtful { report.note(doubtful: words) }
+                for explanation in check.wrong { report.note(wrong: explanation) }
+                for explanation in check.doubtful { report.note(doubtful: explanation) }
             }
             let well = checks.count { $0.wrong.isEmpty && $0.doubtful.isEmpty }
             if well > 0 {
@@ -71,7 +71,7 @@ extension CheckReport {
         do {
             try body(&self)
         } catch {
-            note(wrong: CommandError(error)?.words ?? "\(error)")
+            note(wrong: CommandError(error)?.explanation ?? "\(error)")
         }
     }
 }

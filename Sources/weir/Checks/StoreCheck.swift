@@ -18,7 +18,7 @@ struct StoreCheck {
     /// The store of a stream; nil when there is none in the directory.
     init?(_ stream: String, in directory: String) throws(StoreError) {
         self.stream = stream
-        path = try StoreSet.path(of: stream, in: directory)
+        path = try OpenStores.path(of: stream, in: directory)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
@@ -38,19 +38,19 @@ struct StoreCheck {
             guard store.stream == stream else {
                 throw StoreError.otherStream(path: path, found: store.stream, wanted: stream)
             }
-            let (standing, states) = try store.snapshot {
+            let (foldedLog, states) = try store.snapshot {
                 (
                     FoldedLog(
                         store: path, topic: $0.topic, logIdentity: $0.logIdentity,
                         partitionCount: try $0.partitionCount()), try $0.partitionStates()
                 )
             }
-            let topic = standing.topic
+            let topic = foldedLog.topic
             var refusals: [any OperatorError] = []
             if let log {
                 let reader = try log.reader(topic: configured ?? topic)
                 defer { reader.close() }
-                refusals = try standing.refusals(
+                refusals = try foldedLog.refusals(
                     of: reader,
                     nextOffsets: Dictionary(
                         uniqueKeysWithValues: states.map { ($0.partition, $0.nextOffset) }))
@@ -100,13 +100,13 @@ struct StoreCheck {
         let reader = try log.lookingReader(topic: topic)
         defer { reader.close() }
         let bounds = try reader.bounds(of: states.map(\.partition))
-        let rungs = try store.snapshot { snapshot in
+        let fingerprints = try store.snapshot { snapshot in
             try states.flatMap { state in
                 let earliest = bounds.first { $0.partition == state.partition }?.earliestOffset
-                return try snapshot.rungs(of: state, from: earliest ?? 0, hours: Self.hours)
+                return try snapshot.fingerprints(of: state, from: earliest ?? 0, hours: Self.hours)
             }
         }
-        let look = try LadderLook(rungs, with: reader)
+        let look = try FingerprintCheck(fingerprints, with: reader)
         return look.others.map { other in
             LogChange.otherRecords(
                 TopicPartition(topic: topic, partition: other.partition), offset: other.offset,

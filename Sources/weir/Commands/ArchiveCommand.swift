@@ -74,14 +74,14 @@ struct ArchiveCommand: ParsableCommand {
             start: start)
         try run(copy, follows: follows)
         try BufferedOutput.print(Self.table(copy.ranges))
-        let words = "archived \(copy.addedCount) records of \(topic) to sqlite:\(archive)"
+        let explanation = "archived \(copy.addedCount) records of \(topic) to sqlite:\(archive)"
         StandardError.write(
-            line: "\(words)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")")
+            line: "\(explanation)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")")
     }
 
     private func run(_ copy: ArchiveCopy, follows: Bool) throws {
-        let progress = { (count: Int64) in Notice.show(progress: "archived \(count) records") }
-        defer { Notice.show(progress: "") }
+        let progress = { (count: Int64) in Console.show(progress: "archived \(count) records") }
+        defer { Console.show(progress: "") }
         let isStopped = { StopSignal.ofProcess.isRequested }
         if follows {
             try copy.follow(isStopped: isStopped, onProgress: progress)

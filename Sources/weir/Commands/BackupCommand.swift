@@ -50,10 +50,10 @@ struct BackupWriteCommand: ParsableCommand {
         var logPath: String?
         if case .sqlite(let path) = try LogAddress(address) { logPath = path }
         var writer = try BackupWriter(
-            data: source, logPath: logPath, target: directory, show: Notice.show(progress:))
+            data: source, logPath: logPath, target: directory, show: Console.show(progress:))
         let manifest: BackupManifest
         do {
-            defer { Notice.show(progress: "") }
+            defer { Console.show(progress: "") }
             manifest = try writer.write()
         }
         try BufferedOutput.print(BackupReport(directory: directory, manifest: manifest), as: format)
@@ -79,9 +79,9 @@ struct BackupVerifyCommand: ParsableCommand {
         let format = try format.chosen()
         let verification: BackupVerification
         do {
-            defer { Notice.show(progress: "") }
+            defer { Console.show(progress: "") }
             verification = try BackupVerification(
-                directory: directory, show: Notice.show(progress:))
+                directory: directory, show: Console.show(progress:))
         }
         try BufferedOutput.print(
             BackupReport(

@@ -38,7 +38,7 @@ struct CheckCommand: ParsableCommand {
         report.checkUp(directory)
         for data in data.directories { report.checkPermissions(of: data) }
         let stores = try data.directories.flatMap { data in
-            try StoreSet.streams.compactMap { try StoreCheck($0, in: data) }
+            try OpenStores.streams.compactMap { try StoreCheck($0, in: data) }
         }
         let deliveries = data.directories.compactMap { DeliveryCheck(in: $0) }
         var damaged: Set<String> = []
@@ -89,7 +89,7 @@ struct CheckCommand: ParsableCommand {
             guard CommandError(error)?.exitCode != 64 else { throw error }
             report.note(wrong: error.description)
         } catch let error as CommandError {
-            report.note(wrong: error.words ?? "")
+            report.note(wrong: error.explanation ?? "")
         }
         return nil
     }

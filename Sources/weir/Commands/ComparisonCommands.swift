@@ -43,7 +43,7 @@ struct DiffCommand: ParsableCommand {
     }
 
     private func compare() throws -> StoreComparison {
-        let sets = try [first, second].map { try StoreSet(directories: [$0]) }
+        let sets = try [first, second].map { try OpenStores(directories: [$0]) }
         guard let name else {
             guard selection.by == nil, selection.conditions.isEmpty, comparison.isDefault else {
                 throw CommandError.usage(
@@ -66,7 +66,7 @@ extension StoreComparison {
     /// Writes the table and then the notices; says whether anything differs.
     func write(as format: DumpFormat, isRaw: Bool) throws -> Bool {
         try BufferedOutput.print(table, as: format, isRaw: isRaw, ifEmpty: "same\n")
-        notices.forEach(Notice.write)
+        notices.forEach(Console.write)
         return differs
     }
 }
@@ -108,7 +108,7 @@ struct WhatIfCommand: ParsableCommand {
         var query = try selection.query("decoded-events")
         if selection.by == nil { query.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
-        _ = try StoreSet(directories: data.directories)
+        _ = try OpenStores(directories: data.directories)
             .whatIf(candidates, comparison.question(query)).write(as: format, isRaw: csv.isSet())
     }
 }
@@ -148,7 +148,7 @@ struct ChangesCommand: ParsableCommand {
         let changes = try changes()
         try BufferedOutput.print(
             changes.table, as: format, isRaw: csv.isSet(), ifEmpty: "no changes\n")
-        changes.notices.forEach(Notice.write)
+        changes.notices.forEach(Console.write)
     }
 
     private func changes() throws -> StoreChanges {
@@ -207,8 +207,8 @@ struct ReconcileCommand: ParsableCommand {
         question.showsRecords = records
         question.showsMatched = all
         question.trustsDevelopment = try pipelines.trustsDevelopment()
-        let found = try StoreSet(directories: data.directories).reconciliation(question)
+        let found = try OpenStores(directories: data.directories).reconciliation(question)
         try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
-        found.notices.forEach(Notice.write)
+        found.notices.forEach(Console.write)
     }
 }

@@ -54,7 +54,7 @@ struct DeadLettersListCommand: ParsableCommand {
         }
         try BufferedOutput.print(DeadLettersReport.table(letters, as: format), as: format)
         if letters.count == limit {
-            Notice.write("there may be more than these \(limit): give --limit")
+            Console.write("there may be more than these \(limit): give --limit")
         }
     }
 }
@@ -97,7 +97,7 @@ struct DeadLettersShowCommand: ParsableCommand {
         }
         try output.flush()
         if kept.refusal.valueSHA256 != nil {
-            Notice.write("the value was too large to keep: only its SHA-256 is there")
+            Console.write("the value was too large to keep: only its SHA-256 is there")
         }
     }
 }
@@ -163,20 +163,20 @@ struct DeadLettersRequeueCommand: ParsableCommand {
                 "\(stranger) says that it is a copy of \(letter.firstPlace), and has another key, value or "
                     + "header: it does not count as one")
         }
-        requeue.onProgress = { Notice.show(progress: "looked through \($0) records of the log") }
+        requeue.onProgress = { Console.show(progress: "looked through \($0) records of the log") }
         var outcomes = try {
-            defer { Notice.show(progress: "") }
+            defer { Console.show(progress: "") }
             return try requeue.plan(letters)
         }()
-        for words in strangers { Notice.write(words) }
+        for explanation in strangers { Console.write(explanation) }
         let failure = dryRun ? nil : publish(requeue, letters, &outcomes)
         try BufferedOutput.print(RequeueReport.table(letters, outcomes), as: format)
-        Notice.write(RequeueReport.summary(outcomes, isDry: dryRun))
+        Console.write(RequeueReport.summary(outcomes, isDry: dryRun))
         if named.isEmpty, letters.count == limit {
-            Notice.write("there may be more than these \(limit): give --limit")
+            Console.write("there may be more than these \(limit): give --limit")
         }
         if let failure { throw failure }
-        if let words = impossible(named, outcomes) { throw CommandError.failure(words) }
+        if let explanation = impossible(named, outcomes) { throw CommandError.failure(explanation) }
     }
 
     /// Publishes what is due; returns the failure that kept some of it back.
@@ -189,9 +189,9 @@ struct DeadLettersRequeueCommand: ParsableCommand {
             try requeue.publish(letters, outcomes) { noted[$0] = $1 }
             return nil
         } catch {
-            let words = CommandError(error)?.words ?? "\(error)"
+            let explanation = CommandError(error)?.explanation ?? "\(error)"
             return .failure(
-                "\(words) (what is due above may be in the log or not: give the same command again, "
+                "\(explanation) (what is due above may be in the log or not: give the same command again, "
                     + "which looks, and publishes what is not there)")
         }
     }
@@ -210,8 +210,8 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         guard !named.isEmpty else { return nil }
         let places = Set(named).sorted()
         for (place, outcome) in zip(places, outcomes) {
-            if case .impossible(let words) = outcome {
-                return "\(place) cannot be requeued: \(words)"
+            if case .impossible(let explanation) = outcome {
+                return "\(place) cannot be requeued: \(explanation)"
             }
         }
         return nil
@@ -266,13 +266,13 @@ struct DeadLetterOptions: ParsableArguments {
         return query
     }
 
-    func stores() throws -> StoreSet { try StoreSet(directories: data.directories) }
+    func stores() throws -> OpenStores { try OpenStores(directories: data.directories) }
 }
 
 extension DataOptions {
     /// The rejected records at some places. Throws when there is none at one of them.
     fileprivate func deadLetters(at places: [RecordAddress]) throws -> [KeptRecord] {
-        let found = try StoreSet(directories: directories).deadLetters(at: places)
+        let found = try OpenStores(directories: directories).deadLetters(at: places)
         if let missing = places.first(where: { place in !found.contains { $0.place == place } }) {
             throw CommandError.failure(
                 "no refused record \(missing) in \(directories.joined(separator: ", ")): "
@@ -342,7 +342,8 @@ enum RequeueReport {
                         place, .text("requeued_before"), .text(copy.description),
                         .text("nothing was published"),
                     ]
-                case .impossible(let words): [place, .text("impossible"), .null, .text(words)]
+                case .impossible(let explanation):
+                    [place, .text("impossible"), .null, .text(explanation)]
                 }
             })
     }

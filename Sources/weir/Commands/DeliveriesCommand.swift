@@ -58,7 +58,7 @@ struct DeliveriesListCommand: ParsableCommand {
         deliveries.sort { $0.changedMilliseconds > $1.changedMilliseconds }
         try BufferedOutput.print(DeliveriesReport(deliveries: deliveries.prefix(limit)), as: format)
         if deliveries.count >= limit {
-            Notice.write("there may be more than these \(limit): give --limit")
+            Console.write("there may be more than these \(limit): give --limit")
         }
     }
 }
@@ -213,7 +213,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
             if unknown.contains(name) { return "\(name) is left: \(withoutFile(name))" }
             guard let disabled = disabled.first(where: { $0.name == name }) else { return nil }
             return
-                "\(name) is left: it \(disabled.words): see weir deliveries retry --partner \(name)"
+                "\(name) is left: it \(disabled.explanation): see weir deliveries retry --partner \(name)"
         }
     }
 
@@ -241,7 +241,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
         for store in stores {
             let named = Set(try store.history(of: id).map(\.delivery.partner))
             lines += try store.disabledPartners().filter { named.contains($0.name) }.map {
-                "\($0.name) \($0.words): see weir deliveries retry --partner \($0.name)"
+                "\($0.name) \($0.explanation): see weir deliveries retry --partner \($0.name)"
             }
         }
         return lines

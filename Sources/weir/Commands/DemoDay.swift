@@ -34,7 +34,7 @@ struct DemoReport {
         try writeWhatCameBack(to: output)
         try writeWhatBecameOfRecords(to: output)
         try writePartnerPostbacks(to: output)
-        let digest = try StoreSet(directories: [directory]).digest()
+        let digest = try OpenStores(directories: [directory]).digest()
         try output.write(
             "\nThe state in one line (weir digest): the same wherever this log is folded\n")
         try output.write("  \(digest)\n")
@@ -101,7 +101,7 @@ struct DemoReport {
         try output.write("\n\(title)\n")
         var query = DumpQuery(name: name)
         if let columns { query.grouping = try DumpQuery.Grouping(columns) }
-        let dump = try StoreSet(directories: [directory]).dump(query)
+        let dump = try OpenStores(directories: [directory]).dump(query)
         let counted = dump.countedMeasures
         let shortening =
             !counted.isEmpty && counted.count < dump.measures.count

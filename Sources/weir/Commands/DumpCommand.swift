@@ -75,7 +75,7 @@ struct DumpCommand: ParsableCommand {
         let output = BufferedOutput()
         let notices = try write(as: format, isRaw: isRaw, to: output.write(bytes:))
         try output.flush()
-        notices.forEach(Notice.write)
+        notices.forEach(Console.write)
     }
 
     func write(
@@ -115,15 +115,15 @@ struct DumpCommand: ParsableCommand {
             by: try source.pipelines.catalog(), appsByBundle: try source.pipelines.appsByBundle())
     }
 
-    private func stores() throws -> StoreSet {
-        guard let asOf else { return try StoreSet(directories: source.data.directories) }
+    private func stores() throws -> OpenStores {
+        guard let asOf else { return try OpenStores(directories: source.data.directories) }
         let milliseconds = try LogTime.milliseconds(asOf, option: "--as-of")
         guard milliseconds <= Int64(Date().timeIntervalSince1970 * 1000) else {
             throw CommandError.usage(
                 "--as-of \(asOf) is still to come: give a time that is past, or leave it out")
         }
         let instant = AsOf(milliseconds: milliseconds, hours: try source.hours())
-        return try StoreSet(directories: source.data.directories, asOf: instant)
+        return try OpenStores(directories: source.data.directories, asOf: instant)
     }
 
     func funnelQuery() throws -> FunnelQuery {
@@ -172,7 +172,7 @@ struct DigestCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
 
     func run() throws {
-        let digest = try StoreSet(directories: data.directories).digest()
+        let digest = try OpenStores(directories: data.directories).digest()
         try BufferedOutput.print(digest + "\n")
     }
 }
@@ -211,12 +211,12 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: ExportFormat.csv)
         let output = BufferedOutput()
-        let written = try StoreSet(directories: data.directories).export(
+        let written = try OpenStores(directories: data.directories).export(
             query(), catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
             to: output.write(bytes:))
         try output.flush()
-        let words = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
-        for notice in words { Notice.write(notice) }
+        let explanation = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
+        for notice in explanation { Console.write(notice) }
     }
 
     func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {

@@ -58,13 +58,13 @@ struct ExplainCommand: ParsableCommand {
         progress.end()
         if records {
             try output.flush()
-            report.notices(explanation).forEach(Notice.write)
+            report.notices(explanation).forEach(Console.write)
         } else {
             try report.write(explanation, as: format, isRaw: csv.isSet(), to: output)
             try output.flush()
         }
         if !explanation.missingStreams.isEmpty {
-            Notice.write(
+            Console.write(
                 "no store of \(explanation.missingStreams.joined(separator: ", ")): what comes of them "
                     + "is not known, and in no number here")
         }
@@ -125,9 +125,9 @@ struct ExplainReport {
 
     func notices(_ explanation: Explanation) -> [String] {
         var notices: [String] = []
-        func note(_ shown: Int, _ all: Int64, _ words: String) {
+        func note(_ shown: Int, _ all: Int64, _ verb: String) {
             guard all > shown else { return }
-            notices.append("\(all - Int64(shown)) more records \(words): give --limit")
+            notices.append("\(all - Int64(shown)) more records \(verb): give --limit")
         }
         note(counted.count, explanation.counted, "count")
         note(leftOut.count, explanation.leftOut, "were left out")
@@ -136,7 +136,7 @@ struct ExplainReport {
                 "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "
                     + untold.reason)
         }
-        return notices + explanation.words
+        return notices + explanation.summary
     }
 
     func write(
@@ -151,7 +151,7 @@ struct ExplainReport {
             try output.write(
                 table(counted + leftOut, explanation.measures, withReason: true), as: .csv,
                 isRaw: isRaw)
-            notices(explanation).forEach(Notice.write)
+            notices(explanation).forEach(Console.write)
         }
     }
 
@@ -266,7 +266,7 @@ extension ExplainReport {
         json.member("counted", explanation.counted)
         json.member("left_out_count", explanation.leftOut)
         json.member("adds_up", explanation.addsUp)
-        json.member("words", explanation.words)
+        json.member("words", explanation.summary)
     }
 }
 
@@ -314,7 +314,7 @@ struct EvidenceWriteCommand: ParsableCommand {
         }
         let lines =
             ["\(out): \(explanation.counted) records that count, \(explanation.leftOut) left out"]
-            + explanation.words.map(\.withoutControls)
+            + explanation.summary.map(\.withoutControls)
         try BufferedOutput.print(lines.map { $0 + "\n" }.joined())
         guard explanation.addsUp else {
             throw CommandError.failure(
@@ -364,7 +364,7 @@ private struct EvidenceReport: Report {
             "\(verifier.claim.withoutControls)\nmanifest sha256:\(verifier.manifestDigest)\n\n"
         ) { text, check in
             let word = check.holds ? "holds" : "DOES NOT HOLD"
-            return text + "\(check.name): \(word): \(check.words.withoutControls)\n"
+            return text + "\(check.name): \(word): \(check.explanation.withoutControls)\n"
         }
     }
 
@@ -376,7 +376,7 @@ private struct EvidenceReport: Report {
             json.objects("checks", checks) { check, json in
                 json.member("name", check.name)
                 json.member("holds", check.holds)
-                json.member("words", check.words)
+                json.member("words", check.explanation)
             }
         }
     }

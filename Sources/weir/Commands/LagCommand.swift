@@ -37,7 +37,7 @@ struct LagCommand: ParsableCommand {
             nowMilliseconds: now)
         try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {
-            Notice.write(
+            Console.write(
                 "no stores in \(data.directories.joined(separator: ", ")): run a worker first, "
                     + "or give --data")
         }
@@ -71,29 +71,29 @@ extension LagReport: Report {
 
     private func summary(_ stream: StreamLag) -> String {
         let partitions = stream.furthest
-        let standing = partitions.count { $0.lag == nil && !$0.isUnanswered }
+        let stuck = partitions.count { $0.lag == nil && !$0.isUnanswered }
         let unanswered = partitions.count { $0.isUnanswered }
-        let known = partitions.count - standing - unanswered
+        let known = partitions.count - stuck - unanswered
         var parts: [String] = []
         if known > 0 || partitions.isEmpty {
-            var words = "\(stream.lag) records behind in \(known)"
-            if known < partitions.count { words += " of \(partitions.count)" }
-            words += " partitions"
+            var explanation = "\(stream.lag) records behind in \(known)"
+            if known < partitions.count { explanation += " of \(partitions.count)" }
+            explanation += " partitions"
             if let seconds = stream.lagSeconds, stream.lag > 0 {
-                words += ", the oldest for \(seconds) s"
+                explanation += ", the oldest for \(seconds) s"
             }
-            parts.append(words)
+            parts.append(explanation)
         }
         let unfolded = partitions.count { $0.store == nil }
         if unfolded > 0 { parts.append("\(unfolded) not folded by any store") }
-        if standing > 0 { parts.append("\(standing) cannot go on: see the note") }
+        if stuck > 0 { parts.append("\(stuck) cannot go on: see the note") }
         if unanswered > 0 { parts.append("\(unanswered) not known now: see the note") }
         if let waiting = stream.waiting {
-            var words = "\(waiting.count) pending"
+            var explanation = "\(waiting.count) pending"
             if let seconds = nowMilliseconds.flatMap(waiting.seconds) {
-                words += ", the oldest for \(seconds) s"
+                explanation += ", the oldest for \(seconds) s"
             }
-            parts.append(words)
+            parts.append(explanation)
         }
         return "\(stream.stream): " + parts.joined(separator: "; ")
     }

@@ -74,7 +74,7 @@ struct LogTrimCommand: ParsableCommand {
         if !dryRun { try trim.run(rows) }
         let report = TrimReport(rows: rows, isDry: dryRun)
         try BufferedOutput.print(report.table, as: format)
-        Notice.write(report.summary)
+        Console.write(report.summary)
     }
 
     private func openLog() throws -> EmbeddedLog {

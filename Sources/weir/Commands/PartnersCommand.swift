@@ -71,7 +71,7 @@ struct PartnersPreviewCommand: ParsableCommand {
             throw CommandError.failure("nothing would be sent: \(preview.fault ?? "")")
         }
         if partner.delivery.isOff {
-            Notice.write("\(name) is off: its file has no url, and nothing is sent to it")
+            Console.write("\(name) is off: its file has no url, and nothing is sent to it")
         }
         try BufferedOutput.print(RequestReport(request: request), as: format)
     }

@@ -75,7 +75,7 @@ struct PromoteCommand: ParsableCommand {
         } else {
             StopSignal.listen()
             if !promotion.streams.isEmpty {
-                report.streams = try promotion.run(stop: .ofProcess, tell: Notice.write)
+                report.streams = try promotion.run(stop: .ofProcess, tell: Console.write)
             }
             if emit { report.sent = try send(promotion, order) }
             try addCorrections(of: promotion, to: &report)
@@ -83,7 +83,7 @@ struct PromoteCommand: ParsableCommand {
         try BufferedOutput.print(report, as: format)
         for stream in report.streams {
             guard let refusal = stream.refusal else { continue }
-            Notice.write("weir-\(stream.stream) will refuse to go on with it: \(refusal)")
+            Console.write("weir-\(stream.stream) will refuse to go on with it: \(refusal)")
         }
         if emit, !dryRun, StopSignal.ofProcess.isRequested {
             throw CommandError.failure(
@@ -185,7 +185,7 @@ struct PromotionReport: Report {
 
 extension PromotionReport {
     var table: String {
-        var text = streams.map(Self.words)
+        var text = streams.map(Self.explanation)
         if streams.isEmpty { text.append("the set is in force already") }
         if !lines.isEmpty {
             let table = TextTable(
@@ -200,7 +200,8 @@ extension PromotionReport {
         text += ["", summary]
         for (currency, change) in revenue.sorted(by: { $0.key < $1.key }) {
             text.append(
-                "revenue \(currency.unquoted): \(change.before.words) -> \(change.after.words)")
+                "revenue \(currency.unquoted): \(change.before.explanation) -> \(change.after.explanation)"
+            )
         }
         if !isDryRun, let first = streams.first {
             text.append(
@@ -211,7 +212,7 @@ extension PromotionReport {
         return text.map(\.withoutControls).joined(separator: "\n") + "\n"
     }
 
-    private static func words(_ stream: PromotedStream) -> String {
+    private static func explanation(_ stream: PromotedStream) -> String {
         let behind = stream.behind > 0 ? ", \(stream.behind) records folded on" : ""
         return "\(stream.stream): \(stream.from) -> \(stream.to)\(behind)"
     }
@@ -233,12 +234,12 @@ extension PromotionReport {
     private var summary: String {
         let kinds = [Correction.Kind.changed, .added, .withdrawn].map { "\(count($0)) \($0)" }
         let due = lines.count { $0.correction.state == .due || $0.correction.state == .sending }
-        var words = "corrections: \(kinds.joined(separator: ", "))"
-        if let sent { words += "; \(sent) sent" }
+        var explanation = "corrections: \(kinds.joined(separator: ", "))"
+        if let sent { explanation += "; \(sent) sent" }
         if due > 0, !isDryRun {
-            words += "; \(due) not sent: weir promote \(directory) --emit sends them"
+            explanation += "; \(due) not sent: weir promote \(directory) --emit sends them"
         }
-        return words
+        return explanation
     }
 }
 
@@ -312,7 +313,7 @@ private struct RevenueBounds {
         self.most += most
     }
 
-    var words: String { "\(Self.units(least))..\(Self.units(most))" }
+    var explanation: String { "\(Self.units(least))..\(Self.units(most))" }
 
     /// Reads a decimal number of units; nil for what is none.
     static func micros(_ text: String?) -> Int128? {

@@ -29,10 +29,10 @@ struct PublishCommand: ParsableCommand {
         let log = try openLog()
         var publisher = Publisher(
             topic: try existingTopic(in: log), writer: try log.writer(), address: log.address)
-        publisher.onProgress = { Notice.show(progress: "published \($0) records") }
+        publisher.onProgress = { Console.show(progress: "published \($0) records") }
         do {
             // What is written over goes before anything that stays is written.
-            defer { Notice.show(progress: "") }
+            defer { Console.show(progress: "") }
             try publisher.publish(lines)
         }
         StandardError.write(
@@ -94,7 +94,7 @@ struct Publisher {
             } catch {
                 try append()
                 throw .failure(
-                    "\(lines.name):\(lines.lineNumber): \(error.words) "
+                    "\(lines.name):\(lines.lineNumber): \(error.explanation) "
                         + "(\(published) records before it are in \(address))")
             }
             if batch.count >= Self.batchRecords || batchBytes >= Self.batchBytes { try append() }
@@ -110,7 +110,8 @@ struct Publisher {
         } catch {
             try append()
             throw .failure(
-                "\(error.words ?? lines.name) (\(published) records before it are in \(address))")
+                "\(error.explanation ?? lines.name) (\(published) records before it are in \(address))"
+            )
         }
     }
 

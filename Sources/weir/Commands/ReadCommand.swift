@@ -96,12 +96,12 @@ struct RecordPrinter {
         case .table:
             let type = record.headers.first(named: "ce_type")
             let value =
-                masked.map { "(masked) " + $0.withUnsafeBytes { Self.words($0, 91) } }
-                ?? Self.words(record.value, 100)
+                masked.map { "(masked) " + $0.withUnsafeBytes { Self.readable($0, 91) } }
+                ?? Self.readable(record.value, 100)
             let row = Self.row(
                 "\(record.partition)", "\(record.offset)",
-                UTC.text(milliseconds: record.timestampMilliseconds), Self.words(record.key, 36),
-                Self.words(type, 28), value)
+                UTC.text(milliseconds: record.timestampMilliseconds), Self.readable(record.key, 36),
+                Self.readable(type, 28), value)
             try output.write(row + "\n")
         }
     }
@@ -122,7 +122,7 @@ struct RecordPrinter {
     }
 
     /// The beginning of bytes as text; `-` for none.
-    private static func words(_ bytes: UnsafeRawBufferPointer?, _ length: Int) -> String {
+    private static func readable(_ bytes: UnsafeRawBufferPointer?, _ length: Int) -> String {
         guard let bytes else { return "-" }
         let beginning = String(decoding: bytes.prefix(length * 4), as: UTF8.self).escaped
         guard beginning.unicodeScalars.count > length else { return beginning }

@@ -100,7 +100,7 @@ struct ReplayCommand: ParsableCommand {
         }
         let run = try ReplayRun(order, topics: topic)
         if order.mode == .recorded { tellOfMissingStores(run, order) }
-        try run.lostHistory().forEach { Notice.write($0.words) }
+        try run.lostHistory().forEach { Console.write($0.explanation) }
         if dryRun {
             return try BufferedOutput.print(ReplayPlanReport(run.plan()), as: format)
         }
@@ -115,7 +115,7 @@ struct ReplayCommand: ParsableCommand {
 
     private func tellOfMissingStores(_ run: ReplayRun, _ order: ReplayOrder) {
         guard !run.streamsWithoutStore.isEmpty else { return }
-        Notice.write(
+        Console.write(
             "no store of \(run.streamsWithoutStore.joined(separator: ", ")) in "
                 + "\(order.dataDirectories.joined(separator: ", ")): folded under the present "
                 + "configuration")
@@ -163,7 +163,7 @@ struct ReplayCommand: ParsableCommand {
 }
 
 extension LostHistory {
-    var words: String {
+    var explanation: String {
         let begin =
             firstMilliseconds.map { "\(offsets.upperBound), of \(UTC.text(milliseconds: $0))" }
             ?? "\(offsets.upperBound), and holds no record"
@@ -211,8 +211,8 @@ struct ReplayPlanReport: Report {
                     [
                         plan.topic, "\(partition.partition)", "\(partition.fromOffset)",
                         "\(partition.toOffset)", "\(partition.records)",
-                        Self.words(partition.log), Self.words(partition.archive),
-                        Self.words(partition.gone),
+                        Self.explanation(partition.log), Self.explanation(partition.archive),
+                        Self.explanation(partition.gone),
                     ]
                 }
             })
@@ -220,27 +220,27 @@ struct ReplayPlanReport: Report {
     }
 
     /// The first and the last offset.
-    private static func words(_ offsets: Range<Int64>?) -> String {
+    private static func explanation(_ offsets: Range<Int64>?) -> String {
         guard let offsets, !offsets.isEmpty else { return "" }
         return "\(offsets.lowerBound)-\(offsets.upperBound - 1)"
     }
 
     private static func summary(_ plan: ReplayPlan) -> String {
-        var words = "\(plan.topic): \(plan.records) records"
+        var explanation = "\(plan.topic): \(plan.records) records"
         if let rate = plan.recordsPerSecond, let seconds = plan.seconds {
-            words += ", \(Int64(rate)) a second in a sample: about \(duration(seconds))"
+            explanation += ", \(Int64(rate)) a second in a sample: about \(duration(seconds))"
         }
         switch plan.mode {
-        case .recorded: words += "; each under its recorded configuration"
-        case .present: words += "; under the present configuration"
+        case .recorded: explanation += "; each under its recorded configuration"
+        case .present: explanation += "; under the present configuration"
         }
-        if plan.lacksStore { words += ", since no store has recorded any" }
+        if plan.lacksStore { explanation += ", since no store has recorded any" }
         let gone = plan.partitions.reduce(0) { $0 + Int64($1.gone?.count ?? 0) }
         if gone > 0 {
-            words +=
+            explanation +=
                 "; \(gone) offsets are gone: give --archive a copy that has them, or do without them"
         }
-        return words
+        return explanation
     }
 
     private static func duration(_ seconds: Double) -> String {

@@ -287,7 +287,7 @@ struct TokenNewProducerCommand: ParsableCommand {
         let place = KeysPlace(of: (try? String(contentsOfFile: file, encoding: .utf8)) ?? "")
         let indent = place.indent
         return """
-            # \(place.words(file))
+            # \(place.explanation(file))
             \(place.hasKeys ? "" : "keys:\n")\(indent)- name: \(name)
             \(indent)  sha256: \(digest)
             \(indent)  topics: [\(listed.joined(separator: ", "))]
@@ -340,7 +340,7 @@ private enum KeysPlace {
         if case .below = self { true } else { false }
     }
 
-    func words(_ file: String) -> String {
+    func explanation(_ file: String) -> String {
         switch self {
         case .end: "Add these lines at the end of \(file):"
         case .inPlace(let line): "Put these lines in place of the line `\(line)` of \(file):"
@@ -368,9 +368,9 @@ enum SecretFile {
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            let words = String(cString: strerror(errno))
+            let explanation = String(cString: strerror(errno))
             throw .failure(
-                "cannot make \(path): \(words): give --out another file, or remove this one")
+                "cannot make \(path): \(explanation): give --out another file, or remove this one")
         }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)

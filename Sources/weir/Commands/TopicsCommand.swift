@@ -37,12 +37,12 @@ struct TopicsApplyCommand: ParsableCommand {
         let application = try TopicsApplication(described, to: log)
         try BufferedOutput.print(application.lines.map { $0 + "\n" }.joined())
         if !application.differing.isEmpty {
-            Notice.write(
+            Console.write(
                 "warning: \(application.differing.joined(separator: ", ")) in \(log.address) "
                     + "differ from \(topics.directory.path): see the lines above")
         }
         if !application.unknown.isEmpty {
-            Notice.write(
+            Console.write(
                 "warning: settings of \(application.unknown.joined(separator: ", ")) in "
                     + "\(log.address) could not be compared: see the lines above")
         }
@@ -71,7 +71,7 @@ struct TopicsListCommand: ParsableCommand {
         let log = try log.open(.existing, dataDirectories: data.directories)
         let report = try TopicsReport(log, described)
         try BufferedOutput.print(report, as: format)
-        report.notices.forEach(Notice.write)
+        report.notices.forEach(Console.write)
     }
 }
 
@@ -101,22 +101,22 @@ struct TopicsApplication {
                 note(TopicComparison(topic, found, &settings), topic, size)
             }
         }
-        guard let words = unknownReason else { return }
+        guard let explanation = unknownReason else { return }
         let whose = unknown.count == 1 ? "its" : "their"
         lines.append(
             "unknown  \(unknown.joined(separator: ", ")): \(whose) settings were not compared: "
-                + words)
+                + explanation)
     }
 
     private mutating func note(
         _ comparison: TopicComparison, _ topic: DescribedTopic, _ size: String
     ) {
         for drift in comparison.drifts {
-            lines.append("differs  \(topic.name): \(drift.words): \(drift.remedy)")
+            lines.append("differs  \(topic.name): \(drift.explanation): \(drift.remedy)")
         }
         if !comparison.drifts.isEmpty { differing.append(topic.name) }
-        if let words = comparison.unknown {
-            unknownReason = unknownReason ?? words
+        if let explanation = comparison.unknown {
+            unknownReason = unknownReason ?? explanation
             unknown.append(topic.name)
         }
         if comparison.drifts.isEmpty, comparison.unknown == nil {
@@ -174,9 +174,9 @@ struct TopicsReport: Report {
             entry.fault.map { "the records of \(entry.name) are not known: \($0)" }
         }
         let unknown = entries.filter { $0.comparison?.unknown != nil }
-        if let words = unknown.first?.comparison?.unknown {
+        if let explanation = unknown.first?.comparison?.unknown {
             let names = unknown.map(\.name).joined(separator: ", ")
-            notices.append("settings of \(names) were not compared: \(words)")
+            notices.append("settings of \(names) were not compared: \(explanation)")
         }
         return notices
     }
@@ -187,7 +187,8 @@ struct TopicsReport: Report {
             header: ["topic", "partitions", "records", "described", "drift"],
             isNumber: [false, true, true, false, false],
             rows: entries.map { entry in
-                let drifts = entry.comparison?.drifts.map(\.words).joined(separator: "; ") ?? ""
+                let drifts =
+                    entry.comparison?.drifts.map(\.explanation).joined(separator: "; ") ?? ""
                 let isKnown = entry.comparison?.unknown == nil
                 return [
                     entry.name, "\(entry.partitionCount)",

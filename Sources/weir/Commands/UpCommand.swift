@@ -163,7 +163,9 @@ struct UpCommand: ParsableCommand {
         var report = CheckReport()
         report.check(directory)
         let faults =
-            report.findings.compactMap { if case .wrong(let words) = $0 { words } else { nil } }
+            report.findings.compactMap {
+                if case .wrong(let explanation) = $0 { explanation } else { nil }
+            }
             + Self.missingFiles(in: directory).map { "\($0): no such file" }
         guard let first = faults.first else { return }
         let more = faults.count > 1 ? " (and \(faults.count - 1) more: weir check)" : ""

@@ -24,7 +24,7 @@ struct LagReport {
     ) throws {
         self.nowMilliseconds = nowMilliseconds
         var streams: [StreamLag] = []
-        for stream in StoreSet.streams + [DeliveryStore.streamName] {
+        for stream in OpenStores.streams + [DeliveryStore.streamName] {
             let stores =
                 stream == DeliveryStore.streamName
                 ? try Self.deliveryStores(in: directories)
@@ -45,14 +45,14 @@ struct LagReport {
         of stream: String, in directories: [String]
     ) throws -> [StreamLag.Store] {
         try directories.compactMap { directory in
-            let path = try StoreSet.path(of: stream, in: directory)
+            let path = try OpenStores.path(of: stream, in: directory)
             guard FileManager.default.fileExists(atPath: path) else { return nil }
             return try StoreReader(path: path).snapshot(verifying: false) { snapshot in
                 let states = try snapshot.partitionStates()
                 return StreamLag.Store(
                     path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
                     nextOffsets: states.reduce(into: [:]) { $0[$1.partition] = $1.nextOffset },
-                    rungs: try states.flatMap { try snapshot.rungs(of: $0, from: 0) })
+                    fingerprints: try states.flatMap { try snapshot.fingerprints(of: $0, from: 0) })
             }
         }
     }
@@ -78,7 +78,7 @@ struct StreamLag {
         /// The first record of each partition that is not folded.
         var nextOffsets: [Int32: Int64]
         /// A sample of the folded records.
-        var rungs: [Rung] = []
+        var fingerprints: [RecordFingerprint] = []
         /// What waits for partners; nil for a store of a fold.
         var waiting: WaitingDeliveries?
     }
@@ -196,22 +196,22 @@ extension StreamLag {
     /// Folded records at whose offset the log now has another record.
     private static func otherRecords(
         _ store: Store, _ bounds: [PartitionBounds], in log: any LogBackend
-    ) throws(LogError) -> [Rung] {
-        let rungs = store.rungs.filter { rung in
+    ) throws(LogError) -> [RecordFingerprint] {
+        let fingerprints = store.fingerprints.filter { known in
             bounds.contains {
-                $0.partition == rung.partition
-                    && ($0.earliestOffset..<$0.endOffset).contains(rung.offset)
+                $0.partition == known.partition
+                    && ($0.earliestOffset..<$0.endOffset).contains(known.offset)
             }
         }
-        guard !rungs.isEmpty else { return [] }
+        guard !fingerprints.isEmpty else { return [] }
         let reader = try log.lookingReader(topic: store.topic)
         defer { reader.close() }
-        return try LadderLook(rungs, with: reader).others
+        return try FingerprintCheck(fingerprints, with: reader).others
     }
 
     private static func folded(
         _ store: Store, _ bounds: [PartitionBounds], _ faults: [Int32: LogError],
-        otherRecords: [Rung], _ reader: any LogReader, _ nowMilliseconds: Int64?
+        otherRecords: [RecordFingerprint], _ reader: any LogReader, _ nowMilliseconds: Int64?
     ) throws(LogError) -> [PartitionLag] {
         let nextOffsets = store.nextOffsets.sorted { $0.key < $1.key }
         var partitions = nextOffsets.map { partition, nextOffset in

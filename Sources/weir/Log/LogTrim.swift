@@ -78,16 +78,16 @@ struct LogTrim {
         guard !retention.isCompacted else {
             return kept("cleanup.policy is compact: no record goes for its age")
         }
-        guard let words = retention.words else { return kept("kept for ever") }
+        guard let explanation = retention.explanation else { return kept("kept for ever") }
         let end = try retentionEnd(retention, topic.name, bounds, reader)
-        var row = kept(end == bounds.endOffset ? "nothing is left" : "within \(words)")
+        var row = kept(end == bounds.endOffset ? "nothing is left" : "within \(explanation)")
         row.target = end
         guard let need = try needs?.need(of: topic, partition: bounds.partition), need.offset < end
         else { return row }
         row.target = max(need.offset, bounds.earliestOffset)
         row.holder = need.who
         row.reason =
-            "\(end - row.target) more are past \(words), and \(need.who) goes on at \(need.offset)"
+            "\(end - row.target) more are past \(explanation), and \(need.who) goes on at \(need.offset)"
         return row
     }
 
@@ -140,7 +140,7 @@ struct TopicRetention: Equatable {
         return number == -1 ? nil : number
     }
 
-    var words: String? {
+    var explanation: String? {
         let rules =
             (milliseconds.map { ["\(Self.span($0))"] } ?? [])
             + (bytes.map { ["\($0) bytes"] } ?? [])
@@ -182,9 +182,9 @@ struct TrimReport {
         let count = rows.reduce(0) { $0 + $1.count }
         let topics = Dictionary(grouping: rows.filter { $0.count > 0 }, by: \.topic)
             .map { name, rows in "\(name) \(rows.reduce(0) { $0 + $1.count })" }.sorted()
-        let words = isDry ? "would trim" : "trimmed"
+        let explanation = isDry ? "would trim" : "trimmed"
         let what = topics.isEmpty ? "" : ": \(topics.joined(separator: ", "))"
-        return "\(words) \(count) records that are past the retention of their topics\(what)"
+        return "\(explanation) \(count) records that are past the retention of their topics\(what)"
     }
 }
 
@@ -232,8 +232,8 @@ struct LogNeeds {
                     "no directory \(directory): give --data the directories of all stores of this log, or "
                         + "--beyond-stores to ask none")
             }
-            for stream in StoreSet.streams {
-                let path = try StoreSet.path(of: stream, in: directory)
+            for stream in OpenStores.streams {
+                let path = try OpenStores.path(of: stream, in: directory)
                 if let reader = try Self.store(at: path) { readers.append(reader) }
             }
             readers += try Self.deliveries(in: directory) + Self.installs(in: directory)
@@ -327,7 +327,7 @@ extension LogNeeds {
     /// Replays that may still read on, whose directory is a data directory or lies in one. A set
     /// that was promoted before and is not in force any more reads nothing.
     private static func replays(in directory: String) throws -> [Reader] {
-        let sets = try StoreSets(directory: directory)
+        let sets = try PromotionJournal(directory: directory)
         let promoted = Set(
             sets.promotions.flatMap { $0.streams.values }.flatMap { [$0.to, $0.from] })
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -336,7 +336,7 @@ extension LogNeeds {
             guard !promoted.contains(sets.set(at: path)) || path == directory,
                 let manifest = try ReplayManifest.read(in: path)
             else { continue }
-            var found = try StoreSet.streams.compactMap {
+            var found = try OpenStores.streams.compactMap {
                 try store(at: "\(path)/\($0).sqlite")
             }
             for index in found.indices {

@@ -60,8 +60,8 @@ struct TopicDirectory {
         do {
             document = try Yams.compose(yaml: String(contentsOfFile: file, encoding: .utf8))
         } catch {
-            let words = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
-            throw .failure("\(file) cannot be read: \(words)")
+            let explanation = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
+            throw .failure("\(file) cannot be read: \(explanation)")
         }
         guard let channels = document?["channels"]?.mapping else {
             throw .failure("\(file) has no channels: describe a topic there, or remove the file")
@@ -88,8 +88,8 @@ struct TopicDirectory {
         var settings: [String: String] = [:]
         for section in [kafka?["topicConfiguration"], channel["x-weir-topic-config"]] {
             for (key, value) in section?.mapping ?? [:] {
-                let words = value.sequence.map { $0.map(text).joined(separator: ",") }
-                settings[key.string ?? ""] = words ?? text(value)
+                let explanation = value.sequence.map { $0.map(text).joined(separator: ",") }
+                settings[key.string ?? ""] = explanation ?? text(value)
             }
         }
         return DescribedTopic(
@@ -230,7 +230,7 @@ struct TopicDrift: Equatable {
     var described: String
     var remedy: String
 
-    var words: String { "\(subject) \(found ?? "unknown"), not \(described)" }
+    var explanation: String { "\(subject) \(found ?? "unknown"), not \(described)" }
 }
 
 /// Asks a log for the settings of topics. After one question without an answer it asks no more:

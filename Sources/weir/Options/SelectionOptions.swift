@@ -77,7 +77,8 @@ struct CellOptions: ParsableArguments {
         guard !FunnelNumber.isWithoutRecords(name) else {
             throw ExplanationError.noSum(
                 name, dump: number.name,
-                words: "is worked out of dates or shares, and no record adds to it: docs/funnel.md")
+                explanation:
+                    "is worked out of dates or shares, and no record adds to it: docs/funnel.md")
         }
         guard let parts = funnel.parts(of: name) else {
             throw ExplanationError.unknownMeasure(
@@ -145,8 +146,8 @@ enum LogTime {
         }
         if let time = UTC.milliseconds(text: text) { return time }
         if let time = relative(text, nowMilliseconds: startMilliseconds) {
-            let words = "\(option) \(text) is \(UTC.text(milliseconds: time))"
-            if named.withLock({ $0.insert(words).inserted }) { Notice.write(words) }
+            let explanation = "\(option) \(text) is \(UTC.text(milliseconds: time))"
+            if named.withLock({ $0.insert(explanation).inserted }) { Console.write(explanation) }
             return time
         }
         throw .usage("\(option) '\(text)' is no time: write \(forms)")

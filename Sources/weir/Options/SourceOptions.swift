@@ -168,7 +168,7 @@ struct SourceOptions: ParsableArguments {
         let log = try log.open(.existing, dataDirectories: data.directories)
         let path = try archivePath
         return Explainer(
-            stores: try StoreSet(directories: data.directories),
+            stores: try OpenStores(directories: data.directories),
             openReader: { try Self.reader(of: $0, in: log, archivePath: path) },
             address: log.address, rules: .pipelines(pipelines.directory))
     }

@@ -160,26 +160,27 @@ struct DeadLetterText {
             ("type", letter.type), ("reason", letter.reason), ("detail", letter.detail),
         ]
         if let origin = letter.origin { lines.append(("origin", origin.description)) }
-        lines.append(("key", record.key.map(Self.words) ?? "none"))
+        lines.append(("key", record.key.map(Self.readable) ?? "none"))
         record.headers.forEach { name, value in
-            lines.append(("header", "\(Self.words(name)): \(value.map(Self.words) ?? "null")"))
+            lines.append(
+                ("header", "\(Self.readable(name)): \(value.map(Self.readable) ?? "null")"))
             return true
         }
         lines.append(("value", value))
-        return lines.map { name, words in
-            name + String(repeating: " ", count: 13 - name.count) + words.escaped + "\n"
+        return lines.map { name, readable in
+            name + String(repeating: " ", count: 13 - name.count) + readable.escaped + "\n"
         }.joined()
     }
 
     private var value: String {
         if let hash = kept.refusal.valueSHA256 { return "too large to keep; SHA-256 \(hash)" }
         guard let value = record.value else { return "null: a tombstone" }
-        guard let maskedValue else { return Self.words(value) }
-        return maskedValue.withUnsafeBytes { "(masked) " + Self.words($0) }
+        guard let maskedValue else { return Self.readable(value) }
+        return maskedValue.withUnsafeBytes { "(masked) " + Self.readable($0) }
     }
 
     /// Bytes as text, or as base64 when they are not UTF-8.
-    private static func words(_ bytes: UnsafeRawBufferPointer) -> String {
+    private static func readable(_ bytes: UnsafeRawBufferPointer) -> String {
         String(validating: bytes, as: UTF8.self) ?? "base64 \(Data(bytes).base64EncodedString())"
     }
 }

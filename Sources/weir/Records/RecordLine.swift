@@ -12,9 +12,9 @@ import Reports
 enum RecordLine {
     /// What is wrong with a line.
     struct Fault: Error, Equatable {
-        let words: String
+        let explanation: String
 
-        init(_ words: String) { self.words = words }
+        init(_ explanation: String) { self.explanation = explanation }
     }
 
     /// - Parameters:
@@ -70,7 +70,7 @@ private struct Members {
             }
             try scanner.skipToEnd()
         } catch {
-            throw Fault("is not a JSON object: \(error.words) at byte \(error.position)")
+            throw Fault("is not a JSON object: \(error.explanation) at byte \(error.position)")
         }
         if let failure { throw failure }
         self.scanner = scanner

@@ -52,7 +52,7 @@ struct Requeue {
                 of: letters, in: partition, log, onProgress: onProgress)
         }
         return letters.map { letter in
-            if let words = obstacle(of: letter, topics) { return .impossible(words) }
+            if let explanation = obstacle(of: letter, topics) { return .impossible(explanation) }
             let partition = TopicPartition(
                 topic: letter.place.topic, partition: letter.place.partition)
             guard let found = copies[partition] else { return .due }
@@ -105,7 +105,7 @@ struct Requeue {
     }
 
     private func obstacle(of letter: DeadLetter, _ topics: [TopicDescription]) -> String? {
-        if let words = letter.obstacle { return words }
+        if let explanation = letter.obstacle { return explanation }
         guard let topic = topics.first(where: { $0.name == letter.place.topic }) else {
             return "its topic is not in \(log.address): give --log the one that it was folded from"
         }

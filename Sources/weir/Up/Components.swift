@@ -63,7 +63,7 @@ final class Components: Sendable {
         else { return true }
         let parts = all.withLock { all in all.map(\.name) }
         // A store that is being made is behind too.
-        let streams = StoreSet.streams.filter { parts.contains("weir-\($0)") }
+        let streams = OpenStores.streams.filter { parts.contains("weir-\($0)") }
         return report.streams.contains { $0.lag > 0 && !failed.contains("weir-\($0.stream)") }
             || streams.contains { stream in
                 !failed.contains("weir-\(stream)")
@@ -152,7 +152,7 @@ final class Component: Sendable {
             state.begin = nil
             return isNew
         }
-        if isNew { Notice.write("\(name): \(fault)") }
+        if isNew { Console.write("\(name): \(fault)") }
     }
 
     /// Waits before the next try; false when a stop was requested meanwhile.

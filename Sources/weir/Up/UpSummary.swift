@@ -27,7 +27,7 @@ final class UpSummary: Sendable {
 
     /// Says where the collector listens, then starts the thread that reports.
     func begin(listeningAt listening: ListenAddress) {
-        Notice.write("up: http://\(listening)  log \(address)  stores \(directory)")
+        Console.write("up: http://\(listening)  log \(address)  stores \(directory)")
         let thread = Thread { [self] in
             let seconds = StandardError.isTerminal ? Self.terminalSeconds : Self.logSeconds
             var shown = ContinuousClock.now
@@ -56,7 +56,7 @@ final class UpSummary: Sendable {
             if StandardError.isTerminal {
                 StandardError.show(line.text(columns: StandardError.columns - 1))
             } else {
-                Notice.write(line.text)
+                Console.write(line.text)
             }
         }
     }

@@ -27,7 +27,9 @@ struct UpTrim {
         while !stop.isRequested {
             Thread.sleep(forTimeInterval: Self.pollSeconds)
             guard last.duration(to: .now) >= .seconds(seconds) else { continue }
-            for words in once() where said.insert(words).inserted { Notice.write(words) }
+            for explanation in once() where said.insert(explanation).inserted {
+                Console.write(explanation)
+            }
             if said.count > Self.mostSaid { said.removeAll() }
             last = .now
         }
@@ -47,7 +49,7 @@ struct UpTrim {
             try trim.run(rows)
             let report = TrimReport(rows: rows, isDry: false)
             let isTrimmed = rows.contains { $0.count > 0 }
-            if isTrimmed { Notice.write(report.summary) }
+            if isTrimmed { Console.write(report.summary) }
             return rows.compactMap { row in
                 row.holder.map {
                     "the log keeps \(row.topic)/\(row.partition) longer than its retention: \($0) "
@@ -55,7 +57,7 @@ struct UpTrim {
                 }
             }
         } catch {
-            return ["the log was not trimmed: \(CommandError(error)?.words ?? "\(error)")"]
+            return ["the log was not trimmed: \(CommandError(error)?.explanation ?? "\(error)")"]
         }
     }
 }

@@ -115,7 +115,7 @@ struct NotificationReading {
                     ? "its payload is no JSON object" : "its payload has no signedDate"
             }
         } catch {
-            judgement.reason = error.words.description
+            judgement.reason = error.explanation.description
         }
         return (judgement, payload)
     }
@@ -237,8 +237,8 @@ struct NotificationTrust {
     }
 
     /// Words for what a worker counts as untrusted.
-    static func untrusted(_ words: String) -> String {
-        "weir-store-notifications counts it as untrusted: \(words)"
+    static func untrusted(_ explanation: String) -> String {
+        "weir-store-notifications counts it as untrusted: \(explanation)"
     }
 }
 

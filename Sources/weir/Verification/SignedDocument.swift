@@ -105,7 +105,7 @@ extension SignedDocument: Report {
             text += "verdict: \(judgement.verdict.name)\n"
             if let reason = judgement.reason { text += "reason: \(reason)\n" }
             if let note = judgement.note { text += "note: \(note.withoutControls)\n" }
-            if let form = judgement.form { text += "form: \(form.words)\n" }
+            if let form = judgement.form { text += "form: \(form.explanation)\n" }
             text += judgement.certificates.reduce("") { text, certificate in
                 text + "certificate: \(certificate.subject.withoutControls), valid from "
                     + "\(certificate.notBefore) to \(certificate.notAfter)\n"
@@ -136,7 +136,7 @@ extension SignedDocument: Report {
             json.member("verdict", judgement.verdict.name)
             if let reason = judgement.reason { json.member("reason", reason) }
             if let note = judgement.note { json.member("note", note) }
-            if let form = judgement.form { json.member("form", form.words) }
+            if let form = judgement.form { json.member("form", form.explanation) }
             if !judgement.certificates.isEmpty {
                 json.objects("certificates", judgement.certificates) { certificate, json in
                     json.member("subject", certificate.subject)
@@ -163,7 +163,7 @@ extension AppStoreCertificate {
 
 extension RelayForm {
     /// The form in words.
-    var words: String {
+    var explanation: String {
         switch self {
         case .asGiven: "as given"
         case .withoutSourceApp: "without source-app-id"

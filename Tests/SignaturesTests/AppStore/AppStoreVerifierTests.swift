@@ -172,7 +172,7 @@ struct AppStoreVerifierTests {
     }
 
     @Test("every reason has words of its own")
-    func words() { #expect(Set(AppStoreFault.allCases.map(\.words.description)).count == 16) }
+    func words() { #expect(Set(AppStoreFault.allCases.map(\.explanation.description)).count == 16) }
 
     @Test("the verdict is the same whatever was verified before, and from any thread")
     func coldAndWarm() throws {

@@ -10,7 +10,7 @@ package struct PlainConsumer {
     }
 
     /// The cluster, the topic or the client failed.
-    package struct Fault: Error { package var words: String }
+    package struct Fault: Error { package var explanation: String }
 
     private let client: OpaquePointer
 
@@ -23,7 +23,7 @@ package struct PlainConsumer {
             rd_kafka_conf_set(configuration, name, value, nil, 0)
         }
         guard let client = rd_kafka_new(RD_KAFKA_CONSUMER, configuration, nil, 0) else {
-            throw Fault(words: "no consumer")
+            throw Fault(explanation: "no consumer")
         }
         self.client = client
         rd_kafka_poll_set_consumer(client)
@@ -43,13 +43,13 @@ package struct PlainConsumer {
         var ended: Int32 = 0
         while ended < partitionCount {
             guard let message = rd_kafka_consumer_poll(client, 20_000) else {
-                throw Fault(words: "nothing comes of \(topic)")
+                throw Fault(explanation: "nothing comes of \(topic)")
             }
             defer { rd_kafka_message_destroy(message) }
             switch message.pointee.err {
             case RD_KAFKA_RESP_ERR_NO_ERROR: found.append(Self.copy(message))
             case RD_KAFKA_RESP_ERR__PARTITION_EOF: ended += 1
-            case let code: throw Fault(words: String(cString: rd_kafka_err2str(code)))
+            case let code: throw Fault(explanation: String(cString: rd_kafka_err2str(code)))
             }
         }
         return found

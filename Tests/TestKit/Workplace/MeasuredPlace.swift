@@ -109,9 +109,9 @@ package final class MeasuredPlace {
         try fold()
     }
 
-    package func stores() throws -> StoreSet { try place.stores() }
+    package func stores() throws -> OpenStores { try place.stores() }
 
-    package func explainer(_ stores: StoreSet) throws -> Explainer { try place.explainer(stores) }
+    package func explainer(_ stores: OpenStores) throws -> Explainer { try place.explainer(stores) }
 
     /// Lends what folds the store's log again.
     package func withFolding(_ body: (LogRefolding, StoreSnapshot) throws -> Void) throws {
@@ -130,7 +130,7 @@ package final class MeasuredPlace {
 }
 
 extension Workplace {
-    package func explainer(_ stores: StoreSet) throws -> Explainer {
+    package func explainer(_ stores: OpenStores) throws -> Explainer {
         let log = try openLog()
         return Explainer(
             stores: stores, openReader: { try log.reader(topic: $0) }, address: path,

@@ -50,7 +50,7 @@ extension Workplace {
 
     /// The directory whose store of a stream is in force, relative to the workplace.
     package func inForce(_ stream: String) throws -> String {
-        let directory = try StoreSets(directory: "\(path)/data").directory(of: stream)
+        let directory = try PromotionJournal(directory: "\(path)/data").directory(of: stream)
         return String(directory.dropFirst(path.count + 1))
     }
 

@@ -131,8 +131,8 @@ package final class Workplace {
         try fold("store-notifications", options(data: data))
     }
 
-    package func stores(_ data: String = "data") throws -> StoreSet {
-        try StoreSet(directories: [path + "/" + data])
+    package func stores(_ data: String = "data") throws -> OpenStores {
+        try OpenStores(directories: [path + "/" + data])
     }
 
     /// Reads a store as it is now.
@@ -169,7 +169,7 @@ package final class Workplace {
         try forEachRow(of: table, stream: stream, data: data) { _, values, measures in
             let row = zip(table.columns, values)
             let isMeant = columns.allSatisfy { column in
-                row.contains { $0.name == column.key && $1.words == column.value }
+                row.contains { $0.name == column.key && $1.explanation == column.value }
             }
             if isMeant { sum += measures[place] }
         }
@@ -278,7 +278,7 @@ package final class Workplace {
 
 extension StoredValue {
     /// As a person writes it.
-    package var words: String {
+    package var explanation: String {
         switch self {
         case .text(let text): text
         case .integer(let integer): "\(integer)"

@@ -17,7 +17,7 @@ package final class LogWatch {
     private var lastTimeDoubt: ContinuousClock.Instant?
     /// Folded records of each partition: the last one as of the look before, and one a second since. What is
     /// folded later may be of another log.
-    private var marks: [Int32: [Rung]] = [:]
+    private var marks: [Int32: [RecordFingerprint]] = [:]
     private var lastMark = ContinuousClock.now
     /// The partitions that are folded.
     private var taken: Set<Int32> = []
@@ -73,7 +73,7 @@ package final class LogWatch {
         where marked.insert(batch.position(index).partition).inserted {
             let (partition, offset) = batch.position(index)
             marks[partition, default: []].append(
-                Rung(
+                RecordFingerprint(
                     partition: partition, offset: offset,
                     fingerprint: batch[index].fingerprint))
         }
@@ -96,7 +96,7 @@ package final class LogWatch {
 
     /// Looks at those of these partitions that there is reason to doubt, until they answer: nothing may be
     /// folded of them before.
-    func settle(_ partitions: @autoclosure () -> Set<Int32>) throws {
+    func resolveDoubts(_ partitions: @autoclosure () -> Set<Int32>) throws {
         guard !doubted.isEmpty else { return }
         let partitions = partitions()
         let deadline = ContinuousClock.now + Self.patience
@@ -135,7 +135,7 @@ package final class LogWatch {
     /// - Returns: the partitions that do not answer.
     private func look(at partitions: Set<Int32>, thoroughly: Bool) throws -> Set<Int32> {
         let folded = try store.partitionStates()
-            .filter { partitions.contains($0.partition) && $0.lastRung != nil }
+            .filter { partitions.contains($0.partition) && $0.lastFingerprint != nil }
         guard !folded.isEmpty else { return [] }
         let reader = try openReader()
         defer { reader.close() }
@@ -146,7 +146,7 @@ package final class LogWatch {
         let count = try reader.partitionCount()
         let states = folded.filter { $0.partition < count }
         let (bounds, faults) = try reader.knownBounds(of: states.map(\.partition))
-        var rungs: [Rung] = []
+        var fingerprints: [RecordFingerprint] = []
         for state in states {
             guard let bounds = bounds.first(where: { $0.partition == state.partition }) else {
                 continue
@@ -156,9 +156,10 @@ package final class LogWatch {
                     TopicPartition(topic: topic, partition: state.partition),
                     nextOffset: state.nextOffset, end: bounds.endOffset, store: store.path)
             }
-            rungs += try self.rungs(of: state, from: bounds.earliestOffset, thoroughly)
+            fingerprints += try self.fingerprints(
+                of: state, from: bounds.earliestOffset, thoroughly)
         }
-        let look = try LadderLook(rungs, with: reader)
+        let look = try FingerprintCheck(fingerprints, with: reader)
         if let other = look.others.min(by: { $0.partition < $1.partition }) {
             throw LogChange.otherRecords(
                 TopicPartition(topic: topic, partition: other.partition), offset: other.offset,
@@ -166,28 +167,28 @@ package final class LogWatch {
         }
         let unread = look.unread.union(faults.keys)
         for state in states where !unread.contains(state.partition) {
-            marks[state.partition] = [state.lastRung].compactMap { $0 }
+            marks[state.partition] = [state.lastFingerprint].compactMap { $0 }
             compared.insert(state.partition)
         }
         return unread
     }
 
-    private func rungs(
+    private func fingerprints(
         of state: PartitionState, from earliest: Int64, _ thoroughly: Bool
-    ) throws -> [Rung] {
+    ) throws -> [RecordFingerprint] {
         let marks = marks[state.partition] ?? []
         // The first one, and those 1, 2, 4, ... before the last.
         let chosen = marks.enumerated().filter { place, _ in
             let back = marks.count - place
             return place == 0 || back & (back - 1) == 0
         }.map(\.element)
-        let known = Set(chosen + [state.lastRung].compactMap { $0 })
+        let known = Set(chosen + [state.lastFingerprint].compactMap { $0 })
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
         // All marks may be of another log that took the place of the one that the partition was begun on: its hours
         // say so, and hold the marks of the next looks.
         guard thoroughly || !compared.contains(state.partition) else { return Array(known) }
         return Array(
-            known.union(try store.snapshot { try $0.rungs(of: state, from: earliest) }))
+            known.union(try store.snapshot { try $0.fingerprints(of: state, from: earliest) }))
     }
 
     private func unanswered(_ partition: Int32) -> LogError {

@@ -5,10 +5,10 @@ import TestKit
 import Testing
 
 @Suite("Sets of stores")
-struct StoreSetsTests {
+struct PromotionJournalTests {
     @Test("Without a journal the stores are the directory's own")
     func none() throws {
-        let sets = try StoreSets(directory: "/nowhere/data")
+        let sets = try PromotionJournal(directory: "/nowhere/data")
         #expect(sets.path(of: "bids") == "/nowhere/data/bids.sqlite")
         #expect(sets.path(of: "bids", atMilliseconds: 5) == "/nowhere/data/bids.sqlite")
         #expect(sets.set(of: "bids") == ".")
@@ -17,7 +17,7 @@ struct StoreSetsTests {
     @Test("The last promotion that names a stream says where its store is, now and at any instant")
     func promotions() throws {
         let place = try Workplace()
-        var sets = try StoreSets(directory: place.path)
+        var sets = try PromotionJournal(directory: place.path)
         #expect(sets.set(at: place.path + "/sets/first") == "sets/first")
         #expect(sets.set(at: place.path) == ".")
         #expect(sets.set(at: "/elsewhere/set") == "/elsewhere/set")
@@ -32,7 +32,7 @@ struct StoreSetsTests {
             StorePromotion(
                 atMilliseconds: 200, kind: .rollback,
                 streams: ["bids": .init(to: ".", from: "sets/first")]))
-        let read = try StoreSets(directory: place.path)
+        let read = try PromotionJournal(directory: place.path)
         #expect(read.promotions == sets.promotions)
         #expect(read.path(of: "bids") == place.path + "/bids.sqlite")
         #expect(read.path(of: "postbacks") == "/elsewhere/set/postbacks.sqlite")
@@ -54,7 +54,7 @@ struct StoreSetsTests {
         let place = try Workplace()
         try "{\"promotions\": [{}]}".write(
             toFile: place.path + "/sets.json", atomically: true, encoding: .utf8)
-        #expect(throws: StoreError.self) { try StoreSets(directory: place.path) }
+        #expect(throws: StoreError.self) { try PromotionJournal(directory: place.path) }
     }
 
     @Test("A request for promotion is held once, and what a dead one left means nothing")

@@ -6,7 +6,7 @@ import Foundation
 /// A stream's store lies at `<data>/<stream>.sqlite` until a promotion says otherwise. Promotions stand in
 /// `<data>/sets.json` in their order; the last one that names a stream says where its store is. The file is
 /// replaced as a whole, so a reader sees a promotion or does not.
-package struct StoreSets: Sendable {
+package struct PromotionJournal: Sendable {
     /// The data directory, as it was given.
     package let directory: String
     /// What was promoted, the oldest first.
@@ -32,9 +32,9 @@ package struct StoreSets: Sendable {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
             promotions = try JSONDecoder().decode(Journal.self, from: bytes).promotions
         } catch let error as DecodingError {
-            throw .badSets(path: path, detail: Self.words(error))
+            throw .badSets(path: path, detail: Self.explanation(error))
         } catch {
-            throw .disk(operation: "read", path: path, detail: SystemRefusal.words(of: error))
+            throw .disk(operation: "read", path: path, detail: SystemRefusal.explanation(of: error))
         }
     }
 
@@ -144,7 +144,7 @@ package struct StoreSets: Sendable {
         URL(fileURLWithPath: path).standardizedFileURL.resolvingSymlinksInPath().path
     }
 
-    private static func words(_ error: DecodingError) -> String {
+    private static func explanation(_ error: DecodingError) -> String {
         switch error {
         case .keyNotFound(let key, _): "no '\(key.stringValue)' in it"
         case .typeMismatch(_, let context), .valueNotFound(_, let context),

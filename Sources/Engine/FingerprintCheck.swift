@@ -2,9 +2,9 @@ import EventLog
 import Store
 
 /// Reads folded records again, to see whether a log still holds them.
-package struct LadderLook {
+package struct FingerprintCheck {
     /// Of each partition the first record whose place another one has.
-    package private(set) var others: [Rung] = []
+    package private(set) var others: [RecordFingerprint] = []
     /// Partitions that did not answer in time: of them nothing is known.
     package private(set) var unread: Set<Int32> = []
 
@@ -15,29 +15,30 @@ package struct LadderLook {
     ///
     /// - Parameter reader: of the topic, that was not subscribed yet.
     package init(
-        _ rungs: [Rung], with reader: any LogReader, patience: Duration = .seconds(10)
+        _ fingerprints: [RecordFingerprint], with reader: any LogReader,
+        patience: Duration = .seconds(10)
     ) throws(LogError) {
-        guard !rungs.isEmpty else { return }
+        guard !fingerprints.isEmpty else { return }
         // The next one of each partition is at the end.
-        var left = Dictionary(grouping: rungs, by: \.partition)
+        var left = Dictionary(grouping: fingerprints, by: \.partition)
             .mapValues { $0.sorted { $0.offset > $1.offset } }
         let batch = RecordBatch()
         try reader.subscribe(.partitions(left.keys.sorted()))
         _ = try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 0)
-        for (partition, rungs) in left.sorted(by: { $0.key < $1.key }) {
-            try reader.seek(partition: partition, to: rungs.last?.offset ?? 0)
+        for (partition, fingerprints) in left.sorted(by: { $0.key < $1.key }) {
+            try reader.seek(partition: partition, to: fingerprints.last?.offset ?? 0)
         }
         var deadline = ContinuousClock.now + patience
         while !left.isEmpty, ContinuousClock.now < deadline {
             _ = try reader.read(
                 into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: Self.waitMilliseconds)
-            for (partition, rungs) in left.sorted(by: { $0.key < $1.key }) {
-                guard let rung = rungs.last,
-                    let isSame = Self.compare(rung, batch, reader.position(partition: partition))
+            for (partition, fingerprints) in left.sorted(by: { $0.key < $1.key }) {
+                guard let known = fingerprints.last,
+                    let isSame = Self.compare(known, batch, reader.position(partition: partition))
                 else { continue }
                 deadline = .now + patience
-                if !isSame { others.append(rung) }
-                left[partition] = isSame && rungs.count > 1 ? rungs.dropLast() : nil
+                if !isSame { others.append(known) }
+                left[partition] = isSame && fingerprints.count > 1 ? fingerprints.dropLast() : nil
                 if let next = left[partition]?.last {
                     try reader.seek(partition: partition, to: next.offset)
                 } else {
@@ -49,12 +50,14 @@ package struct LadderLook {
     }
 
     /// Whether a record is what it was, or is not there any more; nil while that is not known.
-    private static func compare(_ rung: Rung, _ batch: RecordBatch, _ position: Int64?) -> Bool? {
-        for index in 0..<batch.count where batch.position(index).partition == rung.partition {
+    private static func compare(
+        _ known: RecordFingerprint, _ batch: RecordBatch, _ position: Int64?
+    ) -> Bool? {
+        for index in 0..<batch.count where batch.position(index).partition == known.partition {
             let offset = batch.position(index).offset
-            if offset == rung.offset { return batch[index].fingerprint == rung.fingerprint }
-            if offset > rung.offset { return true }
+            if offset == known.offset { return batch[index].fingerprint == known.fingerprint }
+            if offset > known.offset { return true }
         }
-        return (position ?? 0) > rung.offset ? true : nil
+        return (position ?? 0) > known.offset ? true : nil
     }
 }

@@ -5,7 +5,7 @@ import Streams
 /// The stores of all streams under some data directories, opened for reading.
 ///
 /// Several directories may hold copies of a partition's state; the one that is folded furthest counts.
-package final class StoreSet {
+package final class OpenStores {
     /// The directories, as they were given.
     package let directories: [String]
     /// Up to which instant records count; nil for all of them.
@@ -54,7 +54,7 @@ package final class StoreSet {
 
     /// The store of a stream, there or not; one that was in force has to be there.
     private static func path(
-        of stream: String, in sets: StoreSets, at instant: Int64?
+        of stream: String, in sets: PromotionJournal, at instant: Int64?
     ) throws(InspectionError) -> String {
         guard let instant else {
             do throws(StoreError) {
@@ -71,10 +71,10 @@ package final class StoreSet {
         return path
     }
 
-    static func sets(of directories: [String]) throws(InspectionError) -> [StoreSets] {
+    static func sets(of directories: [String]) throws(InspectionError) -> [PromotionJournal] {
         do throws(StoreError) {
             return try directories.map { directory throws(StoreError) in
-                try StoreSets(directory: directory)
+                try PromotionJournal(directory: directory)
             }
         } catch {
             throw .store(error)
@@ -85,7 +85,7 @@ package final class StoreSet {
     package static func path(
         of stream: String, in directory: String
     ) throws(StoreError) -> String {
-        try StoreSets(directory: directory).presentPath(of: stream)
+        try PromotionJournal(directory: directory).presentPath(of: stream)
     }
 
     /// One of several directories that cannot be read would silently take its partitions along.
