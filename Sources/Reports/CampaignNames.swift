@@ -128,11 +128,8 @@ struct CampaignIDKinds: OptionSet, Hashable {
 enum CampaignIDRule {
     /// Places of the framework and of its version.
     case framework(Int, version: Int)
-    /// Place of the version of SKAdNetwork.
     case skanVersion(Int)
-    /// Place of the flag itself.
     case flag(Int)
-    /// No column decides it.
     case silent
 
     init(_ columns: [DumpColumn]) {

@@ -1,7 +1,6 @@
 import Store
 import Streams
 
-/// A rejected record that a store kept.
 package struct KeptRecord: Sendable {
     package let place: RecordAddress
     /// The identity of the topic when the store began, which differs from others of its name.
@@ -10,7 +9,6 @@ package struct KeptRecord: Sendable {
     package let refusal: StoredRefusal
 }
 
-/// Which rejected records are selected.
 package struct DeadLetterQuery: Sendable {
     /// The reasons of records that could be decoded and are kept all the same.
     package static let otherReasons = ["untrusted", "conflict"]

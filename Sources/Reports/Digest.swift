@@ -60,7 +60,6 @@ extension StoreView {
     }
 }
 
-/// A hash of lines.
 private struct HashedLines {
     private var hash = SHA256()
 

@@ -18,7 +18,6 @@ package struct Dump: Sendable {
     package struct Row: Sendable {
         /// One for each column; booleans are 0 and 1.
         package internal(set) var columns: [StoredValue]
-        /// One for each measure.
         package internal(set) var measures: [Int128]
         /// The kinds of campaign ids in the rows of the group.
         var campaignIDKinds: CampaignIDKinds = []
@@ -29,7 +28,6 @@ package struct Dump: Sendable {
     /// The columns, in the order in which rows are sorted.
     package internal(set) var columns: [DumpColumn]
     package internal(set) var measures: [String]
-    /// The rows; those of zeros are left out.
     package internal(set) var rows: [Row]
     /// The largest timestamp of a folded postback, in milliseconds since 1970, with
     /// `DumpQuery.notesMaturity`.
@@ -90,17 +88,11 @@ extension StoreView {
 
 /// Sums selected rows of a dump by its shown columns.
 struct DumpGroups {
-    private struct Sums {
-        var measures: [Int128]
-        var kinds: CampaignIDKinds = []
-        var windows: [String: CampaignIDKinds] = [:]
-    }
-
     private let number: DumpNumber
     private let rule: CampaignIDRule
     /// Place of the day, in rows that note the windows of their postbacks.
     private let dayPlace: Int?
-    private var groups: RowGroups<Sums>
+    private var groups: RowGroups<Dump.Row>
 
     init(_ number: DumpNumber) {
         self.number = number
@@ -110,7 +102,8 @@ struct DumpGroups {
             ? number.description.columns.firstIndex { $0.name == "day" } : nil
         groups = RowGroups(
             by: number.selection.places,
-            empty: Sums(measures: Array(repeating: 0, count: number.measures.count)))
+            empty: Dump.Row(
+                columns: [], measures: Array(repeating: 0, count: number.measures.count)))
     }
 
     /// - Parameters:
@@ -126,7 +119,7 @@ struct DumpGroups {
             for index in measures.indices {
                 sums.measures[first + index] += Int128(measures[index])
             }
-            sums.kinds.insert(CampaignIDKinds(kind))
+            sums.campaignIDKinds.insert(CampaignIDKinds(kind))
             if let dayPlace {
                 sums.windows[values[dayPlace].text, default: []].formUnion(CampaignIDKinds(kind))
             }
@@ -142,9 +135,10 @@ struct DumpGroups {
                 guard measures.isEmpty || group.sums.measures.contains(where: { $0 != 0 }) else {
                     return nil
                 }
-                return Dump.Row(
-                    columns: group.columns, measures: measures.isEmpty ? [] : group.sums.measures,
-                    campaignIDKinds: group.sums.kinds, windows: group.sums.windows)
+                var row = group.sums
+                row.columns = group.columns
+                if measures.isEmpty { row.measures = [] }
+                return row
             })
     }
 }

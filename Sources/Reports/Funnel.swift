@@ -1,4 +1,6 @@
 import ConfigurationFiles
+import Store
+import Streams
 
 /// From the bid to the app's revenue: one row for each day and campaign, joined from the stores of
 /// all streams. `docs/funnel.md` has every column's formula.
@@ -82,10 +84,8 @@ package struct FunnelQuery: Sendable {
         case install
     }
 
-    /// Columns, conditions and time.
     package var query: DumpQuery
     package var dateRule: DateRule
-    /// Names of networks, apps and campaigns.
     package var catalog: Catalog
     /// Whether postbacks of the verdict `development` are trusted.
     package var trustsDevelopment: Bool
@@ -105,4 +105,173 @@ package struct FunnelQuery: Sendable {
         self.trustsDevelopment = trustsDevelopment
         self.appsByBundle = appsByBundle
     }
+}
+
+/// A row of the funnel: its sums, and what is computed from them.
+struct FunnelRow {
+    let sums: FunnelSums
+    let sales: AppSales
+    /// Share of closed windows, and when the row is final. Two columns show it, and it reads every day.
+    fileprivate let maturity: [ReportValue]
+
+    init(sums: FunnelSums, sales: AppSales, watermarkMilliseconds: Int64?) {
+        self.sums = sums
+        self.sales = sales
+        maturity = CampaignIDKinds.maturity(of: sums.kindsByDay, at: watermarkMilliseconds)
+    }
+
+    /// False for a row of zeros.
+    var isAnything: Bool { sums.isAnything || sales.refunds != 0 || sales.sales != 0 }
+
+    /// Cost per install, in units; null when the cost has several currencies.
+    fileprivate var costPerInstall: ReportValue {
+        guard let cost = sums.billedPriceMicros.only else { return .null }
+        return .ratio(cost.value, sums[.installs] * Self.billedMicrosInUnit)
+    }
+
+    /// Revenue divided by cost; null unless both are in one and the same currency.
+    fileprivate func returnOnCost(_ revenue: [StoredValue: Int128]) -> ReportValue {
+        guard let cost = sums.billedPriceMicros.only, let revenue = revenue.only,
+            cost.key == revenue.key
+        else { return .null }
+        return .ratio(revenue.value * 1000, cost.value)
+    }
+
+    /// A unit of currency in millionths of CPM prices.
+    private static let billedMicrosInUnit: Int128 = 1_000_000_000
+}
+
+/// A column of the funnel after those that rows are grouped by.
+struct FunnelColumn: Sendable {
+    let name: String
+    /// The streams from which it is computed. Without a store of one of them the value is not known,
+    /// and is not 0.
+    let streams: [String]
+    /// The measures from which it is computed: itself when it is a sum, none when no records add to
+    /// it, nil when it cannot be explained.
+    let parts: [String]?
+    let value: @Sendable (FunnelRow) -> ReportValue
+
+    private init(
+        _ name: String, of streams: [String], from parts: [String]?,
+        _ value: @escaping @Sendable (FunnelRow) -> ReportValue
+    ) {
+        self.name = name
+        self.streams = streams
+        self.parts = parts
+        self.value = value
+    }
+
+    /// The columns of a question, in order.
+    static func shown(_ query: FunnelQuery) -> [FunnelColumn] {
+        sums + (query.dateRule == .install ? installs : []) + maturity
+            + (query.estimates ? estimates : [])
+    }
+
+    static let all = sums + installs + maturity + estimates
+
+    static func named(_ name: String) -> FunnelColumn? { all.first { $0.name == name } }
+
+    private static let bids = [BidsFold.streamName]
+    private static let clicks = [OverlayClicksFold.streamName]
+    private static let postbacks = [PostbacksFold.streamName]
+    private static let notifications = [StoreNotificationsFold.streamName]
+
+    private static let sums: [FunnelColumn] =
+        FunnelMeasure.allCases.map(count) + [
+            FunnelColumn("null_rate", of: postbacks, from: ["null_values", "postbacks"]) {
+                .ratio($0.sums[.nullValues], $0.sums[.postbacks])
+            },
+            FunnelColumn("revenue_min_micros", of: postbacks, from: ["revenue_min_micros"]) {
+                .money(MoneyByCurrency($0.sums.revenueMinMicros))
+            },
+            FunnelColumn("revenue_max_micros", of: postbacks, from: ["revenue_max_micros"]) {
+                .money(MoneyByCurrency($0.sums.revenueMaxMicros))
+            },
+            FunnelColumn(
+                "revenue_bound_min_micros", of: postbacks,
+                from: ["revenue_min_micros", "null_values"]
+            ) { .money(MoneyByCurrency($0.sums.bounds.minMicros)) },
+            FunnelColumn(
+                "revenue_bound_max_micros", of: postbacks,
+                from: ["revenue_max_micros", "null_values"]
+            ) {
+                // Nothing bounds a postback that no model speaks of: that is no 0.
+                $0.sums.bounds.unboundedPostbacks == 0
+                    ? .money(MoneyByCurrency($0.sums.bounds.maxMicros)) : .null
+            },
+            FunnelColumn("unbounded_postbacks", of: postbacks, from: nil) {
+                .integer($0.sums.bounds.unboundedPostbacks)
+            },
+            FunnelColumn("cost_micros", of: bids, from: ["billed_price_micros"]) {
+                // A CPM price is that of a thousand impressions: fractions of a micro are cut off.
+                .money(MoneyByCurrency($0.sums.billedPriceMicros.mapValues { $0 / 1000 }))
+            },
+            FunnelColumn("win_rate", of: bids, from: ["wins", "bids"]) {
+                .ratio($0.sums[.wins], $0.sums[.bids])
+            },
+            FunnelColumn(
+                "ctr", of: [ImpressionsFold.streamName] + clicks,
+                from: ["clicks", "presented", "viewed"]
+            ) { .ratio($0.sums[.clicks], $0.sums[.presented] + $0.sums[.viewed]) },
+            FunnelColumn("install_rate", of: clicks + postbacks, from: ["installs", "clicks"]) {
+                .ratio($0.sums[.installs], $0.sums[.clicks])
+            },
+            FunnelColumn(
+                "cpi", of: bids + postbacks, from: ["billed_price_micros", "installs"]
+            ) { $0.costPerInstall },
+            FunnelColumn(
+                "roas_min", of: bids + postbacks,
+                from: ["revenue_min_micros", "billed_price_micros"]
+            ) { $0.returnOnCost($0.sums.revenueMinMicros) },
+            FunnelColumn(
+                "roas_max", of: bids + postbacks,
+                from: ["revenue_max_micros", "billed_price_micros"]
+            ) { $0.returnOnCost($0.sums.revenueMaxMicros) },
+            FunnelColumn("app_refunds", of: notifications, from: ["app_refunds"]) {
+                .integer($0.sales.refunds)
+            },
+            FunnelColumn(
+                "app_refund_rate", of: notifications, from: ["app_refunds", "app_sales"]
+            ) { .ratio($0.sales.refunds, $0.sales.sales) },
+        ]
+
+    private static let installs = [
+        FunnelColumn("install_earliest", of: postbacks, from: []) {
+            .time($0.sums.installs.earliestMilliseconds)
+        },
+        FunnelColumn("install_latest", of: postbacks, from: []) {
+            .time($0.sums.installs.latestMilliseconds)
+        },
+    ]
+    private static let maturity = [
+        FunnelColumn("maturity", of: postbacks, from: []) { $0.maturity[0] },
+        FunnelColumn("final_after", of: [], from: []) { $0.maturity[1] },
+    ]
+    private static let estimates = [
+        FunnelColumn("estimated_revenue_micros", of: postbacks, from: []) {
+            $0.sums.bounds.estimatedMicros.map { .money(MoneyByCurrency($0)) } ?? .null
+        },
+        FunnelColumn("estimated_value_share", of: postbacks, from: []) {
+            .ratio($0.sums.bounds.valuedPostbacks, $0.sums[.postbacks])
+        },
+    ]
+
+    private static func count(_ measure: FunnelMeasure) -> FunnelColumn {
+        let streams =
+            switch measure {
+            case .bids, .overlayRequested, .overlayEligible, .wins: bids
+            case .presented, .viewed, .skadnImpressions: [ImpressionsFold.streamName]
+            case .clicks, .automaticClicks: clicks
+            case .installs, .redownloads, .reengagements, .postbacks, .nullValues: postbacks
+            }
+        return FunnelColumn(measure.name, of: streams, from: [measure.name]) {
+            .integer($0.sums[measure])
+        }
+    }
+}
+
+extension Dictionary {
+    /// The one element; nil when there is none or more than one.
+    fileprivate var only: Element? { count == 1 ? first : nil }
 }

@@ -69,9 +69,6 @@ struct InstallInterval {
 
     init() {}
 
-    /// - Parameters:
-    ///   - earliest: nil when it is not known.
-    ///   - latest: the end.
     init(earliest: Int64?, latest: Int64) {
         earliestMilliseconds = earliest
         latestMilliseconds = latest

@@ -30,6 +30,17 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
     case store(StoreError)
 
+    /// Runs `body`, whose errors are those of stores.
+    static func ofStores<Result>(
+        _ body: () throws(StoreError) -> Result
+    ) throws(InspectionError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw .store(error)
+        }
+    }
+
     /// True when the query is at fault, and not the stores.
     package var isUsage: Bool {
         switch self {

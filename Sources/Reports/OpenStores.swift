@@ -57,10 +57,8 @@ package final class OpenStores {
         of stream: String, in sets: PromotionJournal, at instant: Int64?
     ) throws(InspectionError) -> String {
         guard let instant else {
-            do throws(StoreError) {
-                return try sets.presentPath(of: stream)
-            } catch {
-                throw .store(error)
+            return try InspectionError.ofStores { () throws(StoreError) in
+                try sets.presentPath(of: stream)
             }
         }
         let path = sets.path(of: stream, atMilliseconds: instant)
@@ -72,12 +70,10 @@ package final class OpenStores {
     }
 
     static func sets(of directories: [String]) throws(InspectionError) -> [PromotionJournal] {
-        do throws(StoreError) {
-            return try directories.map { directory throws(StoreError) in
+        try InspectionError.ofStores { () throws(StoreError) in
+            try directories.map { directory throws(StoreError) in
                 try PromotionJournal(directory: directory)
             }
-        } catch {
-            throw .store(error)
         }
     }
 
@@ -103,19 +99,16 @@ package final class OpenStores {
     private static func open(
         _ paths: [String], of stream: String
     ) throws(InspectionError) -> [StoreReader] {
-        var readers: [StoreReader] = []
-        do throws(StoreError) {
-            for path in paths where FileManager.default.fileExists(atPath: path) {
+        let present = paths.filter { FileManager.default.fileExists(atPath: $0) }
+        return try InspectionError.ofStores { () throws(StoreError) in
+            try present.map { path throws(StoreError) in
                 let reader = try StoreReader(path: path)
                 guard reader.stream == stream else {
                     throw .otherStream(path: path, found: reader.stream, wanted: stream)
                 }
-                readers.append(reader)
+                return reader
             }
-        } catch {
-            throw .store(error)
         }
-        return readers
     }
 
     /// Calls `body` with one consistent state of the stores of these streams.

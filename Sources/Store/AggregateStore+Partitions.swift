@@ -59,7 +59,6 @@ extension AggregateStore {
         }
     }
 
-    /// The configurations that were in force, by offset.
     package func epochs(of partition: Int32) throws(StoreError) -> [Epoch] {
         try read { try StoreReader.epochs($0, partition: partition) }
     }

@@ -86,8 +86,7 @@ final class StatementRow {
     /// The 16 bytes of an id.
     func bind(_ id: RecordID) {
         withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
-            bytes.storeBytes(of: id.high.bigEndian, as: UInt64.self)
-            bytes.storeBytes(of: id.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            id.write(to: bytes)
             _ = sqlite3_bind_blob(handle, next(), bytes.baseAddress, 16, Self.copied)
         }
     }

@@ -5,14 +5,11 @@ import Streams
 
 /// A store opened for reading, beside its worker. It never writes and never checkpoints.
 package final class StoreReader {
-    /// Path of the file.
     package let path: String
-    /// Name of the stream.
     package let stream: String
     let queue: DatabaseQueue
     private var isVerified = false
 
-    /// Opens a store that exists.
     package init(path: String) throws(StoreError) {
         self.path = path
         try Self.requireFile(path)

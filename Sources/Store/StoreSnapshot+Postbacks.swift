@@ -54,7 +54,6 @@ extension StoreSnapshot {
         return (outbox ?? state.nextOffset, letter ?? state.nextOffset)
     }
 
-    /// How many partitions the topic had.
     package func partitionCount() throws -> Int32 {
         try Int32.fetchOne(db, sql: "SELECT partition_count FROM store") ?? 0
     }
@@ -88,11 +87,9 @@ extension PartnerPostback {
 
 /// The best copy of a postback as partners got it.
 package struct PublishedPostback: Sendable {
-    /// The ad network, in lower case.
     package var adNetworkID: String
     /// The source identifier or campaign id.
     package var campaign: String
-    /// The advertised app.
     package var appID: Int64
     /// As `PartnerDocument.stored`.
     package var document: String
@@ -149,18 +146,15 @@ package struct StoredPostbackCopy: Sendable {
     package var coarseValue: String?
     /// Nil or empty when absent.
     package var country: String?
-    /// The network, in lower case.
     package var adNetworkID: String
     /// The source identifier, or below 4.0 the campaign id.
     package var campaign: String
-    /// The advertised app.
     package var appID: Int64
     /// The publisher's app, 0 when absent.
     package var sourceAppID: Int64
     /// 0 to 2; 0 below 4.0.
     package var sequenceIndex: Int64
     package var hasSourceIdentifier: Bool
-    /// Whether it is of the network that won.
     package var didWin: Bool
 }
 

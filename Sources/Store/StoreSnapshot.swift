@@ -7,7 +7,6 @@ import Streams
 package enum StoredValue: Hashable, Comparable, Sendable {
     /// A 64-bit integer; booleans are 0 and 1.
     case integer(Int64)
-    /// UTF-8 text.
     case text(String)
 
     /// Integers by value, texts by their bytes.
@@ -30,7 +29,6 @@ package enum StoredValue: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Hashes the bytes.
     package func hash(into hasher: inout Hasher) {
         switch self {
         case .integer(let integer): hasher.combine(integer)
@@ -39,7 +37,6 @@ package enum StoredValue: Hashable, Comparable, Sendable {
     }
 }
 
-/// A refused record, as it is stored.
 package struct StoredRefusal: Sendable {
     package var partition: Int32
     package var offset: Int64
@@ -47,7 +44,6 @@ package struct StoredRefusal: Sendable {
     /// As its header said it.
     package var type: String
     package var reason: String
-    /// Words for people.
     package var detail: String
     package var key: [UInt8]?
     /// As `RecordHeaders` reads them.
@@ -91,7 +87,6 @@ package struct StoreSnapshot {
         try StoreReader.partitionStates(db)
     }
 
-    /// The configurations that were in force, by offset.
     package func epochs(of partition: Int32) throws -> [Epoch] {
         try StoreReader.epochs(db, partition: partition)
     }

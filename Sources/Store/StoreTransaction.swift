@@ -101,7 +101,6 @@ package final class StoreTransaction {
         }
     }
 
-    /// Stores the results of state lookups.
     func keep(_ recollections: [Recollection]) throws {
         guard !recollections.isEmpty else { return }
         let row = StatementRow(
