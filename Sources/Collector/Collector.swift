@@ -28,7 +28,7 @@ package final class Collector: Sendable {
     private let access: CollectorAccess
     private let server: CollectorServer
     private let metrics: CollectorMetrics
-    private let drainSeconds: Int64
+    private let drainSeconds: Int
     private let fault: @Sendable () -> String?
 
     /// Why it is not ready: the log does not acknowledge, or `fault` says why; nil when it is

@@ -66,19 +66,7 @@ extension CollectorSettings {
         if let threads = pipeline.threads { self.threads = threads }
         tls = try pipeline.tls.map { files throws(CollectorError) in try Self.tls(files) }
         trustedProxies = pipeline.trustedProxies
-        limits.maxBodyBytes = pipeline.maxBodyBytes
-        limits.maxBatchBytes = pipeline.maxBatchBytes
-        limits.maxHeaderBytes = pipeline.maxHeaderBytes
-        limits.maxBodyBytesInFlight = pipeline.maxBodyMemoryBytes
-        limits.headerTimeoutSeconds = pipeline.headerTimeoutSeconds
-        limits.bodyTimeoutSeconds = pipeline.bodyTimeoutSeconds
-        limits.idleTimeoutSeconds = pipeline.idleTimeoutSeconds
-        limits.maxConnections = pipeline.maxConnections
-        limits.maxConnectionsPerAddress = pipeline.maxConnectionsPerAddress
-        limits.drainSeconds = pipeline.drainSeconds
-        limits.append.deadlineSeconds = Double(pipeline.logTimeoutSeconds)
-        limits.append.maxQueuedRecords = pipeline.maxQueuedRecords
-        limits.append.maxQueuedBytes = pipeline.maxQueuedBytes
+        limits = pipeline.limits
         access = pipeline.access
         self.tokenLifetimes = tokenLifetimes
     }

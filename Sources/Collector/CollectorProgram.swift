@@ -92,7 +92,7 @@ package struct CollectorProgram: CommandLineProgram {
         return try ConversionService(
             log: pipelines.openLog(options.address, .existing, logger: logger),
             storePath: "\(options.dataDirectory)/conversions.sqlite", apps: apps,
-            deadlineSeconds: settings.limits.append.deadlineSeconds,
+            deadlineSeconds: Double(settings.limits.append.deadlineSeconds),
             warn: { logger.warning("\($0)") })
     }
 

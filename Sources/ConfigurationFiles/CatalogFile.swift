@@ -29,11 +29,12 @@ extension ConfigurationNode {
     private func network() throws(ConfigurationError) -> Catalog.Network {
         guard isMapping else { return Catalog.Network(name: try name(), adSigningKeys: []) }
         let mapping = try mapping(["name", "ad_signing_keys"])
-        var keys: [PositionedText] = []
-        for element in try mapping["ad_signing_keys"]?.elements() ?? [] {
-            keys.append(try element.positionedText("a public key"))
-        }
+        let keys = try mapping["ad_signing_keys"]?.list(Self.publicKey) ?? []
         return Catalog.Network(name: try mapping.required("name").name(), adSigningKeys: keys)
+    }
+
+    private func publicKey() throws(ConfigurationError) -> PositionedText {
+        try positionedText("a public key")
     }
 
     fileprivate func apps() throws(ConfigurationError) -> [Int64: (name: String, bundleID: String?)]
@@ -58,26 +59,25 @@ extension ConfigurationNode {
     }
 
     fileprivate func campaigns() throws(ConfigurationError) -> [CatalogCampaign] {
-        var campaigns: [CatalogCampaign] = []
         var seen: Set<CampaignID> = []
         var offers: Set<CampaignID> = []
-        for element in try elements() {
+        return try elements().map { element throws(ConfigurationError) in
             let campaign = try element.campaign()
             for (key, text) in campaign.ids
-            where !seen.insert(CampaignID(campaign, key: key, text: text)).inserted {
+            where !seen.insert(CampaignID(campaign.network, campaign.app, key, text)).inserted {
                 let explanation =
                     "\(key) '\(text)' belongs to an earlier campaign of this network and app"
                 throw element.badValue(explanation + ": give every campaign its own")
             }
+            // Notifications name no network.
             for offer in campaign.offers
-            where !offers.insert(CampaignID(campaign, offer: offer)).inserted {
+            where !offers.insert(CampaignID("", campaign.app, "offers", offer)).inserted {
                 throw element.badValue(
                     "offer '\(offer)' is given to a campaign of this app already: give an offer to "
                         + "one campaign")
             }
-            campaigns.append(campaign)
+            return campaign
         }
-        return campaigns
     }
 
     private func campaign() throws(ConfigurationError) -> CatalogCampaign {
@@ -92,13 +92,8 @@ extension ConfigurationNode {
             campaignID: try mapping["campaign_id"]?.identifier(in: 1...100).asInt,
             sourceIdentifier: try mapping["source_identifier"]?.sourceIdentifier(),
             mediaSource: try mapping["media_source"]?.name(),
-            partner: try mapping["partner"]?.name(), offers: try mapping["offers"]?.offers() ?? [])
-    }
-
-    private func offers() throws(ConfigurationError) -> [String] {
-        var offers: [String] = []
-        for element in try elements() { offers.append(try element.offer()) }
-        return offers
+            partner: try mapping["partner"]?.name(),
+            offers: try mapping["offers"]?.list(Self.offer) ?? [])
     }
 
     private func offer() throws(ConfigurationError) -> String {
@@ -127,24 +122,16 @@ extension ConfigurationNode {
 
 /// What two campaigns must not share, since no event could tell them apart.
 private struct CampaignID: Hashable {
-    var network: String
-    var app: Int64
-    var key: String
-    var text: String
+    let network: String
+    let app: Int64
+    let key: String
+    let text: String
 
-    init(_ campaign: CatalogCampaign, key: String, text: String) {
-        network = campaign.network
-        app = campaign.app
+    init(_ network: String, _ app: Int64, _ key: String, _ text: String) {
+        self.network = network
+        self.app = app
         self.key = key
         self.text = text
-    }
-
-    /// Notifications name no network.
-    init(_ campaign: CatalogCampaign, offer: String) {
-        network = ""
-        app = campaign.app
-        key = "offers"
-        text = offer
     }
 }
 

@@ -1,7 +1,6 @@
 import Foundation
 
-/// `collector.yaml`: what `weir-collector` takes, and from whom. Every key may be absent. The
-/// properties have the names of their keys, with the defaults in parentheses.
+/// `collector.yaml`: what `weir-collector` takes, and from whom. Every key may be absent.
 package struct CollectorPipeline: Equatable, Sendable {
     package struct ProducerKey: Equatable, Sendable {
         /// The producer's name in logs.
@@ -32,114 +31,121 @@ package struct CollectorPipeline: Equatable, Sendable {
     package let threads: Int?
     /// Nil to serve without TLS.
     package private(set) var tls: TLSFiles?
-    /// Bytes of a body (1 MiB).
-    package let maxBodyBytes: Int
-    /// Bytes of a batch of events (8 MiB).
-    package let maxBatchBytes: Int
-    /// Bytes of a request's headers (32 KiB).
-    package let maxHeaderBytes: Int
-    /// Bytes of all bodies at once (128 MiB).
-    package let maxBodyMemoryBytes: Int
-    /// How long the headers of a request may take (10).
-    package let headerTimeoutSeconds: Int64
-    /// How long a body may take (20).
-    package let bodyTimeoutSeconds: Int64
-    /// How long a connection may rest (60).
-    package let idleTimeoutSeconds: Int64
-    /// Connections at once (4096).
-    package let maxConnections: Int
-    /// Connections of one address at once (1024).
-    package let maxConnectionsPerAddress: Int
-    /// How long a request waits for the log (10).
-    package let logTimeoutSeconds: Int64
-    /// Records that may wait for the log (50,000).
-    package let maxQueuedRecords: Int
-    /// Bytes that may wait for the log (64 MiB).
-    package let maxQueuedBytes: Int
-    /// How long requests may take to end at a stop (10).
-    package let drainSeconds: Int64
+    package private(set) var limits = CollectorLimits()
     /// Proxies whose `X-Forwarded-For` is believed.
     package let trustedProxies: [AddressRange]
     package private(set) var access = Access()
 
-    private static let keyNames = [
-        "threads", "tls", "max_body_bytes", "max_batch_bytes", "max_header_bytes",
-        "max_body_memory_bytes", "header_timeout_seconds", "body_timeout_seconds",
-        "idle_timeout_seconds", "max_connections", "max_connections_per_address",
-        "log_timeout_seconds", "max_queued_records", "max_queued_bytes", "drain_seconds",
-        "trusted_proxies", "require_keys", "keys", "token_keys", "require_notice_tokens",
-    ]
+    /// The keys of limits, and what each may be.
+    private static var limitKeys:
+        [(key: String, range: ClosedRange<Int64>, limit: WritableKeyPath<CollectorLimits, Int>)]
+    {
+        [
+            ("max_body_bytes", 1024...(64 << 20), \.maxBodyBytes),
+            ("max_batch_bytes", 1024...(256 << 20), \.maxBatchBytes),
+            ("max_header_bytes", 1024...(1 << 20), \.maxHeaderBytes),
+            ("max_body_memory_bytes", (1 << 20)...(64 << 30), \.maxBodyBytesInFlight),
+            ("header_timeout_seconds", 1...3600, \.headerTimeoutSeconds),
+            ("body_timeout_seconds", 1...3600, \.bodyTimeoutSeconds),
+            ("idle_timeout_seconds", 1...86_400, \.idleTimeoutSeconds),
+            ("max_connections", 1...1_000_000, \.maxConnections),
+            ("max_connections_per_address", 1...1_000_000, \.maxConnectionsPerAddress),
+            ("log_timeout_seconds", 1...3600, \.append.deadlineSeconds),
+            ("max_queued_records", 1...10_000_000, \.append.maxQueuedRecords),
+            ("max_queued_bytes", (1 << 20)...(16 << 30), \.append.maxQueuedBytes),
+            ("drain_seconds", 0...3600, \.drainSeconds),
+        ]
+    }
 
     /// The defaults without a node. Paths in the file are relative to `directory`.
     init(
         _ node: ConfigurationNode?, directory: String, producerStreams: [String]
     ) throws(ConfigurationError) {
-        let mapping = try node?.mapping(Self.keyNames)
-        func integer(
-            _ key: String, _ range: ClosedRange<Int64>, _ absent: Int64
-        ) throws(ConfigurationError) -> Int64 {
-            try mapping?.integer(key, in: range, default: absent) ?? absent
-        }
-        func count(
-            _ key: String, _ range: ClosedRange<Int64>, _ absent: Int64
-        ) throws(ConfigurationError) -> Int {
-            Int(try integer(key, range, absent))
-        }
+        let mapping = try node?.mapping(
+            ["threads", "tls"] + Self.limitKeys.map(\.key)
+                + [
+                    "trusted_proxies", "require_keys", "keys", "token_keys",
+                    "require_notice_tokens",
+                ])
         threads = try mapping?["threads"]?.integer(in: 1...64).asInt
         tls = try mapping?["tls"]?.tlsFiles(in: directory)
-        maxBodyBytes = try count("max_body_bytes", 1024...(64 << 20), 1 << 20)
-        maxBatchBytes = try count("max_batch_bytes", 1024...(256 << 20), 8 << 20)
-        maxHeaderBytes = try count("max_header_bytes", 1024...(1 << 20), 32 << 10)
-        maxBodyMemoryBytes = try count(
-            "max_body_memory_bytes", (1 << 20)...(64 << 30), 128 << 20)
-        headerTimeoutSeconds = try integer("header_timeout_seconds", 1...3600, 10)
-        bodyTimeoutSeconds = try integer("body_timeout_seconds", 1...3600, 20)
-        idleTimeoutSeconds = try integer("idle_timeout_seconds", 1...86_400, 60)
-        maxConnections = try count("max_connections", 1...1_000_000, 4096)
-        maxConnectionsPerAddress = try count("max_connections_per_address", 1...1_000_000, 1024)
-        logTimeoutSeconds = try integer("log_timeout_seconds", 1...3600, 10)
-        maxQueuedRecords = try count("max_queued_records", 1...10_000_000, 50_000)
-        maxQueuedBytes = try count("max_queued_bytes", (1 << 20)...(16 << 30), 64 << 20)
-        drainSeconds = try integer("drain_seconds", 0...3600, 10)
-        var proxies: [AddressRange] = []
-        for element in try mapping?["trusted_proxies"]?.elements() ?? [] {
-            proxies.append(try element.addressRange())
+        for (key, range, limit) in Self.limitKeys {
+            if let value = mapping?[key] {
+                limits[keyPath: limit] = try value.integer(in: range).asInt
+            }
         }
-        trustedProxies = proxies
+        trustedProxies =
+            try mapping?["trusted_proxies"]?.list(ConfigurationNode.addressRange) ?? []
         access.requiresKeys = try mapping?.boolean("require_keys", default: true) ?? true
-        access.keys = try Self.keys(mapping?["keys"], open: producerStreams)
-        access.tokenKeys = try Self.tokenKeys(mapping?["token_keys"], directory: directory)
+        access.keys = try Self.unique("name", mapping?["keys"]) { node throws(ConfigurationError) in
+            let key = try ProducerKey(node, open: producerStreams)
+            return (key, key.name)
+        }
+        access.tokenKeys = try Self.unique("id", mapping?["token_keys"]) {
+            node throws(ConfigurationError) in
+            let key = try TokenKey(node, directory: directory)
+            return (key, key.id)
+        }
         access.requiresNoticeTokens =
             try mapping?.boolean("require_notice_tokens", default: true) ?? true
     }
 
-    private static func keys(
-        _ node: ConfigurationNode?, open: [String]
-    ) throws(ConfigurationError) -> [ProducerKey] {
-        var keys: [ProducerKey] = []
-        for element in try node?.elements() ?? [] {
-            let key = try ProducerKey(element, open: open)
-            guard !keys.contains(where: { $0.name == key.name }) else {
-                throw element.badValue("name '\(key.name)' is that of an earlier key: keep one")
+    /// The keys of a list, no two of which have the same name.
+    private static func unique<Key>(
+        _ kind: String, _ node: ConfigurationNode?,
+        _ read: (ConfigurationNode) throws(ConfigurationError) -> (key: Key, name: String)
+    ) throws(ConfigurationError) -> [Key] {
+        var names: Set<String> = []
+        return try (node?.elements() ?? []).map { element throws(ConfigurationError) in
+            let (key, name) = try read(element)
+            guard names.insert(name).inserted else {
+                throw element.badValue("\(kind) '\(name)' is that of an earlier key: keep one")
             }
-            keys.append(key)
+            return key
         }
-        return keys
     }
+}
 
-    private static func tokenKeys(
-        _ node: ConfigurationNode?, directory: String
-    ) throws(ConfigurationError) -> [TokenKey] {
-        var keys: [TokenKey] = []
-        for element in try node?.elements() ?? [] {
-            let key = try TokenKey(element, directory: directory)
-            guard !keys.contains(where: { $0.id == key.id }) else {
-                throw element.badValue("id '\(key.id)' is that of an earlier key: keep one")
-            }
-            keys.append(key)
-        }
-        return keys
-    }
+/// Bounds that keep one client from taking what all share. Defaults are those without `collector.yaml`.
+package struct CollectorLimits: Equatable, Sendable {
+    /// Bytes of a request's body; a longer one is answered 413.
+    package var maxBodyBytes = 1 << 20
+    /// Bytes of a batch of events. Each event in it is bounded as a body is.
+    package var maxBatchBytes = 8 << 20
+    package var maxHeaderBytes = 32 << 10
+    /// Bytes of all bodies that are being received or answered; beyond them 503. One address may
+    /// hold a quarter of it.
+    package var maxBodyBytesInFlight = 128 << 20
+    /// How long a request's headers may take: those of the first request from the connection on,
+    /// TLS included, later ones from their first byte.
+    package var headerTimeoutSeconds = 10
+    /// How long a body may take, from the end of its request's head.
+    package var bodyTimeoutSeconds = 20
+    /// How long a connection may rest between requests, and how long a client may leave an answer
+    /// unread.
+    package var idleTimeoutSeconds = 60
+    /// Connections at once; further ones wait to be accepted.
+    package var maxConnections = 4096
+    /// Connections at once from one address, and requests at once from one client behind a trusted
+    /// proxy; further ones are answered 429.
+    package var maxConnectionsPerAddress = 1024
+    /// How long requests may take to end after a stop was requested.
+    package var drainSeconds = 10
+    package var append = AppendLimits()
+
+    package init() {}
+}
+
+/// Bounds of what waits for the log. The default bounds its memory to 64 MiB.
+package struct AppendLimits: Equatable, Sendable {
+    /// Records that may wait; beyond them requests are refused.
+    package var maxQueuedRecords = 50_000
+    /// Bytes of keys, headers and values that may wait.
+    package var maxQueuedBytes = 64 << 20
+    /// Records that are appended together at most. The records of one request are never split.
+    package var maxTurnRecords = 10_000
+    /// How long a request waits for the log.
+    package var deadlineSeconds = 10
 }
 
 extension CollectorPipeline {
@@ -209,10 +215,7 @@ extension CollectorPipeline.TokenKey {
         let mapping = try node.mapping(["id", "file"])
         let idNode = try mapping.required("id")
         id = try idNode.name()
-        let isPlain = id.utf8.allSatisfy { byte in
-            (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
-                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-        }
+        let isPlain = id.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
         guard isPlain, id.utf8.count <= 32 else {
             throw idNode.badValue("is no id: write up to 32 letters, digits, dashes, underscores")
         }

@@ -26,6 +26,8 @@ package struct ConfigurationNode {
             kind: kind, file: file, line: line, keyPath: path, explanation: explanation)
     }
 
+    fileprivate func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
     package func badValue(_ explanation: String) -> ConfigurationError {
         fault(.badValue, explanation)
     }
@@ -50,7 +52,7 @@ package struct ConfigurationNode {
             }
             let key = scalar.string
             let keyLine = scalar.mark?.line ?? line
-            let keyPath = path.isEmpty ? key : "\(path).\(key)"
+            let keyPath = path(of: key)
             // "1" and 1 are two keys to YAML and one to us.
             if let first = lines.updateValue(keyLine, forKey: key) {
                 throw Self.duplicate(key, file: file, line: first, path: keyPath)
@@ -82,6 +84,13 @@ package struct ConfigurationNode {
                 file: file, line: element.mark?.line ?? line, path: "\(path)[\(index)]",
                 node: element)
         }
+    }
+
+    /// The values of a list, each read by a method of its node.
+    func list<Value>(
+        _ read: (ConfigurationNode) -> () throws(ConfigurationError) -> Value
+    ) throws(ConfigurationError) -> [Value] {
+        try elements().map { element throws(ConfigurationError) in try read(element)() }
     }
 
     package var isMapping: Bool {
@@ -128,16 +137,13 @@ package struct ConfigurationNode {
 
     /// One step down. Where the file has no such value, only the path is extended.
     private func step(_ step: ModelFault.Step) -> ConfigurationNode {
-        let found: ConfigurationNode?
-        let path: String
-        switch step {
-        case .key(let key):
-            found = (try? entries())?.first { $0.key == key }?.value
-            path = self.path.isEmpty ? key : "\(self.path).\(key)"
-        case .index(let index):
-            found = (try? elements())?.dropFirst(index).first
-            path = "\(self.path)[\(index)]"
-        }
+        let (found, path): (ConfigurationNode?, String) =
+            switch step {
+            case .key(let key):
+                ((try? entries())?.first { $0.key == key }?.value, self.path(of: key))
+            case .index(let index):
+                ((try? elements())?.dropFirst(index).first, "\(self.path)[\(index)]")
+            }
         return found ?? ConfigurationNode(file: file, line: line, path: path, node: node)
     }
 
@@ -163,9 +169,8 @@ package struct ConfigurationMapping {
 
     package func required(_ key: String) throws(ConfigurationError) -> ConfigurationNode {
         guard let value = values[key] else {
-            let path = node.path.isEmpty ? key : "\(node.path).\(key)"
             throw ConfigurationError(
-                kind: .missingKey, file: node.file, line: node.line, keyPath: path,
+                kind: .missingKey, file: node.file, line: node.line, keyPath: node.path(of: key),
                 explanation: "is missing: add it")
         }
         return value

@@ -12,10 +12,7 @@ enum ConversionModelFile {
             throw appNode.badValue(
                 "is \(app), and the file is named \(fileApp).yaml: make one both")
         }
-        var versions: [ConversionModelVersion] = []
-        for element in try mapping.required("versions").elements() {
-            versions.append(try element.modelVersion())
-        }
+        let versions = try mapping.required("versions").list(ConfigurationNode.modelVersion)
         do {
             return try ConversionModel(app: app, versions: versions)
         } catch {
@@ -50,11 +47,7 @@ extension ConfigurationNode {
     }
 
     private func fineFields() throws(ConfigurationError) -> [FineField] {
-        var fields: [FineField] = []
-        for element in try mapping(["fields"]).required("fields").elements() {
-            fields.append(try element.fineField())
-        }
-        return fields
+        try mapping(["fields"]).required("fields").list(Self.fineField)
     }
 
     private func fineField() throws(ConfigurationError) -> FineField {
@@ -75,33 +68,15 @@ extension ConfigurationNode {
     ) throws(ConfigurationError) -> FineField.Kind {
         switch name {
         case .revenue:
-            var bounds: [Int64] = []
-            for element in try mapping.required("buckets").elements() {
-                bounds.append(try element.micros())
-            }
+            let bounds = try mapping.required("buckets").list(Self.micros)
             return .revenue(
                 event: try mapping["event"]?.name() ?? "revenue", boundsMicros: bounds,
                 maxMicros: try mapping.required("max").micros())
         case .events:
-            return .events(
-                try mapping.required("values").numbered { node throws(ConfigurationError) in
-                    try node.modelEvent()
-                }
-            )
-        case .flags:
-            return .flags(
-                try mapping.required("flags").numbered { node throws(ConfigurationError) in
-                    try node.name()
-                }
-            )
-        case .days:
-            return .days
-        case .table:
-            return .table(
-                try mapping.required("values").numbered { node throws(ConfigurationError) in
-                    try node.modelEvents()
-                }
-            )
+            return .events(try mapping.required("values").numbered(Self.modelEvent))
+        case .flags: return .flags(try mapping.required("flags").numbered(Self.name))
+        case .days: return .days
+        case .table: return .table(try mapping.required("values").numbered(Self.modelEvents))
         }
     }
 
@@ -115,12 +90,12 @@ extension ConfigurationNode {
 
     /// A mapping whose keys are numbers of a fine value, 0...63.
     private func numbered<Value>(
-        _ read: (ConfigurationNode) throws(ConfigurationError) -> Value
+        _ read: (ConfigurationNode) -> () throws(ConfigurationError) -> Value
     ) throws(ConfigurationError) -> [Int: Value] {
         var values: [Int: Value] = [:]
         for (key, value) in try entries() {
             let number = try Self.integerKey(key, in: 0...63, of: value)
-            values[number.asInt] = try read(value)
+            values[number.asInt] = try read(value)()
         }
         return values
     }
@@ -139,9 +114,7 @@ extension ConfigurationNode {
     }
 
     private func modelEvents() throws(ConfigurationError) -> [ModelEvent] {
-        var events: [ModelEvent] = []
-        for element in try elements() { events.append(try element.modelEvent()) }
-        return events
+        try list(Self.modelEvent)
     }
 
     private func modelEvent() throws(ConfigurationError) -> ModelEvent {

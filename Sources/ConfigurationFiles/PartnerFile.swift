@@ -23,10 +23,7 @@ enum PartnerFile {
     }
 
     static func isName(_ text: String) -> Bool {
-        (1...100).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-")
-            }
+        text.wholeMatch(of: /[a-z0-9\-]{1,100}/) != nil
     }
 }
 
@@ -34,33 +31,32 @@ extension ConfigurationNode {
     fileprivate func trust() throws(ConfigurationError) -> Set<Partner.Verdict> {
         try set(
             whenEmpty:
-                "is empty, so that nothing would be sent: write [valid], or remove the partner"
-        ) { node throws(ConfigurationError) in try node.word(Partner.Verdict.self) }
+                "is empty, so that nothing would be sent: write [valid], or remove the partner",
+            Self.verdict)
+    }
+
+    private func verdict() throws(ConfigurationError) -> Partner.Verdict {
+        try word(Partner.Verdict.self)
     }
 
     fileprivate func filter() throws(ConfigurationError) -> Partner.Filter {
         let mapping = try mapping(["networks", "apps", "windows"])
         let whenEmpty = "is empty, so that nothing would be sent: remove the key to send all"
         return Partner.Filter(
-            networks: try mapping["networks"]?.set(whenEmpty: whenEmpty) {
-                node throws(ConfigurationError) in try node.networkID()
-            },
-            apps: try mapping["apps"]?.set(whenEmpty: whenEmpty) {
-                node throws(ConfigurationError) in try node.app()
-            },
-            windows: try mapping["windows"]?.set(whenEmpty: whenEmpty) {
-                node throws(ConfigurationError) in try node.integer(in: 0...2).asInt
-            }
-        )
+            networks: try mapping["networks"]?.set(whenEmpty: whenEmpty, Self.networkID),
+            apps: try mapping["apps"]?.set(whenEmpty: whenEmpty, Self.app),
+            windows: try mapping["windows"]?.set(whenEmpty: whenEmpty, Self.window))
     }
+
+    private func window() throws(ConfigurationError) -> Int { try integer(in: 0...2).asInt }
 
     private func set<Element: Hashable>(
         whenEmpty explanation: String,
-        _ read: (ConfigurationNode) throws(ConfigurationError) -> Element
+        _ read: (ConfigurationNode) -> () throws(ConfigurationError) -> Element
     ) throws(ConfigurationError) -> Set<Element> {
         var set: Set<Element> = []
         for node in try elements() {
-            guard set.insert(try read(node)).inserted else {
+            guard set.insert(try read(node)()).inserted else {
                 throw node.badValue("is listed twice: keep one")
             }
         }
@@ -68,6 +64,8 @@ extension ConfigurationNode {
         return set
     }
 }
+
+private typealias TextField = Partner.Delivery.Field<PositionedText>
 
 /// Reads `delivery` of `partners/<name>.yaml`.
 enum PartnerDeliveryFile {
@@ -132,23 +130,16 @@ extension ConfigurationNode {
         PositionedText(text: key, file: file, line: line, keyPath: path)
     }
 
-    fileprivate func templates() throws(ConfigurationError) -> [Partner.Delivery.Field<
-        PositionedText
-    >] {
-        var fields: [Partner.Delivery.Field<PositionedText>] = []
-        for (key, value) in try entries() {
+    fileprivate func templates() throws(ConfigurationError) -> [TextField] {
+        try entries().map { key, value throws(ConfigurationError) in
             guard !key.isEmpty else { throw value.badValue("has no name: write one") }
-            fields.append(.init(name: value.named(key), value: try value.template()))
+            return TextField(name: value.named(key), value: try value.template())
         }
-        return fields
     }
 
     /// Where secrets are. An error does not quote a bad value: it may be the secret.
-    fileprivate func secrets() throws(ConfigurationError) -> [Partner.Delivery.Field<
-        PositionedText
-    >] {
-        var fields: [Partner.Delivery.Field<PositionedText>] = []
-        for (key, value) in try entries() {
+    fileprivate func secrets() throws(ConfigurationError) -> [TextField] {
+        try entries().map { key, value throws(ConfigurationError) in
             guard key.wholeMatch(of: /[A-Za-z0-9_\-]+/) != nil else {
                 throw value.badValue("is no name: write letters, digits, - and _")
             }
@@ -158,9 +149,8 @@ extension ConfigurationNode {
                 throw value.badValue(
                     "is no place of a secret: write env:NAME or file:PATH, and not the secret")
             }
-            fields.append(.init(name: value.named(key), value: place))
+            return TextField(name: value.named(key), value: place)
         }
-        return fields
     }
 
     fileprivate func body() throws(ConfigurationError) -> Partner.Delivery.Body {
@@ -184,19 +174,16 @@ extension ConfigurationNode {
     private func shape(depth: Int) throws(ConfigurationError) -> Partner.Delivery.JSONShape {
         guard depth < 32 else { throw badValue("is nested too deep: 32 levels are allowed") }
         if isMapping {
-            var fields: [Partner.Delivery.Field<Partner.Delivery.JSONShape>] = []
-            for (key, value) in try entries() {
-                fields.append(
-                    .init(name: value.named(key), value: try value.shape(depth: depth + 1)))
-            }
-            return .object(fields)
+            return .object(
+                try entries().map { key, value throws(ConfigurationError) in
+                    .init(name: value.named(key), value: try value.shape(depth: depth + 1))
+                })
         }
         if isList {
-            var elements: [Partner.Delivery.JSONShape] = []
-            for element in try self.elements() {
-                elements.append(try element.shape(depth: depth + 1))
-            }
-            return .array(elements)
+            return .array(
+                try elements().map { element throws(ConfigurationError) in
+                    try element.shape(depth: depth + 1)
+                })
         }
         try checkTag()
         guard let text = scalarText else { return .literal("null") }

@@ -65,9 +65,9 @@ package struct PipelineDirectory: Sendable {
 
     /// The conversion models by ascending app; none without `conversion-models`.
     package func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
-        var models: [ConversionModel] = []
-        for name in try names(in: Self.modelsName) { models.append(try conversionModel(name)) }
-        return models.sorted { $0.app < $1.app }
+        try names(in: Self.modelsName)
+            .map { name throws(ConfigurationError) in try conversionModel(name) }
+            .sorted { $0.app < $1.app }
     }
 
     /// The conversion models of a directory that holds candidates: the files of its folder
@@ -75,17 +75,13 @@ package struct PipelineDirectory: Sendable {
     package func candidateModels() throws(ConfigurationError) -> [ConversionModel] {
         let hasFolder = FileManager.default.fileExists(atPath: "\(path)/\(Self.modelsName)")
         let folder = hasFolder ? "\(path)/\(Self.modelsName)" : path
-        var models: [ConversionModel] = []
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory),
-            isDirectory.boolValue
-        else {
+        guard Self.isDirectory(folder) else {
             throw ConfigurationError(
                 kind: .missingFile, file: folder,
                 explanation: "is no directory: give --models the directory of the candidate models")
         }
-        for name in try Self.names(inDirectory: folder) {
-            models.append(try Self.conversionModel(at: "\(folder)/\(name)"))
+        let models = try Self.names(inDirectory: folder).map { name throws(ConfigurationError) in
+            try Self.conversionModel(at: "\(folder)/\(name)")
         }
         guard !models.isEmpty else {
             throw ConfigurationError(
@@ -99,9 +95,9 @@ package struct PipelineDirectory: Sendable {
     /// when the directory is missing.
     package func partners(isRequired: Bool = false) throws(ConfigurationError) -> [Partner] {
         if isRequired, !has(.partners) { throw gone(.partners) }
-        var partners: [Partner] = []
-        for name in try names(in: Self.partnersName) { partners.append(try partner(name)) }
-        return partners.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        return try names(in: Self.partnersName)
+            .map { name throws(ConfigurationError) in try partner(name) }
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
     /// The topic of documents for partners: that of `partner-postbacks.yaml`, or the default
@@ -126,10 +122,9 @@ extension PipelineDirectory {
 
     /// Whether it exists and, if it is a file, is not empty.
     package func has(_ part: ReadAgain) -> Bool {
-        var isDirectory: ObjCBool = false
-        let exists = FileManager.default.fileExists(
-            atPath: "\(path)/\(part.rawValue)", isDirectory: &isDirectory)
-        guard exists, part != .partners else { return exists && isDirectory.boolValue }
+        let file = "\(path)/\(part.rawValue)"
+        guard part != .partners else { return Self.isDirectory(file) }
+        guard FileManager.default.fileExists(atPath: file) else { return false }
         do {
             return try content(part, isRequired: false) != nil
         } catch {
@@ -218,10 +213,7 @@ extension PipelineDirectory {
     private static func names(
         inDirectory directory: String
     ) throws(ConfigurationError) -> [String] {
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
-            isDirectory.boolValue
-        else {
+        guard isDirectory(directory) else {
             throw ConfigurationError(
                 kind: .missingFile, file: directory,
                 explanation: "is no directory: give --pipelines the directory of the configuration")
@@ -236,6 +228,12 @@ extension PipelineDirectory {
         }
         return all.filter(\.isConfigurationName)
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var isDirectory: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            && isDirectory.boolValue
     }
 
     /// Whether a program has a file.

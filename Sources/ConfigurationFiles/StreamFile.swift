@@ -61,8 +61,7 @@ package struct StreamSettings: Equatable, Sendable {
 
     static let keys = [
         "topic", "group", "batch_records", "commit_interval_ms", "dedupe_max_ids",
-        "max_record_bytes",
-        "kafka",
+        "max_record_bytes", "kafka",
     ]
 
     init(_ mapping: ConfigurationMapping, stream: String) throws(ConfigurationError) {
@@ -136,7 +135,7 @@ extension ConfigurationNode {
 
 extension UInt8 {
     /// A-Z, a-z or 0-9.
-    var isASCIILetterOrDigit: Bool {
+    package var isASCIILetterOrDigit: Bool {
         (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self)
     }
 }

@@ -249,16 +249,25 @@ extension DeliveryStore {
         _ selection: DeliverySelection, leaving leftPartners: [String] = [],
         nowMilliseconds now: Int64
     ) throws(StoreError) -> RetriedDeliveries {
-        let (condition, argument): (String, String?) =
+        let isOpen = "state IN ('pending', 'dead', 'held')"
+        // Which deliveries are meant, and the partners whose pauses end.
+        let (condition, partners, argument): (String, String, String?) =
             switch selection {
-            case .id(let id): ("state IN ('pending', 'dead', 'held') AND id = ?1", id)
-            case .partner(let name): ("state IN ('pending', 'dead', 'held') AND partner = ?1", name)
-            case .allDead: ("state = 'dead' AND ?1 IS NULL", nil)
+            case .id(let id):
+                (
+                    "\(isOpen) AND id = ?1",
+                    "SELECT partner FROM deliveries WHERE \(isOpen) AND id = ?1", id
+                )
+            case .partner(let name): ("\(isOpen) AND partner = ?1", "?1", name)
+            case .allDead: ("state = 'dead' AND ?1 IS NULL", "SELECT ?1 WHERE FALSE", nil)
             }
         let isLeft = Array(repeating: "?", count: leftPartners.count).joined(separator: ", ")
         return try commit { db in
             var retried = RetriedDeliveries()
-            retried.awakened = try Self.awaken(selection, in: db)
+            retried.awakened = try String.fetchAll(
+                db, sql: "SELECT name FROM resting_partners WHERE name IN (\(partners))",
+                arguments: [argument])
+            for name in retried.awakened { try Self.endRest(of: name, in: db) }
             let meant =
                 try Int.fetchOne(
                     db, sql: "SELECT count(*) FROM deliveries WHERE \(condition)",
@@ -282,27 +291,5 @@ extension DeliveryStore {
             }
             return retried
         }
-    }
-
-    /// Ends the pauses of the selected partners, and returns which had one.
-    private static func awaken(_ selection: DeliverySelection, in db: Database) throws -> [String] {
-        let resting =
-            switch selection {
-            case .id(let id):
-                try String.fetchAll(
-                    db,
-                    sql: """
-                        SELECT name FROM resting_partners WHERE name IN
-                          (SELECT partner FROM deliveries
-                           WHERE id = ? AND state IN ('pending', 'dead', 'held'))
-                        """,
-                    arguments: [id])
-            case .partner(let name):
-                try String.fetchAll(
-                    db, sql: "SELECT name FROM resting_partners WHERE name = ?", arguments: [name])
-            case .allDead: [String]()
-            }
-        for name in resting { try endRest(of: name, in: db) }
-        return resting
     }
 }

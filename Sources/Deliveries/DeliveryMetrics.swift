@@ -123,22 +123,22 @@ private struct PartnerSeries {
             })
         duration = CoreMetrics.Timer(
             label: "weir_delivery_duration_seconds", dimensions: labels, factory: factory)
-        pending = Meter(label: "weir_deliveries_pending", dimensions: labels, factory: factory)
-        oldest = Meter(
-            label: "weir_delivery_oldest_pending_seconds", dimensions: labels, factory: factory)
-        breaker = Meter(label: "weir_delivery_breaker_open", dimensions: labels, factory: factory)
-        disabled = Meter(
-            label: "weir_delivery_partner_disabled", dimensions: labels, factory: factory)
-        pending.set(0)
-        oldest.set(0)
-        breaker.set(0)
-        disabled.set(0)
+        func meter(_ name: String) -> Meter {
+            Meter(label: name, dimensions: labels, factory: factory)
+        }
+        pending = meter("weir_deliveries_pending")
+        oldest = meter("weir_delivery_oldest_pending_seconds")
+        breaker = meter("weir_delivery_breaker_open")
+        disabled = meter("weir_delivery_partner_disabled")
+        for meter in meters { meter.set(0) }
     }
+
+    private var meters: [Meter] { [pending, oldest, breaker, disabled] }
 
     func destroy() {
         for counter in attempts.values { counter.destroy() }
         duration.destroy()
-        for meter in [pending, oldest, breaker] { meter.destroy() }
+        for meter in meters { meter.destroy() }
     }
 
     func note(_ attempt: Attempt) {

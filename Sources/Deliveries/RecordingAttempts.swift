@@ -187,27 +187,25 @@ extension DeliveryStore {
         after attempt: Attempt, number: Int, of delivery: FinishedDelivery
     ) -> (state: DeliveryState, reason: String, pauseEnd: Int64?) {
         let answer = attempt.status.map { "status \($0)" } ?? attempt.fault ?? ""
+        func dead(
+            _ reason: DeliveryReason, _ explanation: String
+        ) -> (DeliveryState, String, Int64?) {
+            (.dead, reason.text(explanation), nil)
+        }
         switch AttemptOutcome(attempt.result) {
         case .delivered: return (.delivered, "", nil)
-        case .refused: return (.dead, DeliveryReason.refused.text(answer), nil)
-        case .redirect:
-            return (
-                .dead, DeliveryReason.redirect.text("\(answer), which is not followed"), nil
-            )
-        case .gone:
-            return (.dead, DeliveryReason.gone.text("\(answer), the partner is disabled"), nil)
+        case .refused: return dead(.refused, answer)
+        case .redirect: return dead(.redirect, "\(answer), which is not followed")
+        case .gone: return dead(.gone, "\(answer), the partner is disabled")
         case .denied: return (.pending, "", attempt.endMilliseconds)
-        case .address: return (.dead, DeliveryReason.address.text(answer), nil)
+        case .address: return dead(.address, answer)
         case .retry:
             var asked: Int64?
             if case .answered(_, let pause) = attempt.result { asked = pause }
             let pause = RetrySchedule.pauseMilliseconds(
                 afterAttempt: number, key: delivery.key, retryAfterMilliseconds: asked)
             guard let pause else {
-                return (
-                    .dead, DeliveryReason.exhausted.text("\(number) attempts, the last: \(answer)"),
-                    nil
-                )
+                return dead(.exhausted, "\(number) attempts, the last: \(answer)")
             }
             return (.pending, "", attempt.endMilliseconds + pause)
         }
@@ -220,12 +218,12 @@ extension DeliveryStore {
         try read { db in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT name, cause, pause_ms, until_ms FROM resting_partners")
-            return rows.reduce(into: [:]) { resting, row in
-                let name: String = row[0]
-                resting[name] = PartnerRest(
+            let rests = rows.map { row in
+                PartnerRest(
                     cause: PartnerRest.Cause(rawValue: row[1]) ?? .away, pauseMilliseconds: row[2],
                     untilMilliseconds: row[3])
             }
+            return Dictionary(uniqueKeysWithValues: zip(rows.map { $0[0] }, rests))
         }
     }
 

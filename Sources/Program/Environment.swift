@@ -1,7 +1,11 @@
+import EventLog
 import Foundation
 
 /// The environment variables that options fall back to.
 package struct Environment {
+    /// Stands for no archive, and for no metrics.
+    package static let off = "off"
+
     private let variables: [String: String]
 
     package init(_ variables: [String: String] = ProcessInfo.processInfo.environment) {
@@ -23,6 +27,16 @@ package struct Environment {
     /// Address of the log: that of the option, else of `WEIR_LOG`, else in the first data directory.
     package func log(_ option: String?, dataDirectories: [String]) -> String {
         option ?? self["WEIR_LOG"] ?? "sqlite:\(dataDirectories.first ?? "data")/log.sqlite"
+    }
+
+    /// The file of an archive: that of the option, else of `WEIR_ARCHIVE`; nil for none.
+    package func archivePath(_ option: String?) throws(UsageError) -> String? {
+        guard let text = option ?? self["WEIR_ARCHIVE"], text != Self.off else { return nil }
+        guard case .sqlite(let path)? = try? LogAddress(text) else {
+            throw UsageError(
+                "--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
+        }
+        return path
     }
 
     package func pipelines(_ option: String?) -> String {

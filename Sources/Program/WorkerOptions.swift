@@ -3,26 +3,84 @@ import EventLog
 import Foundation
 import Monitoring
 
+/// Where the log, the data, the configuration and the metrics of a program are. Each program says in its own
+/// help what an option means to it; what stands for one that is not given is the same for all.
+package protocol PlaceOptions {
+    var log: String? { get }
+    var data: String? { get }
+    var pipelines: String? { get }
+    var metrics: String? { get }
+
+    /// The port of the examples that errors have.
+    static var examplePort: Int { get }
+}
+
+extension PlaceOptions {
+    package var dataDirectory: String { data ?? Environment()["WEIR_DATA"] ?? "data" }
+
+    package var pipelinesDirectory: String { Environment().pipelines(pipelines) }
+
+    package var address: LogAddress {
+        get throws(LogError) {
+            try LogAddress(Environment().log(log, dataDirectories: [dataDirectory]))
+        }
+    }
+
+    /// Where to serve metrics; nil for nowhere.
+    package var metricsAddress: ListenAddress? {
+        get throws {
+            guard let text = metrics ?? Environment()["WEIR_METRICS"], text != Environment.off
+            else { return nil }
+            return try Self.listenAddress(text, option: "--metrics")
+        }
+    }
+
+    package static func listenAddress(_ text: String, option: String) throws -> ListenAddress {
+        guard let address = ListenAddress(text) else {
+            throw ValidationError(
+                "\(option) '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:\(examplePort) or [::1]:\(examplePort)"
+            )
+        }
+        return address
+    }
+
+    package func checkAddress() throws {
+        do {
+            _ = try address
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    /// - Parameter remedy: what to do when the environment lists several directories.
+    package func checkDataDirectory(remedy: String) throws {
+        guard data == nil, dataDirectory.contains(":") else { return }
+        throw ValidationError("WEIR_DATA '\(dataDirectory)' lists several directories: \(remedy)")
+    }
+}
+
 /// The options that all workers have. Each may be given as an environment variable too.
-package struct WorkerOptions: ParsableArguments {
+package struct WorkerOptions: ParsableArguments, PlaceOptions {
+    package static let examplePort = 9464
+
     @Option(
         help: ArgumentHelp(
             "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT].",
             discussion:
                 "Default sqlite:<data>/log.sqlite. How to reach Kafka stands in kafka.yaml. [WEIR_LOG]",
             valueName: "address"))
-    var log: String?
+    package var log: String?
 
     @Option(
         help: ArgumentHelp(
             "Where stores live, one file a worker. Default data. [WEIR_DATA]",
             valueName: "directory"))
-    var data: String?
+    package var data: String?
 
     @Option(
         help: ArgumentHelp(
             "Configuration. Default pipelines. [WEIR_PIPELINES]", valueName: "directory"))
-    var pipelines: String?
+    package var pipelines: String?
 
     @Flag(
         help:
@@ -52,7 +110,7 @@ package struct WorkerOptions: ParsableArguments {
                 the log names. [WEIR_METRICS]
                 """,
             valueName: "host:port"))
-    var metrics: String?
+    package var metrics: String?
 
     @Option(
         help: ArgumentHelp(
@@ -82,8 +140,8 @@ package struct WorkerOptions: ParsableArguments {
         self.untilEnd = untilEnd
         // Said, so that the environment is not asked.
         partitions = Self.allPartitions
-        self.archive = archive ?? Self.off
-        metrics = Self.off
+        self.archive = archive ?? Environment.off
+        metrics = Environment.off
         member = nil
         acceptPartitionCount = nil
         showsProgress = false
@@ -91,53 +149,26 @@ package struct WorkerOptions: ParsableArguments {
 
     /// Checks what can be checked without opening anything.
     package mutating func validate() throws {
+        try checkAddress()
         do {
-            _ = try address
+            _ = try archivePath
         } catch {
             throw ValidationError("\(error)")
         }
-        _ = try archivePath
         _ = try assignment
         _ = try acceptedPartitionCount
         _ = try stopsAtEnd
         _ = try metricsAddress
-        if data == nil, dataDirectory.contains(":") {
-            throw ValidationError(
-                "WEIR_DATA '\(dataDirectory)' lists several directories: a worker has one, give --data"
-            )
-        }
-    }
-
-    package var dataDirectory: String { data ?? Environment()["WEIR_DATA"] ?? "data" }
-
-    package var pipelinesDirectory: String {
-        pipelines ?? Environment()["WEIR_PIPELINES"] ?? "pipelines"
+        try checkDataDirectory(remedy: "a worker has one, give --data")
     }
 
     package var stopsAtEnd: Bool {
-        get throws {
-            try Environment().isSet("WEIR_UNTIL_END", option: untilEnd)
-        }
-    }
-
-    package var address: LogAddress {
-        get throws(LogError) {
-            try LogAddress(
-                log ?? Environment()["WEIR_LOG"] ?? "sqlite:\(dataDirectory)/log.sqlite")
-        }
+        get throws { try Environment().isSet("WEIR_UNTIL_END", option: untilEnd) }
     }
 
     /// The file of the archive; nil when there is none.
     package var archivePath: String? {
-        get throws {
-            guard let text = archive ?? Environment()["WEIR_ARCHIVE"], text != Self.off
-            else { return nil }
-            guard case .sqlite(let path)? = try? LogAddress(text) else {
-                throw ValidationError(
-                    "--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
-            }
-            return path
-        }
+        get throws(UsageError) { try Environment().archivePath(archive) }
     }
 
     package var memberName: String? { member ?? Environment()["WEIR_MEMBER"] }
@@ -161,22 +192,7 @@ package struct WorkerOptions: ParsableArguments {
         }
     }
 
-    /// Where to serve metrics; nil for nowhere.
-    package var metricsAddress: ListenAddress? {
-        get throws {
-            guard let text = metrics ?? Environment()["WEIR_METRICS"], text != Self.off
-            else { return nil }
-            guard let address = ListenAddress(text) else {
-                throw ValidationError(
-                    "--metrics '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:9464 or [::1]:9464"
-                )
-            }
-            return address
-        }
-    }
-
     private static let allPartitions = "all"
-    private static let off = "off"
 
     /// Reads `0,2-3`.
     package static func partitions(_ text: String) throws -> [Int32] {

@@ -171,7 +171,7 @@ package enum ReportValue: Equatable, Sendable {
     }
 
     /// The value as people read it, and as CSV has it.
-    var plainText: String {
+    package var plainText: String {
         switch self {
         case .null: ""
         case .text(let text), .decimal(let text): text
@@ -232,7 +232,7 @@ package struct MoneyByCurrency: Equatable, Sendable {
     }
 
     /// `EUR 0.50; USD 1.23`: at least two decimals, and as many as there are.
-    var plainText: String {
+    package var plainText: String {
         amounts.map { amount in
             let text = Self.units(micros: amount.micros)
             return amount.currency.isEmpty ? text : "\(amount.currency) \(text)"

@@ -25,8 +25,7 @@ final class BufferedOutput {
     }
 
     func write(_ text: String) throws(CommandError) {
-        buffer.append(contentsOf: text.utf8)
-        if buffer.count >= Self.pieceBytes { try flush() }
+        try write { $0 += text.utf8 }
     }
 
     /// Lets `body` append bytes, which are written now or later.
@@ -36,8 +35,7 @@ final class BufferedOutput {
     }
 
     func write(bytes: [UInt8]) throws(CommandError) {
-        buffer.append(contentsOf: bytes)
-        if buffer.count >= Self.pieceBytes { try flush() }
+        try write { $0 += bytes }
     }
 
     func write(
@@ -89,6 +87,17 @@ enum Console {
         StandardError.write(line: "weir: \(explanation)")
     }
 
+    /// Says that there may be more than the rows that a list was limited to.
+    static func writeIfMore(than count: Int, limit: Int) {
+        if count >= limit { write("there may be more than these \(limit): give --limit") }
+    }
+
+    /// Runs `body`, and removes what it has shown of its progress.
+    static func removingProgress<Value>(_ body: () throws -> Value) rethrows -> Value {
+        defer { show(progress: "") }
+        return try body()
+    }
+
     /// Shows how far a command is, on a terminal only. The next text replaces it, and an empty one removes it.
     static func show(progress explanation: String) {
         guard StandardError.isTerminal else { return }
@@ -123,8 +132,62 @@ extension Report {
     }
 }
 
+/// A column of what a command prints: its name, and its value in a row.
+struct ReportColumn<Row>: Sendable {
+    let name: String
+    /// Whether tables align it to the right.
+    let isNumber: Bool
+    let value: @Sendable (Row) -> ReportValue
+
+    static func text(_ name: String, _ text: @escaping @Sendable (Row) -> String?) -> ReportColumn {
+        ReportColumn(name: name, isNumber: false) { text($0).map { .text($0) } ?? .null }
+    }
+
+    static func number<Number: BinaryInteger & Sendable>(
+        _ name: String, _ number: @escaping @Sendable (Row) -> Number?
+    ) -> ReportColumn {
+        ReportColumn(name: name, isNumber: true) {
+            number($0).map { .integer(Int128($0)) } ?? .null
+        }
+    }
+
+    /// The column for rows that have one of this column's in them.
+    func of<Outer>(_ row: @escaping @Sendable (Outer) -> Row) -> ReportColumn<Outer> {
+        ReportColumn<Outer>(name: name, isNumber: isNumber) { value(row($0)) }
+    }
+}
+
+extension ReportTable {
+    init<Row>(_ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>]) {
+        self.init(
+            columns: columns.map { Column($0.name, isNumber: $0.isNumber) },
+            rows: rows.map { row in columns.map { $0.value(row) } })
+    }
+}
+
 extension TextTable {
+    init<Row>(_ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>]) {
+        self.init(
+            header: columns.map(\.name), isNumber: columns.map(\.isNumber),
+            rows: rows.map { row in columns.map { $0.value(row).plainText } })
+    }
+
     var text: String { lines.map { $0 + "\n" }.joined() }
+}
+
+extension JSONText {
+    /// Writes a member for each column.
+    mutating func members<Row>(of row: Row, _ columns: [ReportColumn<Row>]) {
+        for column in columns {
+            let value = column.value(row)
+            if case .text(let text) = value {
+                member(column.name, text)
+            } else {
+                name(column.name)
+                raw(value == .null ? "null" : value.plainText)
+            }
+        }
+    }
 }
 
 struct ReportFormatOptions: ParsableArguments {

@@ -16,7 +16,7 @@ struct CollectorFileTests {
         let absent = try TemporaryPipelines().read { try $0.collector() }
         let empty = try TemporaryPipelines(["collector.yaml": ""]).read { try $0.collector() }
         #expect(absent == empty)
-        #expect(absent.maxBodyBytes == 1 << 20)
+        #expect(absent.limits.maxBodyBytes == 1 << 20)
         #expect(absent.access.requiresKeys)
         #expect(absent.access.requiresNoticeTokens)
         #expect(absent.threads == nil)

@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import KafkaLog
 import Logging
+import Monitoring
 import Program
 import Synchronization
 import TestKit
@@ -227,5 +228,18 @@ struct KafkaTests {
         let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
         #expect(keys.count == 60)
         #expect(Set(keys) == Set((0..<60).map { "\(Documents.id($0)):1" }))
+    }
+
+    @Test("the metrics of a partner go with its file")
+    func metricsOfPartners() throws {
+        let registry = MetricRegistry(DeliveryMetrics.descriptions)
+        let metrics = DeliveryMetrics(
+            topic: "partner-postbacks", group: "g", partners: ["acme", "globex"],
+            factory: registry, health: Health(waitMilliseconds: 100))
+        metrics.setDisabled([DisabledPartner(name: "globex", status: 410)])
+        #expect(registry.text.contains("globex"))
+        metrics.setPartners(["acme"])
+        #expect(registry.text.contains("acme"))
+        #expect(!registry.text.contains("globex"))
     }
 }

@@ -1,6 +1,9 @@
 import ArgumentParser
 import ConfigurationFiles
+import Engine
+import EventLog
 import Foundation
+import Program
 import Reports
 import Streams
 import TestKit
@@ -69,5 +72,32 @@ struct AnalysisCommandTests {
         #expect(try apps("flat") == [525_463_029])
         #expect(try apps("pipelines") == [525_463_029])
         #expect(throws: ConfigurationError.self) { try apps("empty") }
+    }
+
+    @Test("an explanation that does not add up says so on standard error, in JSON too")
+    func unexplained() throws {
+        let place = try TemporaryDirectory()
+        let log = try EmbeddedLog(path: "\(place.path)/log.sqlite", mode: .create)
+        try log.createTopic("bids", partitionCount: 4)
+        let bids = try DemoRecords.all().first { $0.topic == "bids" }?.records
+        try log.writer().append(try #require(bids))
+        let options = WorkerOptions(
+            log: .sqlite(path: "\(place.path)/log.sqlite"), data: place.path,
+            pipelines: Repository.path("pipelines"), untilEnd: true)
+        try BidsFold.work(options, stop: StopSignal())
+        for partition in 0..<4 as Range<Int32> {
+            try log.trim(topic: "bids", partition: partition, before: 50)
+        }
+        for format in ["json", "ndjson"] {
+            let explained = try Program.run(
+                "weir",
+                [
+                    "explain", "bids", "--where", "currency=USD", "--measure", "bids", "--data",
+                    place.path, "--format", format,
+                ])
+            #expect(explained.status == 1)
+            #expect(explained.output.contains("does not add up"))
+            #expect(explained.error.hasPrefix("weir: the records do not add up to the number"))
+        }
     }
 }

@@ -129,6 +129,16 @@ struct BackupTests {
         #expect(bytes.count > 1)
     }
 
+    @Test("an empty directory is no backup")
+    func empty() throws {
+        try FileManager.default.createDirectory(
+            atPath: "\(place.path)/empty", withIntermediateDirectories: true)
+        #expect { try faults("empty") } throws: { error in
+            (error as? CommandError)?.explanation?.hasPrefix("no backup in \(place.path)/empty: ")
+                == true
+        }
+    }
+
     @Test("a backup that was changed is refused in words, and one is never written over")
     func refusals() throws {
         try publish("bids", try demo("bids").prefix(50))

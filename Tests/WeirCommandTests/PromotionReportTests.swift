@@ -86,7 +86,7 @@ struct PromotionReportTests {
                     partition: 0, fromOffset: 40, toOffset: 100_000, log: 40..<100_000,
                     archive: nil, gone: 0..<40)
             ], recordsPerSecond: 1000)
-        let text = ReplayPlanReport([plan]).text(.table)
+        let text = ReplayPlanReport(plans: [plan]).text(.table)
         #expect(text.contains("40-99999"))
         #expect(text.contains("0-39"))
         #expect(

@@ -127,6 +127,26 @@ struct PublishAndReadTests {
         }
     }
 
+    @Test(
+        "an offset that no record has reached is said to be one, since a time may have been meant")
+    func doubtfulOffset() throws {
+        let place = try TemporaryDirectory()
+        let log = try place.log(partitions: 2)
+        _ = try place.publish(Array("{\"partition\":1,\"value\":1}".utf8), in: log)
+        func doubt(_ from: ReadLimit) throws -> String? {
+            let reading = try TopicReading(
+                log.reader(topic: "t"), partition: nil, from: from, to: nil)
+            return from.doubt(topic: "t", endOffset: reading.endOffset)
+        }
+        let explanation = try #require(try doubt(.offset(1_795_140_000)))
+        #expect(
+            explanation.hasPrefix(
+                "--from 1795140000 is read as an offset, and t ends at offset 1: "))
+        // The end itself is where those begin who follow.
+        #expect(try doubt(.offset(1)) == nil)
+        #expect(try doubt(.time(1_795_140_000_000)) == nil)
+    }
+
     @Test("short lines for people show what cannot be shown as escapes, and cut what is long")
     func table() throws {
         let place = try TemporaryDirectory()

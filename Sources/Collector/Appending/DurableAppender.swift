@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import Dispatch
 import EventLog
 import Foundation
@@ -90,7 +91,7 @@ final class DurableAppender: Sendable {
         guard isFirst else { return }
         if wakes { wake.signal() }
         // A log that hangs does not delay the end: by then every request was answered.
-        _ = ended.wait(timeout: .now() + limits.deadlineSeconds + 1)
+        _ = ended.wait(timeout: .now() + .seconds(limits.deadlineSeconds + 1))
         refuseAll(.stopped)
     }
 

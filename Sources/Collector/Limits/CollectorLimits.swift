@@ -2,46 +2,6 @@ import ConfigurationFiles
 import NIOCore
 import Synchronization
 
-/// Bounds that keep one client from taking what all share.
-struct CollectorLimits: Sendable {
-    /// Bytes of a request's body; a longer one is answered 413.
-    var maxBodyBytes = 1 << 20
-    /// Bytes of a batch of events. Each event in it is bounded as a body is.
-    var maxBatchBytes = 8 << 20
-    var maxHeaderBytes = 32 << 10
-    /// Bytes of all bodies that are being received or answered; beyond them 503. One address may
-    /// hold a quarter of it.
-    var maxBodyBytesInFlight = 128 << 20
-    /// How long a request's headers may take: those of the first request from the connection on,
-    /// TLS included, later ones from their first byte.
-    var headerTimeoutSeconds: Int64 = 10
-    /// How long a body may take, from the end of its request's head.
-    var bodyTimeoutSeconds: Int64 = 20
-    /// How long a connection may rest between requests, and how long a client may leave an answer
-    /// unread.
-    var idleTimeoutSeconds: Int64 = 60
-    /// Connections at once; further ones wait to be accepted.
-    var maxConnections = 4096
-    /// Connections at once from one address, and requests at once from one client behind a trusted
-    /// proxy; further ones are answered 429.
-    var maxConnectionsPerAddress = 1024
-    /// How long requests may take to end after a stop was requested.
-    var drainSeconds: Int64 = 10
-    var append = AppendLimits()
-}
-
-/// Bounds of what waits for the log. The default bounds its memory to 64 MiB.
-struct AppendLimits: Sendable {
-    /// Records that may wait; beyond them requests are refused.
-    var maxQueuedRecords = 50_000
-    /// Bytes of keys, headers and values that may wait.
-    var maxQueuedBytes = 64 << 20
-    /// Records that are appended together at most. The records of one request are never split.
-    var maxTurnRecords = 10_000
-    /// How long a request waits for the log.
-    var deadlineSeconds = 10.0
-}
-
 /// Counts the connections or requests that each address has at once.
 final class AddressLimit: Sendable {
     private let maxCount: Int

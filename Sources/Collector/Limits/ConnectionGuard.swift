@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -31,7 +32,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// How long a client has to read an early answer before the connection is closed.
-    private static let lingerSeconds: Int64 = 2
+    private static let lingerSeconds = 2
 
     private let limits: CollectorLimits
     private let addresses: AddressLimit
@@ -139,10 +140,10 @@ extension ConnectionGuard {
         context.fireChannelRead(data)
     }
 
-    private func start(_ seconds: Int64, _ reason: String, _ context: ChannelHandlerContext) {
+    private func start(_ seconds: Int, _ reason: String, _ context: ChannelHandlerContext) {
         timer?.cancel()
         timer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
-            .scheduleTask(in: .seconds(seconds)) { [self] in
+            .scheduleTask(in: .seconds(Int64(seconds))) { [self] in
                 timer = nil
                 metrics.countCutOff(reason)
                 cutOff(context)
@@ -160,7 +161,7 @@ extension ConnectionGuard {
     }
 
     private func refuse(
-        _ status: HTTPResponse.Status, retryAfterSeconds: Int?, for lingerSeconds: Int64,
+        _ status: HTTPResponse.Status, retryAfterSeconds: Int?, for lingerSeconds: Int,
         _ context: ChannelHandlerContext
     ) {
         var fields: HTTPFields = [.contentLength: "0", .connection: "close"]
@@ -172,12 +173,12 @@ extension ConnectionGuard {
         close(after: lingerSeconds, context)
     }
 
-    private func close(after seconds: Int64, _ context: ChannelHandlerContext) {
+    private func close(after seconds: Int, _ context: ChannelHandlerContext) {
         phase = .closing(answersToCome: 0)
         timer?.cancel()
         guard seconds > 0 else { return context.close(promise: nil) }
         timer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
-            .scheduleTask(in: .seconds(seconds)) { context.close(promise: nil) }
+            .scheduleTask(in: .seconds(Int64(seconds))) { context.close(promise: nil) }
     }
 }
 
@@ -224,7 +225,7 @@ extension ConnectionGuard {
 
     private func startReadingTimer(_ context: ChannelHandlerContext) {
         readingTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
-            .scheduleTask(in: .seconds(limits.idleTimeoutSeconds)) { [self] in
+            .scheduleTask(in: .seconds(Int64(limits.idleTimeoutSeconds))) { [self] in
                 readingTimer = nil
                 metrics.countCutOff("slow_reader")
                 context.close(promise: nil)

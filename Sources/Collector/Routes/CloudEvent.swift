@@ -88,15 +88,11 @@ final class KeyReaders: Sendable {
 }
 
 extension DurableAppender {
-    /// `response` once the records are durable, else the refusal.
+    /// `response` once the records are durable.
     func answer(
         _ records: [OutgoingRecord], _ response: CollectorResponse = CollectorResponse(status: 200)
-    ) async -> CollectorResponse {
-        do throws(AppendRefusal) {
-            _ = try await append(records)
-            return response
-        } catch {
-            return .refusal(error)
-        }
+    ) async throws(AppendRefusal) -> CollectorResponse {
+        _ = try await append(records)
+        return response
     }
 }

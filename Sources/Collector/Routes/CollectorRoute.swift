@@ -19,14 +19,14 @@ struct CollectorRoute: Sendable {
     /// Refuses a request before its body is read; nil to read it. The request's `body` is empty
     /// here.
     let admission: @Sendable (CollectorRequest) -> CollectorResponse?
-    /// Answers a request. It may suspend, but must not block its thread for longer than reading a
-    /// request takes: blocking work belongs on a thread of its own.
-    let answer: @Sendable (CollectorRequest) async -> CollectorResponse
+    /// Answers a request; what it throws is answered too. It may suspend, but must not block its thread for
+    /// longer than reading a request takes: blocking work belongs on a thread of its own.
+    private let answer: @Sendable (CollectorRequest) async throws -> CollectorResponse
 
     init(
         _ method: Method, _ path: String, mediaTypes: [String] = [], maxBodyBytes: Int? = nil,
         admission: @escaping @Sendable (CollectorRequest) -> CollectorResponse? = { _ in nil },
-        answer: @escaping @Sendable (CollectorRequest) async -> CollectorResponse
+        answer: @escaping @Sendable (CollectorRequest) async throws -> CollectorResponse
     ) {
         self.method = method
         self.path = path
@@ -34,6 +34,16 @@ struct CollectorRoute: Sendable {
         self.maxBodyBytes = maxBodyBytes
         self.admission = admission
         self.answer = answer
+    }
+
+    func response(to request: CollectorRequest) async -> CollectorResponse {
+        do {
+            return try await answer(request)
+        } catch let error as any AnsweredError {
+            return error.answer
+        } catch {
+            return .refusal(500, "unexpected", "\(error)")
+        }
     }
 }
 

@@ -21,14 +21,12 @@ struct ConversionRoutes: Sendable {
     var routes: [CollectorRoute] {
         [
             CollectorRoute(.get, "/v1/conversion_value") { request in
-                await answer(request, .conversionValue)
+                try await answer(request, .conversionValue)
             },
             CollectorRoute(.get, "/v1/test/conversion_value") { request in
-                do throws(Rejection) {
-                    return .conversion(
+                try Self.judged { () throws(Rejection) in
+                    .conversion(
                         200, try ConversionTestMode.json(ConversionParameters(request.query)))
-                } catch {
-                    return .conversion(400, ConversionAnswer.json(refused: error))
                 }
             },
             posted("/v1/launch", .launch),
@@ -40,33 +38,33 @@ struct ConversionRoutes: Sendable {
         CollectorRoute(
             .post, path, mediaTypes: Self.mediaTypes, maxBodyBytes: Self.maxBodyBytes
         ) { request in
-            await answer(request, kind)
+            try await answer(request, kind)
+        }
+    }
+
+    /// What is refused here is answered in the form of these routes.
+    private static func judged<Value>(
+        _ body: () throws(Rejection) -> Value
+    ) throws(ConversionRefusal) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw ConversionRefusal(rejection: error)
         }
     }
 
     private func answer(
         _ request: CollectorRequest, _ kind: ConversionRequest.Kind
-    ) async -> CollectorResponse {
+    ) async throws -> CollectorResponse {
         guard let service else {
             return .refusal(404, "no_models", "no conversion model is configured here")
         }
-        let asked: ConversionRequest
-        do throws(Rejection) {
-            asked = try ConversionRequest(
-                kind, Self.parameters(of: request), apps: apps,
-                nowMilliseconds: request.receivedAtMilliseconds)
-        } catch {
-            return .conversion(400, ConversionAnswer.json(refused: error))
+        let now = request.receivedAtMilliseconds
+        let asked = try Self.judged { () throws(Rejection) in
+            try ConversionRequest(
+                kind, Self.parameters(of: request), apps: apps, nowMilliseconds: now)
         }
-        do throws(ConversionServiceError) {
-            let answer = try await service.answer(
-                asked, nowMilliseconds: request.receivedAtMilliseconds)
-            return .conversion(200, answer.json)
-        } catch {
-            return .refusal(
-                503, "not_acknowledged", error.explanation,
-                retryAfterSeconds: error.retryAfterSeconds)
-        }
+        return .conversion(200, try await service.answer(asked, nowMilliseconds: now).json)
     }
 
     /// The body wins over the query.
@@ -100,9 +98,19 @@ extension CollectorResponse {
     }
 }
 
-extension ConversionServiceError {
+private struct ConversionRefusal: AnsweredError {
+    let rejection: Rejection
+
+    var answer: CollectorResponse { .conversion(400, ConversionAnswer.json(refused: rejection)) }
+}
+
+extension ConversionServiceError: AnsweredError {
+    var answer: CollectorResponse {
+        .refusal(503, "not_acknowledged", explanation, retryAfterSeconds: retryAfterSeconds)
+    }
+
     /// The same delays as for other routes.
-    fileprivate var retryAfterSeconds: Int {
+    private var retryAfterSeconds: Int {
         switch self {
         case .busy: AppendRefusal.full.retryAfterSeconds
         case .stopped: AppendRefusal.stopped.retryAfterSeconds

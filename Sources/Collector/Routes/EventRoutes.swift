@@ -40,7 +40,7 @@ struct EventRoutes: Sendable {
         return .refusal(404, "unknown_topic", "events are taken for \(known)")
     }
 
-    @Sendable private func answer(_ request: CollectorRequest) async -> CollectorResponse {
+    @Sendable private func answer(_ request: CollectorRequest) async throws -> CollectorResponse {
         guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
             return Self.unknownTopic
         }
@@ -48,25 +48,17 @@ struct EventRoutes: Sendable {
             request.header("ce-type") ?? request.header("ce_type") ?? request.query["ce_type"]
             ?? request.query["type"] ?? topic.defaultType
         return request.mediaType == Self.batchType
-            ? await batch(request, topic, type) : await one(request, topic, type)
+            ? try await batch(request, topic, type) : try await one(request, topic, type)
     }
 
     private func one(
         _ request: CollectorRequest, _ topic: ProducerTopic, _ type: String
-    ) async -> CollectorResponse {
-        do {
-            let records = try readers.records(of: request.body, topic, type: type, request)
-            let positions = try await appender.append(records)
-            var json = JSONText()
-            json.object { $0.objects("records", positions, Self.writeMembers) }
-            return .json(200, json)
-        } catch let error as Rejection {
-            return .refusal(error)
-        } catch let error as AppendRefusal {
-            return .refusal(error)
-        } catch {
-            return .refusal(500, "unexpected", "\(error)")
-        }
+    ) async throws -> CollectorResponse {
+        let records = try readers.records(of: request.body, topic, type: type, request)
+        let positions = try await appender.append(records)
+        var json = JSONText()
+        json.object { $0.objects("records", positions, Self.writeMembers) }
+        return .json(200, json)
     }
 }
 
@@ -75,7 +67,7 @@ struct EventRoutes: Sendable {
 extension EventRoutes {
     private func batch(
         _ request: CollectorRequest, _ topic: ProducerTopic, _ type: String
-    ) async -> CollectorResponse {
+    ) async throws(AppendRefusal) -> CollectorResponse {
         var all: [OutgoingRecord] = []
         var lines: [Line] = []
         for line in request.body.split(
@@ -95,11 +87,7 @@ extension EventRoutes {
         guard !lines.isEmpty else {
             return .refusal(400, "malformed_json", "the batch has no line")
         }
-        do throws(AppendRefusal) {
-            return Self.answer(lines, try await appender.append(all))
-        } catch {
-            return .refusal(error)
-        }
+        return Self.answer(lines, try await appender.append(all))
     }
 
     /// 200 when all lines were taken, 207 when some, 400 when none.

@@ -12,24 +12,19 @@ struct NoticeRoutes: Sendable {
     var routes: [CollectorRoute] {
         ["win", "billing", "loss"].map { kind in
             CollectorRoute(.get, "/v1/notices/\(kind)") { request in
-                await answer(request, type: "openrtb.\(kind)")
+                try await answer(request, type: "openrtb.\(kind)")
             }
         }
     }
 
-    private func answer(_ request: CollectorRequest, type: String) async -> CollectorResponse {
+    private func answer(
+        _ request: CollectorRequest, type: String
+    ) async throws -> CollectorResponse {
         if request.query["t"] == nil, let refusal = refusalWithoutToken(request) { return refusal }
-        do throws(Rejection) {
-            var notice = try Notice(request.query)
-            if let fault = try addToken(request, type: type, to: &notice) {
-                return .refusal(fault)
-            }
-            return await appender.answer(
-                try readers.records(
-                    of: notice.value(type: type), .bids, type: type, request))
-        } catch {
-            return .refusal(error)
-        }
+        var notice = try Notice(request.query)
+        try addToken(request, type: type, to: &notice)
+        return try await appender.answer(
+            readers.records(of: notice.value(type: type), .bids, type: type, request))
     }
 
     /// Nil when a request without a token has a producer's key, or needs none.
@@ -42,20 +37,15 @@ struct NoticeRoutes: Sendable {
             403, "no_token", "a notice needs a token, the parameter t, or a producer's key")
     }
 
-    /// The token's members replace those of the query. Returns what is wrong with the token.
+    /// The token's members replace those of the query. Throws a `TokenFault` or a `Rejection`.
     private func addToken(
         _ request: CollectorRequest, type: String, to notice: inout Notice
-    ) throws(Rejection) -> TokenFault? {
-        guard let text = request.query["t"] else { return nil }
-        let token: EventToken
-        do throws(TokenFault) {
-            token = try access.rules.keys.read(
-                text, for: .notice, atMilliseconds: request.receivedAtMilliseconds)
-        } catch {
-            return error
-        }
+    ) throws {
+        guard let text = request.query["t"] else { return }
+        let token = try access.rules.keys.read(
+            text, for: .notice, atMilliseconds: request.receivedAtMilliseconds)
         guard token.type == type else {
-            return .bad("the token is for \(token.type), and this notice is \(type)")
+            throw TokenFault.bad("the token is for \(token.type), and this notice is \(type)")
         }
         let members = try readers.read { reader throws(Rejection) in
             try reader.read(Array(token.event.utf8)) { event throws(Rejection) in
@@ -63,7 +53,6 @@ struct NoticeRoutes: Sendable {
             }
         }
         notice.override(with: members)
-        return nil
     }
 }
 

@@ -26,15 +26,15 @@ struct PostbackRoutes: Sendable {
 
     private func copies(_ path: String, _ framework: Framework) -> CollectorRoute {
         CollectorRoute(.post, path, mediaTypes: ["application/json"]) { request in
-            await answer(request, framework, via: .developerCopy)
+            try await answer(request, framework, via: .developerCopy)
         }
     }
 
     private func network(_ path: String, _ framework: Framework) -> CollectorRoute {
         CollectorRoute(.post, path, mediaTypes: ["application/json"]) { request in
             switch request.query["via"] {
-            case nil, "device": await answer(request, framework, via: .device)
-            case "relay": await answer(request, framework, via: .relay)
+            case nil, "device": try await answer(request, framework, via: .device)
+            case "relay": try await answer(request, framework, via: .relay)
             default: .refusal(400, "out_of_range", "via is neither device nor relay")
             }
         }
@@ -42,20 +42,15 @@ struct PostbackRoutes: Sendable {
 
     private func answer(
         _ request: CollectorRequest, _ framework: Framework, via: PostbackRoute
-    ) async -> CollectorResponse {
-        let key: [UInt8]
-        do throws(Rejection) {
-            key = try readers.read { reader throws(Rejection) in
-                switch framework {
-                case .skAdNetwork: try reader.skAdNetworkKey(request.body)
-                case .adAttributionKit: try reader.adAttributionKitKey(request.body)
-                }
+    ) async throws -> CollectorResponse {
+        let key = try readers.read { reader throws(Rejection) in
+            switch framework {
+            case .skAdNetwork: try reader.skAdNetworkKey(request.body)
+            case .adAttributionKit: try reader.adAttributionKitKey(request.body)
             }
-        } catch {
-            return .refusal(error)
         }
         let event = CloudEvent(type: framework.rawValue, request: request)
-        return await appender.answer(
+        return try await appender.answer(
             [
                 OutgoingRecord(
                     topic: Self.topic, key: key, headers: event.headers(via: via),
@@ -79,17 +74,12 @@ struct StoreNotificationRoutes: Sendable {
         ]
     }
 
-    @Sendable private func answer(_ request: CollectorRequest) async -> CollectorResponse {
-        let notification: KeyedNotification
-        do throws(Rejection) {
-            notification = try readers.read { reader throws(Rejection) in
-                try reader.notification(request.body)
-            }
-        } catch {
-            return .refusal(error)
+    @Sendable private func answer(_ request: CollectorRequest) async throws -> CollectorResponse {
+        let notification = try readers.read { reader throws(Rejection) in
+            try reader.notification(request.body)
         }
         let event = CloudEvent(type: notification.type, request: request)
-        return await appender.answer(
+        return try await appender.answer(
             [
                 OutgoingRecord(
                     topic: Self.topic, key: notification.key, headers: event.headers(),

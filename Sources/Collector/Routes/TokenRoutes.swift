@@ -21,14 +21,14 @@ struct TokenRoutes: Sendable {
     var routes: [CollectorRoute] {
         [
             CollectorRoute(.get, "/i") { request in
-                await answer(request, .impression) { _ in
+                try await answer(request, .impression) { _ in
                     CollectorResponse(
                         status: 200, contentType: "image/gif", body: Self.image,
                         headers: Self.headers)
                 }
             },
             CollectorRoute(.get, "/c") { request in
-                await answer(request, .click) { token in
+                try await answer(request, .click) { token in
                     CollectorResponse(
                         status: 302, headers: Self.headers + [("Location", token.target)])
                 }
@@ -38,26 +38,17 @@ struct TokenRoutes: Sendable {
 
     private func answer(
         _ request: CollectorRequest, _ use: TokenUse, _ response: (EventToken) -> CollectorResponse
-    ) async -> CollectorResponse {
+    ) async throws -> CollectorResponse {
         let text = request.query["t"] ?? ""
-        let token: EventToken
-        do throws(TokenFault) {
-            token = try access.rules.keys.read(
-                text, for: use, atMilliseconds: request.receivedAtMilliseconds)
-        } catch {
-            return .refusal(error)
-        }
-        do throws(Rejection) {
-            let value = try readers.read { reader throws(Rejection) in
-                try reader.read(Array(token.event.utf8)) { event throws(Rejection) in
-                    try Self.value(event, token, id: TokenKeys.eventID(of: text), request)
-                }
+        let token = try access.rules.keys.read(
+            text, for: use, atMilliseconds: request.receivedAtMilliseconds)
+        let value = try readers.read { reader throws(Rejection) in
+            try reader.read(Array(token.event.utf8)) { event throws(Rejection) in
+                try Self.value(event, token, id: TokenKeys.eventID(of: text), request)
             }
-            let records = try readers.records(of: value, use.topic, type: token.type, request)
-            return await appender.answer(records, response(token))
-        } catch {
-            return .refusal(error)
         }
+        let records = try readers.records(of: value, use.topic, type: token.type, request)
+        return try await appender.answer(records, response(token))
     }
 
     /// The event of a token, with its open members from the query. A click gets the time at which
@@ -95,11 +86,5 @@ struct TokenRoutes: Sendable {
             }
         }
         return json.bytes
-    }
-}
-
-extension CollectorResponse {
-    static func refusal(_ fault: TokenFault) -> CollectorResponse {
-        .refusal(403, fault == .expired ? "expired_token" : "bad_token", fault.description)
     }
 }

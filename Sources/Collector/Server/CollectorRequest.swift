@@ -107,16 +107,29 @@ struct CollectorResponse: Sendable {
         response.headers.append(("Retry-After", "\(max(1, retryAfterSeconds))"))
         return response
     }
+}
 
-    /// What a worker would reject: 400, or 413 when it is too large.
-    static func refusal(_ rejection: Rejection) -> CollectorResponse {
-        refusal(rejection.reason == .tooLarge ? 413 : 400, rejection.reason.name, rejection.detail)
+/// An error of a route that says how the request is answered.
+protocol AnsweredError: Error {
+    var answer: CollectorResponse { get }
+}
+
+/// What a worker would reject: 400, or 413 when it is too large.
+extension Rejection: AnsweredError {
+    var answer: CollectorResponse {
+        .refusal(reason == .tooLarge ? 413 : 400, reason.name, detail)
     }
+}
 
-    /// The log has not acknowledged: 503.
-    static func refusal(_ refusal: AppendRefusal) -> CollectorResponse {
-        .refusal(
-            503, "not_acknowledged", refusal.explanation,
-            retryAfterSeconds: refusal.retryAfterSeconds)
+/// The log has not acknowledged: 503.
+extension AppendRefusal: AnsweredError {
+    var answer: CollectorResponse {
+        .refusal(503, "not_acknowledged", explanation, retryAfterSeconds: retryAfterSeconds)
+    }
+}
+
+extension TokenFault: AnsweredError {
+    var answer: CollectorResponse {
+        .refusal(403, self == .expired ? "expired_token" : "bad_token", description)
     }
 }

@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import HummingbirdCore
 import HummingbirdTLS
 import Logging
@@ -27,7 +28,7 @@ final class CollectorServer: Sendable {
                 responder: respond,
                 configuration: .init(
                     additionalChannelHandlers: [makeGuard()],
-                    idleTimeout: .seconds(limits.idleTimeoutSeconds),
+                    idleTimeout: .seconds(Int64(limits.idleTimeoutSeconds)),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: limits.maxHeaderBytes,
                         maxHeaderListSize: limits.maxHeaderBytes,
@@ -57,8 +58,8 @@ final class CollectorServer: Sendable {
 
     /// Accepts no more, lets requests end for `drainSeconds`, then closes all connections, and
     /// returns.
-    func stop(drainSeconds: Int64) {
-        listener.stop(drainSeconds: drainSeconds)
+    func stop(drainSeconds: Int) {
+        listener.stop(drainSeconds: Int64(drainSeconds))
     }
 }
 

@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import Foundation
 import HTTPTypes
 import HummingbirdCore
@@ -94,14 +95,14 @@ final class RequestResponder: Sendable {
             mediaType: mediaType.isEmpty ? route.mediaTypes.first ?? "" : mediaType, body: [],
             clientAddress: client, receivedAtMilliseconds: Self.nowMilliseconds)
         if let refusal = route.admission(asked) { return refusal }
-        guard !route.mediaTypes.isEmpty else { return await route.answer(asked) }
+        guard !route.mediaTypes.isEmpty else { return await route.response(to: asked) }
         var body = BodyBytes(
             of: client, counted: bodyTotal, maxCount: route.maxBodyBytes ?? limits.maxBodyBytes)
         for try await part in request.body {
             if let refusal = body.append(part) { return refusal }
         }
         asked.body = body.bytes
-        return await route.answer(asked)
+        return await route.response(to: asked)
     }
 
     /// The checks before the body is read.

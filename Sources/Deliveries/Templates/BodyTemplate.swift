@@ -113,35 +113,28 @@ indirect enum JSONTemplate: Equatable, Sendable {
 extension JSONTemplate {
     /// Parses a shape. Rules for missing values name a member by its path, such as `revenue.min`.
     init(
-        _ shape: Partner.Delivery.JSONShape, path: String, rules: Partner.Delivery.MissingRules,
-        secrets: [String: Secret], names: inout [String]
+        _ shape: Partner.Delivery.JSONShape, path: String, _ reading: FieldReading,
+        names: inout [String]
     ) throws(ConfigurationError) {
         switch shape {
         case .literal(let literal): self = .literal(literal)
         case .text(let text):
             names.append(path)
-            self = .text(
-                FieldTemplate(
-                    name: path, template: try TextTemplate(text, secrets: secrets),
-                    missing: rules.outcome(for: path)))
+            self = .text(try reading.field(path, text))
         case .array(let elements):
-            var templates: [JSONTemplate] = []
-            for element in elements {
-                templates.append(
-                    try JSONTemplate(
-                        element, path: path, rules: rules, secrets: secrets, names: &names))
-            }
-            self = .array(templates)
+            self = .array(
+                try elements.map { element throws(ConfigurationError) in
+                    try JSONTemplate(element, path: path, reading, names: &names)
+                })
         case .object(let fields):
-            var members: [(name: String, value: JSONTemplate)] = []
-            for field in fields {
-                let name = field.name.text
-                let template = try JSONTemplate(
-                    field.value, path: path.isEmpty ? name : "\(path).\(name)", rules: rules,
-                    secrets: secrets, names: &names)
-                members.append((name, template))
-            }
-            self = .object(members)
+            self = .object(
+                try fields.map { field throws(ConfigurationError) in
+                    let name = field.name.text
+                    let template = try JSONTemplate(
+                        field.value, path: path.isEmpty ? name : "\(path).\(name)", reading,
+                        names: &names)
+                    return (name, template)
+                })
         }
     }
 }

@@ -9,16 +9,14 @@ struct PartnerAddress: Equatable, Sendable {
     let port: Int
     /// Scheme, host and port, as written before the path.
     let origin: String
-    private let path: TextTemplate
-    private let pathMissing: Partner.Delivery.Missing
+    private let path: FieldTemplate
     private let parameters: [FieldTemplate]
 
     /// Field names that rules about missing values may use.
     var fieldNames: [String] { ["path"] + parameters.map(\.name) }
 
     init(
-        _ source: PositionedText, rules: Partner.Delivery.MissingRules,
-        secrets: [String: Secret], further: [FieldTemplate] = []
+        _ source: PositionedText, _ reading: FieldReading, further: [FieldTemplate] = []
     ) throws(ConfigurationError) {
         let text = source.text[...]
         isSecure = text.prefix(8).lowercased() == "https://"
@@ -36,43 +34,26 @@ struct PartnerAddress: Equatable, Sendable {
         }
         let question = target.firstIndex(of: "?") ?? target.endIndex
         let pathText = target[..<question].isEmpty ? "/" : target[..<question]
-        path = try Self.encodingLiterals(TextTemplate(source, part: pathText, secrets: secrets))
-        pathMissing = rules.outcome(for: "path")
+        path = try reading.field("path", source, part: pathText)
+            .encodingLiterals(PercentEncoding.literal)
+        let query = target[question...].dropFirst()
         parameters =
-            try Self.parameters(target[question...].dropFirst(), source, rules, secrets) + further
-    }
-
-    private static func parameters(
-        _ query: Substring, _ source: PositionedText, _ rules: Partner.Delivery.MissingRules,
-        _ secrets: [String: Secret]
-    ) throws(ConfigurationError) -> [FieldTemplate] {
-        var fields: [FieldTemplate] = []
-        for pair in query.split(separator: "&") {
-            let template = try encodingLiterals(TextTemplate(source, part: pair, secrets: secrets))
-            let name = String(pair.prefix { $0 != "=" })
-            guard !name.contains("{") else {
-                throw source.fault(
-                    "has a macro in the name of a parameter, '\(name)': write a name")
-            }
-            fields.append(
-                FieldTemplate(name: name, template: template, missing: rules.outcome(for: name)))
-        }
-        return fields
-    }
-
-    private static func encodingLiterals(_ template: TextTemplate) -> TextTemplate {
-        TextTemplate(
-            template.pieces.map { piece in
-                guard case .literal(let text) = piece else { return piece }
-                return .literal(PercentEncoding.literal(text))
-            })
+            try query.split(separator: "&").map { pair throws(ConfigurationError) in
+                let name = String(pair.prefix { $0 != "=" })
+                let field = try reading.field(name, source, part: pair)
+                guard !name.contains("{") else {
+                    throw source.fault(
+                        "has a macro in the name of a parameter, '\(name)': write a name")
+                }
+                return field.encodingLiterals(PercentEncoding.literal)
+            } + further
     }
 
     func url(_ document: DeliveryDocument) throws(RenderingFault) -> String {
-        if let macro = path.missing(in: document), pathMissing != .empty {
-            throw .held(field: "path", macro: macro)
+        if let macro = path.template.missing(in: document), path.missing != .empty {
+            throw .held(field: path.name, macro: macro)
         }
-        let path = path.text(document, encoded: PercentEncoding.value)
+        let path = path.template.text(document, encoded: PercentEncoding.value)
         guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
             throw .unusable(
                 field: "path", explanation: "a value of dots alone would lead elsewhere")
@@ -140,21 +121,12 @@ extension StringProtocol {
     fileprivate var isHostName: Bool {
         (1...253).contains(utf8.count)
             && split(separator: ".", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
-            && utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
-                    || (0x61...0x7A).contains($0) || [0x2D, 0x2E, 0x5F].contains($0)
-            }
+            && utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._".utf8.contains($0) }
     }
 
     /// Whether system libraries might take the name for an IPv4 address: its last part is a number.
     fileprivate var looksNumeric: Bool {
         guard let last = split(separator: ".").last else { return true }
         return last.utf8.allSatisfy { (0x30...0x39).contains($0) } || last.hasPrefix("0x")
-    }
-}
-
-extension Partner.Delivery.MissingRules {
-    func outcome(for field: String) -> Partner.Delivery.Missing {
-        byField.first { $0.name.text == field }?.value ?? byDefault
     }
 }

@@ -19,30 +19,28 @@ package struct RequestTemplate: Sendable {
         let secrets = try reading.secrets(delivery.secrets)
         self.secrets = secrets
         method = delivery.method
-        let rules = delivery.missing
-        let preset = try Self.presetFields(delivery)
+        let fields = FieldReading(rules: delivery.missing, secrets: secrets)
+        let preset = try Self.presetFields(delivery, fields)
         let goesToAddress =
             delivery.body == Partner.Delivery.Body.none
             || (delivery.body == nil && delivery.method == .get)
         address = try PartnerAddress(
-            delivery.url, rules: rules, secrets: secrets,
-            further: goesToAddress
-                ? preset.map { FieldTemplate(name: $0.name, parameter: $0) } : [])
+            delivery.url, fields, further: goesToAddress ? preset.map(\.asParameter) : [])
         headers = try delivery.headers.map { field throws(ConfigurationError) in
-            try HeaderTemplate(field, rules: rules, secrets: secrets, reading: reading)
+            try HeaderTemplate(field, fields, reading)
         }
         var names: Set<String> = []
         var bodyNames: [String] = []
         body =
             goesToAddress
-            ? .none : try Self.body(delivery, preset: preset, secrets, names: &bodyNames)
+            ? .none : try Self.body(delivery, preset: preset, fields, names: &bodyNames)
         for (header, field) in zip(headers, delivery.headers) {
             guard names.insert(header.name.lowercased()).inserted else {
                 throw field.name.fault("is given twice, in other case: keep one")
             }
         }
         let known = Set(address.fieldNames + bodyNames + headers.map(\.name))
-        for rule in rules.byField where !known.contains(rule.name.text) {
+        for rule in delivery.missing.byField where !known.contains(rule.name.text) {
             throw rule.name.fault(
                 "names no field of this delivery: write one of \(known.sorted().joined(separator: ", "))"
             )
@@ -50,25 +48,22 @@ package struct RequestTemplate: Sendable {
     }
 
     private static func presetFields(
-        _ delivery: Partner.Delivery
+        _ delivery: Partner.Delivery, _ reading: FieldReading
     ) throws(ConfigurationError) -> [FieldTemplate] {
         guard let preset = delivery.preset else { return [] }
         return try Preset.fields(preset).map { field throws(ConfigurationError) in
-            FieldTemplate(
-                name: field.name,
-                template: try TextTemplate(
-                    PositionedText(
-                        text: field.value, file: delivery.url.file, line: delivery.url.line,
-                        keyPath: "delivery.preset"), secrets: [:]),
-                missing: delivery.missing.outcome(for: field.name))
+            try reading.field(
+                field.name,
+                PositionedText(
+                    text: field.value, file: delivery.url.file, line: delivery.url.line,
+                    keyPath: "delivery.preset"))
         }
     }
 
     private static func body(
-        _ delivery: Partner.Delivery, preset: [FieldTemplate], _ secrets: [String: Secret],
+        _ delivery: Partner.Delivery, preset: [FieldTemplate], _ reading: FieldReading,
         names: inout [String]
     ) throws(ConfigurationError) -> BodyTemplate {
-        let rules = delivery.missing
         switch delivery.body {
         case .none?: return .none
         case nil where preset.isEmpty: return .document
@@ -81,8 +76,7 @@ package struct RequestTemplate: Sendable {
             names = preset.map(\.name)
             return .form(preset)
         case .jsonTemplate(let shape)?:
-            let template = try JSONTemplate(
-                shape, path: "", rules: rules, secrets: secrets, names: &names)
+            let template = try JSONTemplate(shape, path: "", reading, names: &names)
             guard !preset.isEmpty, case .object(let members) = template else {
                 return .json(template)
             }
@@ -92,10 +86,7 @@ package struct RequestTemplate: Sendable {
             return .json(.object(kept.map { ($0.name, .text($0)) } + members))
         case .formTemplate(let fields)?:
             let own = try fields.map { field throws(ConfigurationError) in
-                FieldTemplate(
-                    name: field.name.text,
-                    template: try TextTemplate(field.value, secrets: secrets),
-                    missing: rules.outcome(for: field.name.text))
+                try reading.field(field.name.text, field.value)
             }
             names = preset.map(\.name) + own.map(\.name)
             let ownNames = Set(own.map(\.name))
@@ -150,17 +141,19 @@ package struct RequestTemplate: Sendable {
 }
 
 extension FieldTemplate {
-    /// A field as `name=value` in the address.
-    fileprivate init(name: String, parameter: FieldTemplate) {
-        self.init(
-            name: name,
-            template: TextTemplate(
-                [.literal(PercentEncoding.value(name) + "=")]
-                    + parameter.template.pieces.map { piece in
-                        guard case .literal(let text) = piece else { return piece }
-                        return .literal(PercentEncoding.value(text))
-                    }),
-            missing: parameter.missing)
+    /// The field as `name=value` in the address.
+    fileprivate var asParameter: FieldTemplate {
+        let value = encodingLiterals(PercentEncoding.value).template.pieces
+        let start = TextTemplate.Piece.literal(PercentEncoding.value(name) + "=")
+        return FieldTemplate(name: name, template: TextTemplate([start] + value), missing: missing)
+    }
+
+    func encodingLiterals(_ encode: (String) -> String) -> FieldTemplate {
+        let pieces = template.pieces.map { piece in
+            guard case .literal(let text) = piece else { return piece }
+            return TextTemplate.Piece.literal(encode(text))
+        }
+        return FieldTemplate(name: name, template: TextTemplate(pieces), missing: missing)
     }
 }
 
@@ -182,8 +175,8 @@ struct HeaderTemplate: Sendable {
     ]
 
     init(
-        _ field: Partner.Delivery.Field<PositionedText>, rules: Partner.Delivery.MissingRules,
-        secrets: [String: Secret], reading: SecretReading
+        _ field: Partner.Delivery.Field<PositionedText>, _ fields: FieldReading,
+        _ reading: SecretReading
     ) throws(ConfigurationError) {
         name = field.name.text
         guard name.isHeaderName else {
@@ -198,10 +191,7 @@ struct HeaderTemplate: Sendable {
         if let secret = try reading.secret(field.value) {
             value = .secret(secret)
         } else {
-            value = .template(
-                FieldTemplate(
-                    name: name, template: try TextTemplate(field.value, secrets: secrets),
-                    missing: rules.outcome(for: name)))
+            value = .template(try fields.field(name, field.value))
         }
     }
 }
@@ -209,10 +199,7 @@ struct HeaderTemplate: Sendable {
 extension String {
     fileprivate var isHeaderName: Bool {
         !isEmpty
-            && utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
-                    || (0x61...0x7A).contains($0) || "!#$%&'*+-.^_`|~".utf8.contains($0)
-            }
+            && utf8.allSatisfy { $0.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
 
     /// Whether the text can be the value of a header: nothing in it ends the line.

@@ -79,17 +79,14 @@ struct TextTemplate: Equatable, Sendable {
         return macro
     }
 
-    var macros: [Macro] {
-        pieces.compactMap { if case .macro(let macro) = $0 { macro } else { nil } }
-    }
-
     var hasSecret: Bool {
         pieces.contains { if case .secret = $0 { true } else { false } }
     }
 
     /// The first macro without a value in a document.
     func missing(in document: DeliveryDocument) -> Macro? {
-        macros.first { document.value($0) == nil }
+        for case .macro(let macro) in pieces where document.value(macro) == nil { return macro }
+        return nil
     }
 
     /// The text with each value encoded for where it stands. Missing values are empty.
@@ -130,6 +127,25 @@ struct FieldTemplate: Equatable, Sendable {
     }
 }
 
+/// What the fields of a partner are read with: its secrets, and its rules for values that are missing.
+struct FieldReading {
+    let rules: Partner.Delivery.MissingRules
+    let secrets: [String: Secret]
+
+    /// A field of `text`, or of a part of it.
+    func field(
+        _ name: String, _ text: PositionedText, part: Substring? = nil
+    ) throws(ConfigurationError) -> FieldTemplate {
+        FieldTemplate(
+            name: name, template: try TextTemplate(text, part: part, secrets: secrets),
+            missing: outcome(for: name))
+    }
+
+    func outcome(for field: String) -> Partner.Delivery.Missing {
+        rules.byField.first { $0.name.text == field }?.value ?? rules.byDefault
+    }
+}
+
 /// Percent-encoding of RFC 3986.
 enum PercentEncoding {
     /// Encodes everything except unreserved characters, so that a value cannot end the place where
@@ -145,13 +161,7 @@ enum PercentEncoding {
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte)
     }
 
     private static func encode(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {

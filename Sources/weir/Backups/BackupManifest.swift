@@ -249,21 +249,17 @@ struct BackupVerification {
             for file in manifest.files {
                 guard let table = file.kind.originTable else { continue }
                 let path = path(file)
-                let (foldedLog, offsets) = try CheckedPages.openToRead(path).read { db in
-                    let row = try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM \(table)")
-                    let partitions = try Row.fetchAll(
-                        db, sql: "SELECT partition, next_offset FROM partitions")
-                    return (
-                        FoldedLog(
-                            store: path, topic: row?[0] ?? "", logIdentity: row?[1] ?? ""),
-                        partitions.map { ($0[0] as Int32, $0[1] as Int64) }
+                let (row, partitions) = try CheckedPages.openToRead(path).read { db in
+                    (
+                        try Row.fetchOne(db, sql: "SELECT topic, log_identity FROM \(table)"),
+                        try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
                     )
                 }
-                let reader = try log.reader(topic: foldedLog.topic)
-                defer { reader.close() }
-                let refusals = try foldedLog.refusals(
-                    of: reader, nextOffsets: Dictionary(uniqueKeysWithValues: offsets))
-                faults += refusals.map(\.description)
+                let folded = FoldedLog(
+                    store: path, topic: row?[0] ?? "", logIdentity: row?[1] ?? "")
+                let offsets = Dictionary(
+                    uniqueKeysWithValues: partitions.map { ($0[0] as Int32, $0[1] as Int64) })
+                faults += try folded.refusals(in: log, nextOffsets: offsets).map(\.description)
             }
         } catch {
             faults.append("\(error)")

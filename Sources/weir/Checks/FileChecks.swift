@@ -101,7 +101,7 @@ struct DeliveryCheck {
     ///   - now: the present, milliseconds since 1970.
     func run(
         _ log: (any LogBackend)?, topic configured: String?,
-        nowMilliseconds now: Int64 = Int64(Date().timeIntervalSince1970 * 1000),
+        nowMilliseconds now: Int64 = LogTime.now,
         into report: inout CheckReport
     ) {
         do {
@@ -137,10 +137,8 @@ struct DeliveryCheck {
         of store: DeliveryStore, _ log: (any LogBackend)?, _ configured: String?
     ) throws -> [LogChange] {
         guard let log else { return [] }
-        let foldedLog = try store.foldedLog()
-        let reader = try log.reader(topic: configured ?? foldedLog.topic)
-        defer { reader.close() }
-        return try foldedLog.refusals(of: reader, nextOffsets: store.nextOffsets())
+        return try store.foldedLog().refusals(
+            in: log, topic: configured, nextOffsets: store.nextOffsets())
     }
 
     private func disabledPartners(in store: DeliveryStore) throws -> [String] {

@@ -48,19 +48,16 @@ struct StoreCheck {
             let topic = foldedLog.topic
             var refusals: [any OperatorError] = []
             if let log {
-                let reader = try log.reader(topic: configured ?? topic)
-                defer { reader.close() }
                 refusals = try foldedLog.refusals(
-                    of: reader,
-                    nextOffsets: Dictionary(
-                        uniqueKeysWithValues: states.map { ($0.partition, $0.nextOffset) }))
+                    in: log, topic: configured, nextOffsets: states.nextOffsets)
                 if refusals.isEmpty {
                     refusals = try otherRecords(states, of: topic, in: log, store)
                 }
             }
             if let pipelines, let fold = Streams.stream(named: stream) {
-                refusals += [try fold.refusal(of: store, pipelines: pipelines)].compactMap(
-                    \.self)
+                if let refusal = try fold.refusal(of: store, pipelines: pipelines) {
+                    refusals.append(refusal)
+                }
             }
             for refusal in refusals { report.note(wrong: "\(refusal)") }
             guard refusals.isEmpty else { return }
@@ -118,4 +115,22 @@ struct StoreCheck {
                 )
             }
     }
+}
+
+extension FoldedLog {
+    /// Everything that keeps the store from going on with a log.
+    ///
+    /// - Parameter topic: the topic that the configuration names; nil for that of the store.
+    func refusals(
+        in log: any LogBackend, topic configured: String? = nil, nextOffsets: [Int32: Int64]
+    ) throws(LogError) -> [LogChange] {
+        let reader = try log.reader(topic: configured ?? topic)
+        defer { reader.close() }
+        return try refusals(of: reader, nextOffsets: nextOffsets)
+    }
+}
+
+extension [PartitionState] {
+    /// The first record of each partition that is not folded.
+    var nextOffsets: [Int32: Int64] { reduce(into: [:]) { $0[$1.partition] = $1.nextOffset } }
 }

@@ -73,7 +73,13 @@ struct ArchiveCommand: ParsableCommand {
             from: reader, to: EmbeddedLog(path: archive, mode: .create), partitions: numbers,
             start: start)
         try run(copy, follows: follows)
-        try BufferedOutput.print(Self.table(copy.ranges))
+        let table = TextTable(
+            copy.ranges,
+            [
+                .number("partition") { $0.partition }, .number("earliest") { $0.earliestOffset },
+                .number("end") { $0.endOffset }, .number("added") { $0.added },
+            ])
+        try BufferedOutput.print(table.text)
         let explanation = "archived \(copy.addedCount) records of \(topic) to sqlite:\(archive)"
         StandardError.write(
             line: "\(explanation)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")")
@@ -112,14 +118,12 @@ struct ArchiveCommand: ParsableCommand {
     }
 
     func start(_ environment: Environment) throws -> ArchiveStart {
-        let offset: Int64?
-        if let text = environment["WEIR_FROM_OFFSET"], fromOffset == nil, fromTime == nil {
-            guard let number = Int64(text) else {
+        var offset = fromOffset
+        if let text = environment["WEIR_FROM_OFFSET"], offset == nil, fromTime == nil {
+            offset = Int64(text)
+            guard offset != nil else {
                 throw CommandError.usage("WEIR_FROM_OFFSET '\(text)' is no offset: write a number")
             }
-            offset = number
-        } else {
-            offset = fromOffset
         }
         let time = fromTime ?? (offset == nil ? environment["WEIR_FROM_TIME"] : nil)
         guard offset == nil || time == nil else {
@@ -138,18 +142,5 @@ struct ArchiveCommand: ParsableCommand {
             return nil
         }
         return try WorkerOptions.partitions(text)
-    }
-
-    private static func table(_ ranges: [ArchiveRange]) -> String {
-        let table = TextTable(
-            header: ["partition", "earliest", "end", "added"],
-            isNumber: [true, true, true, true],
-            rows: ranges.map { range in
-                [
-                    "\(range.partition)", "\(range.earliestOffset)", "\(range.endOffset)",
-                    "\(range.added)",
-                ]
-            })
-        return table.text
     }
 }

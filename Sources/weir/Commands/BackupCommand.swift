@@ -41,21 +41,13 @@ struct BackupWriteCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        guard data.directories.count == 1, let source = data.directories.first else {
-            throw CommandError.usage(
-                "a backup is of one data directory: give --data once, and back up one after another"
-            )
-        }
-        let address = Environment().log(log.log, dataDirectories: data.directories)
+        let source = try data.single(
+            "a backup is of one data directory: give --data once, and back up one after another")
         var logPath: String?
-        if case .sqlite(let path) = try LogAddress(address) { logPath = path }
+        if case .sqlite(let path) = try LogAddress(log.text(data)) { logPath = path }
         var writer = try BackupWriter(
             data: source, logPath: logPath, target: directory, show: Console.show(progress:))
-        let manifest: BackupManifest
-        do {
-            defer { Console.show(progress: "") }
-            manifest = try writer.write()
-        }
+        let manifest = try Console.removingProgress { try writer.write() }
         try BufferedOutput.print(BackupReport(directory: directory, manifest: manifest), as: format)
     }
 }
@@ -77,11 +69,8 @@ struct BackupVerifyCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        let verification: BackupVerification
-        do {
-            defer { Console.show(progress: "") }
-            verification = try BackupVerification(
-                directory: directory, show: Console.show(progress:))
+        let verification = try Console.removingProgress {
+            try BackupVerification(directory: directory, show: Console.show(progress:))
         }
         try BufferedOutput.print(
             BackupReport(
@@ -103,8 +92,11 @@ struct BackupReport: Report {
 
     var table: String {
         let table = TextTable(
-            header: ["file", "kind", "bytes"], isNumber: [false, false, true],
-            rows: manifest.files.map { [$0.name, $0.kind.rawValue, "\($0.bytes)"] })
+            manifest.files,
+            [
+                .text("file") { $0.name }, .text("kind") { $0.kind.rawValue },
+                .number("bytes") { $0.bytes },
+            ])
         var lines = table.lines
         if let digest = manifest.digest { lines.append("digest \(digest)") }
         lines += faults?.map { "wrong: \($0.withoutControls)" } ?? []

@@ -32,7 +32,8 @@ struct CheckCommand: ParsableCommand {
         var report = CheckReport()
         let directory = pipelines.directory
         report.check(directory)
-        report.checkPrograms(directory, log: try? LogAddress(logAddress))
+        let address = log.text(data)
+        report.checkPrograms(directory, log: try? LogAddress(address))
         report.checkCollector(directory)
         report.checkPartners(directory)
         report.checkUp(directory)
@@ -43,8 +44,8 @@ struct CheckCommand: ParsableCommand {
         let deliveries = data.directories.compactMap { DeliveryCheck(in: $0) }
         var damaged: Set<String> = []
         if !quick {
-            let pages = try PageCheck(dataDirectories: data.directories, logAddress: logAddress)
-            damaged = pages.run(into: &report)
+            damaged = try PageCheck(dataDirectories: data.directories, logAddress: address)
+                .run(into: &report)
         }
         let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)
         for store in stores where !damaged.contains(store.path) {
@@ -60,7 +61,7 @@ struct CheckCommand: ParsableCommand {
             store.run(log, topic: delivered, into: &report)
         }
         if stores.isEmpty, deliveries.isEmpty {
-            report.note(right: "no stores yet in \(data.directories.joined(separator: ", "))")
+            report.note(right: "no stores yet in \(data.listed)")
         }
         try BufferedOutput.print(report.text)
         guard report.wrongCount == 0 else {
@@ -69,20 +70,15 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    private var logAddress: String {
-        Environment().log(log.log, dataDirectories: data.directories)
-    }
-
     /// Opens the log and checks its topics; nil when it cannot be read. The default log may be
     /// absent while no store needs it.
     private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> (any LogBackend)? {
-        let environment = Environment()
         do {
-            let log = try self.log.open(.existing, dataDirectories: data.directories)
+            let log = try self.log.open(.existing, data)
             try report.check(log, against: topics.directory(pipelines.directory))
             return log
         } catch LogError.noLog(let address)
-            where !isNeeded && self.log.log == nil && environment["WEIR_LOG"] == nil
+            where !isNeeded && self.log.log == nil && Environment()["WEIR_LOG"] == nil
         {
             report.note(right: "no log yet at \(address)")
         } catch let error as LogError {

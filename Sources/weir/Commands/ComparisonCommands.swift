@@ -108,8 +108,8 @@ struct WhatIfCommand: ParsableCommand {
         var query = try selection.query("decoded-events")
         if selection.by == nil { query.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
-        _ = try OpenStores(directories: data.directories)
-            .whatIf(candidates, comparison.question(query)).write(as: format, isRaw: csv.isSet())
+        _ = try data.stores().whatIf(candidates, comparison.question(query))
+            .write(as: format, isRaw: csv.isSet())
     }
 }
 
@@ -155,7 +155,7 @@ struct ChangesCommand: ParsableCommand {
         let start = try LogTime.milliseconds(from, option: "--from")
         let end =
             try to.map { try LogTime.milliseconds($0, option: "--to") }
-            ?? Int64(Date().timeIntervalSince1970 * 1000)
+            ?? LogTime.now
         let hours = try source.hours()
         let query = try selection.query(name)
         guard name != Funnel.name else {
@@ -207,7 +207,7 @@ struct ReconcileCommand: ParsableCommand {
         question.showsRecords = records
         question.showsMatched = all
         question.trustsDevelopment = try pipelines.trustsDevelopment()
-        let found = try OpenStores(directories: data.directories).reconciliation(question)
+        let found = try data.stores().reconciliation(question)
         try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
         found.notices.forEach(Console.write)
     }

@@ -48,14 +48,10 @@ struct DeadLettersListCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        guard limit > 0 else { throw CommandError.usage("--limit is \(limit): write 1 or more") }
-        let letters = try selection.stores().deadLetters(selection.query(), limit: limit) {
-            DeadLetter($0)
-        }
+        try requirePositive(limit: limit)
+        let letters = try selection.letters(limit: limit)
         try BufferedOutput.print(DeadLettersReport.table(letters, as: format), as: format)
-        if letters.count == limit {
-            Console.write("there may be more than these \(limit): give --limit")
-        }
+        Console.writeIfMore(than: letters.count, limit: limit)
     }
 }
 
@@ -90,7 +86,8 @@ struct DeadLettersShowCommand: ParsableCommand {
             let masked = mask?.masked(record)
             switch format {
             case .table:
-                try output.write(DeadLetterText(kept, record, maskedValue: masked).text)
+                let text = DeadLetterText(kept: kept, record: record, maskedValue: masked)
+                try output.write(text.text)
             case .ndjson:
                 try output.write { RecordLine.append(record, maskedValue: masked, to: &$0) }
             }
@@ -140,22 +137,23 @@ struct DeadLettersRequeueCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        guard limit > 0 else { throw CommandError.usage("--limit is \(limit): write 1 or more") }
-        let isNarrowed = selection.isNarrowed
-        guard [!places.isEmpty, all, isNarrowed].count(where: { $0 }) == 1 else {
+        try requirePositive(limit: limit)
+        guard [!places.isEmpty, all, selection.isNarrowed].count(where: { $0 }) == 1 else {
             throw CommandError.usage(
                 "say which: places as bids/2/81720, --all, or some of --topic, --reason, --where, "
                     + "--since and --until")
         }
         let named = try places.map { try RecordAddress(argument: $0) }
-        let directories = selection.data.directories
-        let log = try log.open(.existing, dataDirectories: directories)
+        let log = try log.open(.existing, selection.data)
         // Two at once would both find that a copy is not there yet.
-        let locks = dryRun ? [] : try directories.map(Self.lock)
+        let locks = dryRun ? [] : try selection.data.directories.map(Self.lock)
         defer { withExtendedLifetime(locks) {} }
 
-        let letters = try letters(named)
-        var requeue = Requeue(to: log) { try selection.stores().deadLetters(at: $0) }
+        let letters =
+            named.isEmpty
+            ? try selection.letters(limit: limit)
+            : try selection.data.deadLetters(at: Set(named).sorted()).map(DeadLetter.init)
+        var requeue = Requeue(to: log) { try selection.data.stores().deadLetters(at: $0) }
         requeue.includesUnchecked = unchecked
         var strangers: [String] = []
         requeue.onStranger = { letter, stranger in
@@ -164,19 +162,18 @@ struct DeadLettersRequeueCommand: ParsableCommand {
                     + "header: it does not count as one")
         }
         requeue.onProgress = { Console.show(progress: "looked through \($0) records of the log") }
-        var outcomes = try {
-            defer { Console.show(progress: "") }
-            return try requeue.plan(letters)
-        }()
+        var outcomes = try Console.removingProgress { try requeue.plan(letters) }
         for explanation in strangers { Console.write(explanation) }
         let failure = dryRun ? nil : publish(requeue, letters, &outcomes)
         try BufferedOutput.print(RequeueReport.table(letters, outcomes), as: format)
         Console.write(RequeueReport.summary(outcomes, isDry: dryRun))
-        if named.isEmpty, letters.count == limit {
-            Console.write("there may be more than these \(limit): give --limit")
-        }
+        if named.isEmpty { Console.writeIfMore(than: letters.count, limit: limit) }
         if let failure { throw failure }
-        if let explanation = impossible(named, outcomes) { throw CommandError.failure(explanation) }
+        guard !named.isEmpty else { return }
+        for (letter, outcome) in zip(letters, outcomes) {
+            guard case .impossible(let explanation) = outcome else { continue }
+            throw CommandError.failure("\(letter.place) cannot be requeued: \(explanation)")
+        }
     }
 
     /// Publishes what is due; returns the failure that kept some of it back.
@@ -194,27 +191,6 @@ struct DeadLettersRequeueCommand: ParsableCommand {
                 "\(explanation) (what is due above may be in the log or not: give the same command again, "
                     + "which looks, and publishes what is not there)")
         }
-    }
-
-    private func letters(_ named: [RecordAddress]) throws -> [DeadLetter] {
-        guard !named.isEmpty else {
-            return try selection.stores().deadLetters(selection.query(), limit: limit) {
-                DeadLetter($0)
-            }
-        }
-        return try selection.data.deadLetters(at: Set(named).sorted()).map(DeadLetter.init)
-    }
-
-    /// Why a letter that was named cannot be requeued; nil when all can.
-    private func impossible(_ named: [RecordAddress], _ outcomes: [Requeue.Outcome]) -> String? {
-        guard !named.isEmpty else { return nil }
-        let places = Set(named).sorted()
-        for (place, outcome) in zip(places, outcomes) {
-            if case .impossible(let explanation) = outcome {
-                return "\(place) cannot be requeued: \(explanation)"
-            }
-        }
-        return nil
     }
 
     private static func lock(_ directory: String) throws -> StoreLock {
@@ -266,17 +242,19 @@ struct DeadLetterOptions: ParsableArguments {
         return query
     }
 
-    func stores() throws -> OpenStores { try OpenStores(directories: data.directories) }
+    /// At most so many of the rejected records, by topic, partition and offset.
+    func letters(limit: Int) throws -> [DeadLetter] {
+        try data.stores().deadLetters(query(), limit: limit) { DeadLetter($0) }
+    }
 }
 
 extension DataOptions {
     /// The rejected records at some places. Throws when there is none at one of them.
     fileprivate func deadLetters(at places: [RecordAddress]) throws -> [KeptRecord] {
-        let found = try OpenStores(directories: directories).deadLetters(at: places)
+        let found = try stores().deadLetters(at: places)
         if let missing = places.first(where: { place in !found.contains { $0.place == place } }) {
             throw CommandError.failure(
-                "no refused record \(missing) in \(directories.joined(separator: ", ")): "
-                    + "see weir dead-letters list")
+                "no refused record \(missing) in \(listed): see weir dead-letters list")
         }
         return found
     }
@@ -285,46 +263,22 @@ extension DataOptions {
 enum DeadLettersReport {
     /// Tables show places and times as people read them; other formats have numbers.
     static func table(_ letters: [DeadLetter], as format: DumpFormat) -> ReportTable {
-        guard format == .table else { return fields(letters) }
-        return ReportTable(
-            columns: [
-                .init("dead_letter"), .init("time"), .init("type"), .init("reason"),
-                .init("bytes", isNumber: true), .init("origin"), .init("detail"),
-            ],
-            rows: letters.map { letter in
-                [
-                    .text(letter.place.description),
-                    .text(UTC.text(milliseconds: letter.timestampMilliseconds)),
-                    .text(letter.type), .text(letter.reason), integer(letter.valueBytes),
-                    text(letter.origin?.description), .text(letter.detail),
-                ]
-            })
+        ReportTable(letters, format == .table ? forPeople : fields)
     }
 
-    private static func fields(_ letters: [DeadLetter]) -> ReportTable {
-        ReportTable(
-            columns: [
-                .init("topic"), .init("partition", isNumber: true),
-                .init("offset", isNumber: true), .init("timestamp", isNumber: true),
-                .init("type"), .init("reason"), .init("detail"), .init("bytes", isNumber: true),
-                .init("origin"),
-            ],
-            rows: letters.map { letter in
-                [
-                    .text(letter.place.topic), .integer(Int128(letter.place.partition)),
-                    .integer(Int128(letter.place.offset)),
-                    .integer(Int128(letter.timestampMilliseconds)), .text(letter.type),
-                    .text(letter.reason), .text(letter.detail), integer(letter.valueBytes),
-                    text(letter.origin?.description),
-                ]
-            })
-    }
-
-    private static func integer(_ number: Int?) -> ReportValue {
-        number.map { .integer(Int128($0)) } ?? .null
-    }
-
-    private static func text(_ text: String?) -> ReportValue { text.map { .text($0) } ?? .null }
+    private static let forPeople: [ReportColumn<DeadLetter>] = [
+        .text("dead_letter") { $0.place.description },
+        .text("time") { UTC.text(milliseconds: $0.timestampMilliseconds) },
+        .text("type") { $0.type }, .text("reason") { $0.reason },
+        .number("bytes") { $0.valueBytes }, .text("origin") { $0.origin?.description },
+        .text("detail") { $0.detail },
+    ]
+    private static let fields: [ReportColumn<DeadLetter>] = [
+        .text("topic") { $0.place.topic }, .number("partition") { $0.place.partition },
+        .number("offset") { $0.place.offset }, .number("timestamp") { $0.timestampMilliseconds },
+        .text("type") { $0.type }, .text("reason") { $0.reason }, .text("detail") { $0.detail },
+        .number("bytes") { $0.valueBytes }, .text("origin") { $0.origin?.description },
+    ]
 }
 
 enum RequeueReport {
@@ -349,10 +303,15 @@ enum RequeueReport {
     }
 
     static func summary(_ outcomes: [Requeue.Outcome], isDry: Bool) -> String {
-        let requeued = outcomes.count { if case .requeued = $0 { true } else { false } }
-        let due = outcomes.count { $0 == .due }
-        let before = outcomes.count { if case .before = $0 { true } else { false } }
-        let impossible = outcomes.count { if case .impossible = $0 { true } else { false } }
+        var (due, requeued, before, impossible) = (0, 0, 0, 0)
+        for outcome in outcomes {
+            switch outcome {
+            case .due: due += 1
+            case .requeued: requeued += 1
+            case .before: before += 1
+            case .impossible: impossible += 1
+            }
+        }
         return (isDry ? "\(due) would be requeued" : "\(requeued) requeued")
             + ", \(before) were before, \(impossible) cannot be"
     }

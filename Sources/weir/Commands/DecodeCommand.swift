@@ -58,7 +58,6 @@ enum ConversionValue: Equatable {
             throw .usage("'\(text)' is no conversion value: give 0 to 63, low, medium or high")
         }
     }
-
 }
 
 /// What a conversion value means under one version of a model, in one window.
@@ -105,15 +104,16 @@ struct ValueMeaning {
         if let day { text += "  day    \(day)\n" }
         if !flags.isEmpty { text += "  flags  \(flags.joined(separator: ", "))\n" }
         guard !events.isEmpty else { return text + "  no events\n" }
-        let rows = events.map { event in
-            [
-                event.event, Self.range("\(event.countMin)", "\(event.countMax)"),
-                Self.range(Self.units(event.revenueMinMicros), Self.units(event.revenueMaxMicros))
-                    + " \(version.currency)",
-            ]
-        }
         let table = TextTable(
-            header: ["event", "count", "revenue"], isNumber: [false, true, true], rows: rows)
+            header: ["event", "count", "revenue"], isNumber: [false, true, true],
+            rows: events.map { event in
+                [
+                    event.event, Self.range("\(event.countMin)", "\(event.countMax)"),
+                    Self.range(
+                        event.revenueMinMicros.microsInUnits, event.revenueMaxMicros.microsInUnits)
+                        + " \(version.currency)",
+                ]
+            })
         return table.lines.reduce(text) { $0 + "  \($1)\n" }
     }
 
@@ -140,11 +140,13 @@ struct ValueMeaning {
     private static func range(_ low: String, _ high: String) -> String {
         low == high ? low : "\(low) to \(high)"
     }
+}
 
-    /// An amount in units, without zeros at its end.
-    private static func units(_ micros: Int64) -> String {
-        let fraction = String(1_000_000 + micros % 1_000_000).dropFirst()
+extension BinaryInteger {
+    /// An amount of micros in units, without zeros at its end.
+    var microsInUnits: String {
+        let fraction = String(1_000_000 + self % 1_000_000).dropFirst()
         let digits = fraction.reversed().drop { $0 == "0" }.reversed()
-        return "\(micros / 1_000_000)" + (digits.isEmpty ? "" : "." + String(digits))
+        return "\(self / 1_000_000)" + (digits.isEmpty ? "" : "." + String(digits))
     }
 }

@@ -41,7 +41,7 @@ struct DeliveriesListCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        guard limit > 0 else { throw CommandError.usage("--limit is \(limit): write 1 or more") }
+        try requirePositive(limit: limit)
         let state = try state.map { word in
             guard let state = DeliveryState(rawValue: word) else {
                 let known = DeliveryState.allCases.map(\.rawValue).joined(separator: ", ")
@@ -51,15 +51,9 @@ struct DeliveriesListCommand: ParsableCommand {
         }
         let stores = try data.deliveryStores()
         if let partner { try pipelines.directory.checkPartner(partner, in: stores) }
-        var deliveries: [Delivery] = []
-        for store in stores {
-            deliveries += try store.deliveries(partner: partner, state: state, limit: limit)
-        }
-        deliveries.sort { $0.changedMilliseconds > $1.changedMilliseconds }
+        let deliveries = try stores.latest(limit, partner: partner, state: state)
         try BufferedOutput.print(DeliveriesReport(deliveries: deliveries.prefix(limit)), as: format)
-        if deliveries.count >= limit {
-            Console.write("there may be more than these \(limit): give --limit")
-        }
+        Console.writeIfMore(than: deliveries.count, limit: limit)
     }
 }
 
@@ -88,8 +82,7 @@ struct DeliveriesShowCommand: ParsableCommand {
         try output.flush()
         guard count > 0 else {
             throw CommandError.failure(
-                "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): see weir deliveries list"
-            )
+                "no delivery of '\(id)' in \(data.listed): see weir deliveries list")
         }
     }
 }
@@ -113,7 +106,7 @@ extension DataOptions {
         let stores = try existingDeliveryStores()
         guard !stores.isEmpty else {
             throw CommandError.failure(
-                "no deliveries.sqlite in \(directories.joined(separator: ", ")): run weir-partner-postbacks first, or give --data"
+                "no deliveries.sqlite in \(listed): run weir-partner-postbacks first, or give --data"
             )
         }
         return stores
@@ -121,6 +114,16 @@ extension DataOptions {
 
     func existingDeliveryStores() throws -> [DeliveryStore] {
         try directories.compactMap { try DeliveryStore.existing(in: $0) }
+    }
+}
+
+extension [DeliveryStore] {
+    /// The deliveries that changed last, at most so many of each store.
+    fileprivate func latest(
+        _ limit: Int, partner: String? = nil, state: DeliveryState? = nil
+    ) throws -> [Delivery] {
+        try flatMap { try $0.deliveries(partner: partner, state: state, limit: limit) }
+            .sorted { $0.changedMilliseconds > $1.changedMilliseconds }
     }
 }
 
@@ -180,10 +183,12 @@ struct DeliveriesRetryCommand: ParsableCommand {
         let unknown = try partnersWithoutFile(in: stores)
         switch selection {
         case .id(let id): try checkID(id, in: stores, unknown)
-        case .partner(let name): try checkPartner(name, in: stores, unknown)
+        case .partner(let name):
+            try checkFile(of: name, unknown)
+            try pipelines.directory.checkPartner(name, in: stores)
         case .allDead: break
         }
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = LogTime.now
         let retried = try stores.reduce(RetriedDeliveries()) { sum, store in
             let left =
                 selection == .allDead
@@ -250,14 +255,11 @@ struct DeliveriesRetryCommand: ParsableCommand {
     private func checkID(_ id: String, in stores: [DeliveryStore], _ unknown: [String]) throws {
         let found = try stores.flatMap { try $0.history(of: id) }.map(\.delivery)
         guard !found.isEmpty else {
-            let last = try stores.flatMap { try $0.deliveries(limit: Self.namedCount) }
-                .sorted { $0.changedMilliseconds > $1.changedMilliseconds }
-                .prefix(Self.namedCount).map(\.id)
+            let last = try stores.latest(Self.namedCount).prefix(Self.namedCount).map(\.id)
             let known =
                 last.isEmpty ? "there are none" : "the last are \(last.joined(separator: ", "))"
             throw CommandError.failure(
-                "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): \(known); see weir deliveries list"
-            )
+                "no delivery of '\(id)' in \(data.listed): \(known); see weir deliveries list")
         }
         let isOpen = found.contains { $0.state != .delivered && $0.state != .superseded }
         guard isOpen, found.contains(where: { !$0.partner.isEmpty }) else {
@@ -267,13 +269,6 @@ struct DeliveriesRetryCommand: ParsableCommand {
         }
         for partner in found.map(\.partner) { try checkFile(of: partner, unknown) }
     }
-
-    private func checkPartner(
-        _ name: String, in stores: [DeliveryStore], _ unknown: [String]
-    ) throws {
-        try checkFile(of: name, unknown)
-        try pipelines.directory.checkPartner(name, in: stores)
-    }
 }
 
 struct DeliveriesReport: Report {
@@ -281,23 +276,17 @@ struct DeliveriesReport: Report {
 
     var table: String {
         guard !deliveries.isEmpty else { return "no deliveries\n" }
-        let table = TextTable(
-            header: [
-                "id", "revision", "partner", "state", "attempts", "changed", "next_attempt",
-                "reason",
-            ],
-            isNumber: [false, true, false, false, true, false, false, false],
-            rows: deliveries.map { delivery in
-                [
-                    delivery.id, "\(delivery.revision)", delivery.partner,
-                    delivery.state.rawValue, "\(delivery.attempts)",
-                    UTC.text(milliseconds: delivery.changedMilliseconds),
-                    delivery.nextAttemptMilliseconds.map { UTC.text(milliseconds: $0) } ?? "",
-                    delivery.reason,
-                ]
-            })
-        return table.text
+        return TextTable(deliveries, Self.columns).text
     }
+
+    private static let columns: [ReportColumn<Delivery>] = [
+        .text("id") { $0.id }, .number("revision") { $0.revision },
+        .text("partner") { $0.partner }, .text("state") { $0.state.rawValue },
+        .number("attempts") { $0.attempts },
+        .text("changed") { UTC.text(milliseconds: $0.changedMilliseconds) },
+        .text("next_attempt") { $0.nextAttemptMilliseconds.map { UTC.text(milliseconds: $0) } },
+        .text("reason") { $0.reason },
+    ]
 
     func write(to json: inout JSONText) {
         json.objects(deliveries, Self.writeMembers)
@@ -334,19 +323,7 @@ struct DeliveryReport: Report {
             lines.append("next attempt at \(UTC.text(milliseconds: next))")
         }
         if !attempts.isEmpty {
-            lines +=
-                TextTable(
-                    header: ["attempt", "at", "milliseconds", "status", "fault"],
-                    isNumber: [true, false, true, true, false],
-                    rows: attempts.map { attempt in
-                        [
-                            "\(attempt.number)",
-                            UTC.text(milliseconds: attempt.startedMilliseconds),
-                            "\(attempt.durationMilliseconds)", attempt.status.map { "\($0)" } ?? "",
-                            attempt.fault ?? "",
-                        ]
-                    }
-                ).lines
+            lines += TextTable(attempts, Self.columns(duration: "milliseconds")).lines
         }
         lines.append(String(decoding: document, as: UTF8.self))
         return lines.map(\.withoutControls).joined(separator: "\n") + "\n"
@@ -355,14 +332,19 @@ struct DeliveryReport: Report {
     func write(to json: inout JSONText) {
         json.object { json in
             DeliveriesReport.writeMembers(of: delivery, to: &json)
-            json.objects("history", attempts) { attempt, json in
-                json.member("attempt", attempt.number)
-                json.member("at", UTC.text(milliseconds: attempt.startedMilliseconds))
-                json.member("duration_ms", attempt.durationMilliseconds)
-                json.member("status", attempt.status)
-                json.member("fault", attempt.fault)
+            json.objects("history", attempts) {
+                $1.members(of: $0, Self.columns(duration: "duration_ms"))
             }
             json.member("document", String(decoding: document, as: UTF8.self))
         }
+    }
+
+    private static func columns(duration: String) -> [ReportColumn<StoredAttempt>] {
+        [
+            .number("attempt") { $0.number },
+            .text("at") { UTC.text(milliseconds: $0.startedMilliseconds) },
+            .number(duration) { $0.durationMilliseconds }, .number("status") { $0.status },
+            .text("fault") { $0.fault },
+        ]
     }
 }

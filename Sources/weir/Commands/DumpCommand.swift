@@ -89,8 +89,8 @@ struct DumpCommand: ParsableCommand {
             try table.write(as: format, isRaw: isRaw, to: sink)
             return funnel.notices
         }
-        let all = try dump(as: format)
-        let dump = try names.map { try all.limited(toMeasures: $0) } ?? all
+        var dump = try dump(as: format)
+        if let names { dump = try dump.limited(toMeasures: names) }
         if maturity {
             try dump.withMaturity().write(as: format, isRaw: isRaw, to: sink)
         } else {
@@ -116,9 +116,9 @@ struct DumpCommand: ParsableCommand {
     }
 
     private func stores() throws -> OpenStores {
-        guard let asOf else { return try OpenStores(directories: source.data.directories) }
+        guard let asOf else { return try source.data.stores() }
         let milliseconds = try LogTime.milliseconds(asOf, option: "--as-of")
-        guard milliseconds <= Int64(Date().timeIntervalSince1970 * 1000) else {
+        guard milliseconds <= LogTime.now else {
             throw CommandError.usage(
                 "--as-of \(asOf) is still to come: give a time that is past, or leave it out")
         }
@@ -172,8 +172,7 @@ struct DigestCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
 
     func run() throws {
-        let digest = try OpenStores(directories: data.directories).digest()
-        try BufferedOutput.print(digest + "\n")
+        try BufferedOutput.print(data.stores().digest() + "\n")
     }
 }
 
@@ -211,12 +210,12 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: ExportFormat.csv)
         let output = BufferedOutput()
-        let written = try OpenStores(directories: data.directories).export(
+        let written = try data.stores().export(
             query(), catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
             to: output.write(bytes:))
         try output.flush()
-        let explanation = notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
-        for notice in explanation { Console.write(notice) }
+        notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
+            .forEach(Console.write)
     }
 
     func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {

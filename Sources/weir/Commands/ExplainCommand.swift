@@ -68,8 +68,13 @@ struct ExplainCommand: ParsableCommand {
                 "no store of \(explanation.missingStreams.joined(separator: ", ")): what comes of them "
                     + "is not known, and in no number here")
         }
-        // What was found was said.
-        guard explanation.addsUp else { throw CommandError.differs }
+        guard explanation.addsUp else {
+            // Other forms have said it to people already.
+            guard !records, format == .json || format == .ndjson else { throw CommandError.differs }
+            throw CommandError.failure(
+                "the records do not add up to the number: see explanation, at the end of the output"
+            )
+        }
     }
 
     private func print(_ record: ExplainedRecord, to output: BufferedOutput) throws {
@@ -177,49 +182,37 @@ struct ExplainReport {
     private func table(
         _ entries: [Entry], _ measures: [Explanation.Measure], withReason: Bool
     ) -> ReportTable {
-        let columns =
-            ["topic", "partition", "offset", "time", "type"].map {
-                ReportTable.Column($0, isNumber: $0 == "partition" || $0 == "offset")
-            } + measures.map { ReportTable.Column($0.name, isNumber: true) }
-            + (withReason ? [ReportTable.Column("why")] : [])
-        return ReportTable(
-            columns: columns,
-            rows: entries.map { entry in
-                let head: [ReportValue] = [
-                    .text(entry.topic), .integer(Int128(entry.partition)),
-                    .integer(Int128(entry.offset)),
-                    .text(UTC.text(milliseconds: entry.timestampMilliseconds)), .text(entry.type),
-                ]
-                let amounts = measures.map { measure in
-                    ReportValue.integer(entry.amounts[measure.place])
-                }
-                let reason = entry.reason.map { ReportValue.text($0) } ?? .null
-                return head + amounts + (withReason ? [reason] : [])
-            })
+        var columns: [ReportColumn<Entry>] = [
+            .text("topic") { $0.topic }, .number("partition") { $0.partition },
+            .number("offset") { $0.offset },
+            .text("time") { UTC.text(milliseconds: $0.timestampMilliseconds) },
+            .text("type") { $0.type },
+        ]
+        columns += measures.map { measure in
+            .number(measure.name) { $0.amounts[measure.place] }
+        }
+        if withReason { columns.append(.text("why") { $0.reason }) }
+        return ReportTable(entries, columns)
     }
 }
 
 extension ExplainReport {
     private func json(_ explanation: Explanation) -> String {
-        var json = JSONText()
-        json.object { json in
+        Self.object { json in
             writeNumber(explanation, to: &json)
             json.objects("records", counted) { writeMembers(of: $0, explanation, to: &$1) }
             json.objects("left_out", leftOut, writeMembers)
             writeSummary(explanation, to: &json)
         }
-        return json.text.withoutControlsInJSON
     }
 
     /// The number, each record, and last whether it adds up.
     private func lines(_ explanation: Explanation) -> [String] {
         func line(_ part: String, _ body: (inout JSONText) -> Void) -> String {
-            var json = JSONText()
-            json.object { json in
+            Self.object { json in
                 json.member("part", part)
                 body(&json)
             }
-            return json.text.withoutControlsInJSON
         }
         return [line("number") { writeNumber(explanation, to: &$0) }]
             + counted.map { entry in
@@ -227,6 +220,12 @@ extension ExplainReport {
             }
             + leftOut.map { entry in line("left_out") { writeMembers(of: entry, to: &$0) } }
             + [line("sum") { writeSummary(explanation, to: &$0) }]
+    }
+
+    private static func object(_ body: (inout JSONText) -> Void) -> String {
+        var json = JSONText()
+        json.object(body)
+        return json.text.withoutControlsInJSON
     }
 
     private func writeNumber(_ explanation: Explanation, to json: inout JSONText) {

@@ -30,16 +30,12 @@ struct LagCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        let log = try log.open(.existing, dataDirectories: data.directories)
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
         let report = try LagReport(
-            directories: data.directories, log: log, groups: pipelines.groups(),
-            nowMilliseconds: now)
+            directories: data.directories, log: log.open(.existing, data),
+            groups: pipelines.groups(), nowMilliseconds: LogTime.now)
         try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {
-            Console.write(
-                "no stores in \(data.directories.joined(separator: ", ")): run a worker first, "
-                    + "or give --data")
+            Console.write("no stores in \(data.listed): run a worker first, or give --data")
         }
     }
 }
@@ -47,27 +43,19 @@ struct LagCommand: ParsableCommand {
 extension LagReport: Report {
     var table: String {
         guard !streams.isEmpty else { return "no stores\n" }
+        let rows = streams.flatMap { stream in stream.partitions.map { (stream.stream, $0) } }
         let table = TextTable(
-            header: [
-                "stream", "partition", "next_offset", "earliest", "end", "lag", "lag_seconds",
-                "committed_offset", "store", "note",
-            ],
-            isNumber: [false, true, true, true, true, true, true, true, false, false],
-            rows: streams.flatMap { stream in
-                stream.partitions.map { lag in
-                    [
-                        stream.stream, "\(lag.partition)", Self.cell(lag.nextOffset),
-                        Self.cell(lag.earliestOffset), Self.cell(lag.endOffset),
-                        Self.cell(lag.lag), Self.cell(lag.lagSeconds),
-                        Self.cell(lag.committedOffset), lag.store ?? "", lag.note ?? "",
-                    ]
-                }
-            })
-        let summaries = streams.map(summary)
-        return (table.lines + [""] + summaries).joined(separator: "\n") + "\n"
+            rows, [.text("stream") { $0.0 }] + Self.columns.map { $0.of { $0.1 } })
+        return (table.lines + [""] + streams.map(summary)).joined(separator: "\n") + "\n"
     }
 
-    private static func cell(_ number: Int64?) -> String { number.map { "\($0)" } ?? "" }
+    private static let columns: [ReportColumn<PartitionLag>] = [
+        .number("partition") { $0.partition }, .number("next_offset") { $0.nextOffset },
+        .number("earliest") { $0.earliestOffset }, .number("end") { $0.endOffset },
+        .number("lag") { $0.lag }, .number("lag_seconds") { $0.lagSeconds },
+        .number("committed_offset") { $0.committedOffset }, .text("store") { $0.store },
+        .text("note") { $0.note },
+    ]
 
     private func summary(_ stream: StreamLag) -> String {
         let partitions = stream.furthest
@@ -111,16 +99,6 @@ extension LagReport: Report {
             json.member("pending", waiting.count)
             json.member("pending_seconds", nowMilliseconds.flatMap(waiting.seconds))
         }
-        json.objects("partitions", stream.partitions) { lag, json in
-            json.member("partition", lag.partition)
-            json.member("next_offset", lag.nextOffset)
-            json.member("earliest", lag.earliestOffset)
-            json.member("end", lag.endOffset)
-            json.member("lag", lag.lag)
-            json.member("lag_seconds", lag.lagSeconds)
-            json.member("committed_offset", lag.committedOffset)
-            json.member("store", lag.store)
-            json.member("note", lag.note)
-        }
+        json.objects("partitions", stream.partitions) { $1.members(of: $0, Self.columns) }
     }
 }

@@ -66,10 +66,10 @@ struct LogTrimCommand: ParsableCommand {
             ? nil
             : try LogNeeds(
                 of: log, directories: data.directories,
-                archivePath: SourceOptions.archivePath(archive), pipelines: pipelines.directory)
+                archivePath: Environment().archivePath(archive), pipelines: pipelines.directory)
         let trim = LogTrim(
             log, described, needs: needs,
-            nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            nowMilliseconds: LogTime.now)
         let rows = try trim.plan(topics: Set(topic))
         if !dryRun { try trim.run(rows) }
         let report = TrimReport(rows: rows, isDry: dryRun)
@@ -78,7 +78,7 @@ struct LogTrimCommand: ParsableCommand {
     }
 
     private func openLog() throws -> EmbeddedLog {
-        let text = Environment().log(log.log, dataDirectories: data.directories)
+        let text = log.text(data)
         guard case .sqlite(let path) = try LogAddress(text) else {
             throw CommandError.failure(
                 "\(LogAddress.masked(text)) applies the retention of its topics itself "

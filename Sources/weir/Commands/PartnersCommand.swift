@@ -62,8 +62,8 @@ struct PartnersPreviewCommand: ParsableCommand {
         let partners = try pipelines.directory.partners()
         guard let partner = partners.first(where: { $0.name == name }) else {
             throw CommandError.failure(
-                "no partner '\(name)' in \(pipelines.directory.path): there are \(partners.map(\.name).joined(separator: ", "))"
-            )
+                "no partner '\(name)' in \(pipelines.directory.path): there are "
+                    + partners.map(\.name).joined(separator: ", "))
         }
         let preview = try PartnerPreview(
             of: document(), for: partner, timestampSeconds: Int64(Date().timeIntervalSince1970))
@@ -109,23 +109,21 @@ struct PartnersReport: Report {
 
     var table: String {
         guard !lines.isEmpty else { return "no partners\n" }
-        let table = TextTable(
-            header: ["partner", "trust", "method", "url"] + DeliveryState.allCases.map(\.rawValue)
-                + ["note"],
-            isNumber: [false, false, false, false] + DeliveryState.allCases.map { _ in true }
-                + [false],
-            rows: lines.map { line in
-                let delivery = line.partner.delivery
-                return [line.partner.name, Self.trust(line.partner), delivery.method.rawValue]
-                    + [Self.url(line.partner) ?? ""]
-                    + DeliveryState.allCases.map { "\(line.counts[$0] ?? 0)" }
-                    + [Self.note(line)]
-            })
-        return table.text
+        let head: [ReportColumn<Line>] = [
+            .text("partner") { $0.partner.name },
+            .text("trust") { Self.trust($0.partner).joined(separator: ",") },
+            .text("method") { $0.partner.delivery.method.rawValue },
+            .text("url") { Self.url($0.partner) },
+        ]
+        return TextTable(lines, head + Self.counts + [.text("note", Self.note)]).text
     }
 
-    private static func trust(_ partner: Partner) -> String {
-        partner.trust.map(\.rawValue).sorted().joined(separator: ",")
+    private static let counts: [ReportColumn<Line>] = DeliveryState.allCases.map { state in
+        .number(state.rawValue) { $0.counts[state] ?? 0 }
+    }
+
+    private static func trust(_ partner: Partner) -> [String] {
+        partner.trust.map(\.rawValue).sorted()
     }
 
     /// nil when its postbacks go nowhere yet.
@@ -150,12 +148,10 @@ struct PartnersReport: Report {
     func write(to json: inout JSONText) {
         json.objects(lines) { line, json in
             json.member("partner", line.partner.name)
-            json.member("trust", line.partner.trust.map(\.rawValue).sorted())
+            json.member("trust", Self.trust(line.partner))
             json.member("method", line.partner.delivery.method.rawValue)
             json.member("url", Self.url(line.partner))
-            for state in DeliveryState.allCases {
-                json.member(state.rawValue, line.counts[state] ?? 0)
-            }
+            json.members(of: line, Self.counts)
             json.member("disabled", line.disabled != nil)
             json.member("rests_because", line.rest?.cause.rawValue)
             json.member(
@@ -188,8 +184,7 @@ extension PartnersPreviewCommand {
         for store in try data.deliveryStores() {
             if let last = try store.history(of: id).last { return last.document }
         }
-        throw CommandError.failure(
-            "no delivery of '\(id)' in \(data.directories.joined(separator: ", ")): give a file")
+        throw CommandError.failure("no delivery of '\(id)' in \(data.listed): give a file")
     }
 
     /// The value of a record's line; other JSON is the document itself.
@@ -206,7 +201,7 @@ extension PartnersPreviewCommand {
 
     private func newest(_ parser: JSONParser) throws -> [UInt8] {
         let topic = try pipelines.directory.partnerPostbacksTopic()
-        let log = try log.open(.existing, dataDirectories: data.directories)
+        let log = try log.open(.existing, data)
         let reader = try log.reader(topic: topic)
         defer { reader.close() }
         var newest: (timestamp: Int64, bytes: [UInt8])?

@@ -8,7 +8,6 @@ import Reports
 import Store
 import Streams
 
-/// `weir promote`
 struct PromoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "promote",
@@ -92,10 +91,8 @@ struct PromoteCommand: ParsableCommand {
     }
 
     private func order() throws -> PromotionOrder {
-        guard data.directories.count == 1, let data = data.directories.first else {
-            throw CommandError.usage("promote one data directory at a time: give one --data")
-        }
-        guard back != (directory != nil) else {
+        let directory = try data.single("promote one data directory at a time: give one --data")
+        guard back != (self.directory != nil) else {
             throw CommandError.usage(
                 back
                     ? "give a directory or --back, not both: each names a set"
@@ -105,11 +102,10 @@ struct PromoteCommand: ParsableCommand {
             throw CommandError.usage("--patience is \(patience): write 0 or more seconds")
         }
         return PromotionOrder(
-            data: data, target: directory.map { .directory($0) } ?? .back,
-            source: try ReplaySource(log, archive: archive, data: [data], pipelines: pipelines),
+            data: directory, target: self.directory.map { .directory($0) } ?? .back,
+            source: try ReplaySource(log, archive: archive, data: data, pipelines: pipelines),
             acceptsLostHistory: acceptLostHistory, sendsCorrections: emit,
-            threadCount: try threadCount(nil),
-            patienceSeconds: patience)
+            threadCount: try threadCount(nil), patienceSeconds: patience)
     }
 
     private func send(_ promotion: Promotion, _ order: PromotionOrder) throws -> Int {
@@ -124,9 +120,7 @@ struct PromoteCommand: ParsableCommand {
         guard let directory = promotion.correctionsDirectory,
             let corrections = try CorrectionStore(directory: directory)
         else { return }
-        var listed = report
-        try corrections.forEach { _, correction in try listed.add(correction) }
-        report = listed
+        try corrections.forEach { _, correction in try report.add(correction) }
     }
 }
 
@@ -162,9 +156,8 @@ struct PromotionReport: Report {
         if correction.kind == .changed, let old {
             differences = PartnerDocument.Values.differences(from: old, to: new)
         }
-        let isWithdrawn = correction.kind == .withdrawn
         note(old, \.before)
-        note(isWithdrawn ? nil : new, \.after)
+        note(correction.kind == .withdrawn ? nil : new, \.after)
         lines.append(Line(correction: correction, differences: differences))
     }
 
@@ -188,14 +181,7 @@ extension PromotionReport {
         var text = streams.map(Self.explanation)
         if streams.isEmpty { text.append("the set is in force already") }
         if !lines.isEmpty {
-            let table = TextTable(
-                header: [
-                    "correction", "state", "partner", "id", "revision", "campaign", "app",
-                    "difference",
-                ],
-                isNumber: [false, false, false, false, true, false, true, false],
-                rows: lines.map(Self.cells))
-            text += [""] + table.lines
+            text += [""] + TextTable(lines, Self.columns).lines
         }
         text += ["", summary]
         for (currency, change) in revenue.sorted(by: { $0.key < $1.key }) {
@@ -217,19 +203,20 @@ extension PromotionReport {
         return "\(stream.stream): \(stream.from) -> \(stream.to)\(behind)"
     }
 
-    private static func cells(_ line: Line) -> [String] {
-        let correction = line.correction
-        let postback = correction.postback
-        return [
-            correction.kind.rawValue, correction.state.rawValue, postback.partner, postback.id,
-            "\(correction.revision)", postback.campaign, "\(postback.appID)",
-            line.differences.map { difference in
-                let name = difference.path
-                return
-                    "\(name) \(difference.from?.unquoted ?? "null") -> \(difference.to?.unquoted ?? "null")"
-            }.joined(separator: ", "),
-        ]
-    }
+    private static let columns: [ReportColumn<Line>] = [
+        .text("correction") { $0.correction.kind.rawValue },
+        .text("state") { $0.correction.state.rawValue },
+        .text("partner") { $0.correction.postback.partner },
+        .text("id") { $0.correction.postback.id },
+        .number("revision") { $0.correction.revision },
+        .text("campaign") { $0.correction.postback.campaign },
+        .number("app") { $0.correction.postback.appID },
+        .text("difference") { line in
+            line.differences.map { path, from, to in
+                "\(path) \(from?.unquoted ?? "null") -> \(to?.unquoted ?? "null")"
+            }.joined(separator: ", ")
+        },
+    ]
 
     private var summary: String {
         let kinds = [Correction.Kind.changed, .added, .withdrawn].map { "\(count($0)) \($0)" }
@@ -313,7 +300,7 @@ private struct RevenueBounds {
         self.most += most
     }
 
-    var explanation: String { "\(Self.units(least))..\(Self.units(most))" }
+    var explanation: String { "\(least.microsInUnits)..\(most.microsInUnits)" }
 
     /// Reads a decimal number of units; nil for what is none.
     static func micros(_ text: String?) -> Int128? {
@@ -326,14 +313,6 @@ private struct RevenueBounds {
         let digits = parts[1].prefix(6)
         let padded = digits + String(repeating: "0", count: 6 - digits.count)
         return Int128(padded).map { whole * 1_000_000 + $0 }
-    }
-
-    private static func units(_ micros: Int128) -> String {
-        let fraction = String(micros % 1_000_000)
-        guard fraction != "0" else { return "\(micros / 1_000_000)" }
-        var digits = Substring(String(repeating: "0", count: 6 - fraction.count) + fraction)
-        while digits.last == "0" { digits = digits.dropLast() }
-        return "\(micros / 1_000_000).\(digits)"
     }
 }
 

@@ -30,11 +30,7 @@ struct PublishCommand: ParsableCommand {
         var publisher = Publisher(
             topic: try existingTopic(in: log), writer: try log.writer(), address: log.address)
         publisher.onProgress = { Console.show(progress: "published \($0) records") }
-        do {
-            // What is written over goes before anything that stays is written.
-            defer { Console.show(progress: "") }
-            try publisher.publish(lines)
-        }
+        try Console.removingProgress { try publisher.publish(lines) }
         StandardError.write(
             line: "published \(publisher.published) records to \(topic) in \(log.address)")
     }
@@ -42,10 +38,10 @@ struct PublishCommand: ParsableCommand {
     /// Opens the log. A missing log is created only for a topic that is described.
     private func openLog() throws -> any LogBackend {
         do {
-            return try log.open(.existing, dataDirectories: data.directories)
+            return try log.open(.existing, data)
         } catch LogError.noLog(let address), LogError.emptyLog(let address) {
             _ = try topics.directory.topic(topic, missingFrom: address)
-            return try log.open(.create, dataDirectories: data.directories)
+            return try log.open(.create, data)
         }
     }
 
@@ -126,103 +122,5 @@ struct Publisher {
         batch.removeAll(keepingCapacity: true)
         batchBytes = 0
         onProgress(published)
-    }
-}
-
-final class LineReader {
-    /// The number of the last line that was read, from 1.
-    private(set) var lineNumber = 0
-    let name: String
-
-    private let file: FileHandle
-    private var buffer: UnsafeMutableRawBufferPointer
-    private var unread = 0..<0
-    private var isAtEnd = false
-
-    private static let pieceBytes = 1 << 20
-    private static let longestLineBytes = 64 << 20
-
-    /// Opens a file; `-` and nil stand for standard input.
-    init(path: String?) throws(CommandError) {
-        if let path, path != "-" {
-            guard let file = FileHandle(forReadingAtPath: path) else {
-                throw .failure("cannot read \(path): give a file that is there and readable")
-            }
-            name = path
-            self.file = file
-        } else {
-            name = "standard input"
-            file = .standardInput
-        }
-        buffer = .allocate(byteCount: 2 * Self.pieceBytes, alignment: 16)
-    }
-
-    deinit {
-        buffer.deallocate()
-    }
-
-    /// The next line without its end, valid until the next call; nil at the end of the file.
-    func next() throws(CommandError) -> UnsafeRawBufferPointer? {
-        var searched = unread.lowerBound
-        while true {
-            if let end = newline(from: searched) {
-                defer { unread = end + 1..<unread.upperBound }
-                return line(unread.lowerBound..<end)
-            }
-            if isAtEnd {
-                guard !unread.isEmpty else { return nil }
-                defer { unread = unread.upperBound..<unread.upperBound }
-                return line(unread)
-            }
-            guard unread.count <= Self.longestLineBytes else {
-                throw .failure("\(name):\(lineNumber + 1): longer than 64 MiB: split the record")
-            }
-            let known = unread.count
-            makeRoom()
-            searched = unread.lowerBound + known
-            try readOn()
-        }
-    }
-
-    private func line(_ range: Range<Int>) -> UnsafeRawBufferPointer {
-        lineNumber += 1
-        return UnsafeRawBufferPointer(rebasing: buffer[range])
-    }
-
-    private func newline(from start: Int) -> Int? {
-        guard start < unread.upperBound, let base = buffer.baseAddress,
-            let found = memchr(base + start, 0x0A, unread.upperBound - start)
-        else { return nil }
-        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
-    }
-
-    /// Moves the unread bytes to the front; to a larger buffer when there is no room for a piece.
-    private func makeRoom() {
-        let rest = UnsafeRawBufferPointer(rebasing: buffer[unread])
-        if unread.count + Self.pieceBytes > buffer.count {
-            let larger = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: buffer.count * 2, alignment: 16)
-            larger.copyMemory(from: rest)
-            buffer.deallocate()
-            buffer = larger
-        } else if unread.lowerBound > 0, let base = buffer.baseAddress {
-            memmove(base, base + unread.lowerBound, unread.count)
-        }
-        unread = 0..<unread.count
-    }
-
-    private func readOn() throws(CommandError) {
-        while true {
-            let count = read(
-                file.fileDescriptor, buffer.baseAddress.map { $0 + unread.upperBound },
-                buffer.count - unread.upperBound)
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw .failure("cannot read \(name): \(String(cString: strerror(errno)))")
-            }
-            isAtEnd = count == 0
-            unread = unread.lowerBound..<unread.upperBound + count
-            return
-        }
     }
 }

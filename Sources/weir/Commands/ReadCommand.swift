@@ -55,9 +55,11 @@ struct ReadCommand: ParsableCommand {
             throw CommandError.usage("--to lies before --from: nothing lies between")
         default: break
         }
-        let log = try log.open(.existing, dataDirectories: data.directories)
-        var reading = try TopicReading(
-            log.reader(topic: topic), partition: partition, from: from, to: to)
+        let reader = try log.open(.existing, data).reader(topic: topic)
+        var reading = try TopicReading(reader, partition: partition, from: from, to: to)
+        if let doubt = from?.doubt(topic: topic, endOffset: reading.endOffset) {
+            Console.write(doubt)
+        }
         let output = BufferedOutput()
         let printer = try RecordPrinter(output, format: format, mask: masking.mask(topic: topic))
         try reading.readRange(printer.print)
@@ -84,8 +86,7 @@ struct RecordPrinter {
         self.format = format
         self.mask = mask
         guard format == .table else { return }
-        try output.write(
-            Self.row("partition", "offset", "timestamp", "key", "type", "value") + "\n")
+        try output.write(Self.row(["partition", "offset", "timestamp", "key", "type", "value"]))
     }
 
     func print(_ record: RecordView) throws(CommandError) {
@@ -94,31 +95,26 @@ struct RecordPrinter {
         case .ndjson:
             try output.write { RecordLine.append(record, maskedValue: masked, to: &$0) }
         case .table:
-            let type = record.headers.first(named: "ce_type")
             let value =
                 masked.map { "(masked) " + $0.withUnsafeBytes { Self.readable($0, 91) } }
                 ?? Self.readable(record.value, 100)
-            let row = Self.row(
+            let row = Self.row([
                 "\(record.partition)", "\(record.offset)",
                 UTC.text(milliseconds: record.timestampMilliseconds), Self.readable(record.key, 36),
-                Self.readable(type, 28), value)
-            try output.write(row + "\n")
+                Self.readable(record.headers.first(named: "ce_type"), 28), value,
+            ])
+            try output.write(row)
         }
     }
 
-    private static func row(
-        _ partition: String, _ offset: String, _ timestamp: String, _ key: String, _ type: String,
-        _ value: String
-    ) -> String {
-        [
-            padded(partition, 9, toTheRight: true), padded(offset, 10, toTheRight: true),
-            padded(timestamp, 24), padded(key, 36), padded(type, 20), value,
-        ].joined(separator: "  ")
-    }
-
-    private static func padded(_ text: String, _ width: Int, toTheRight: Bool = false) -> String {
-        let padding = String(repeating: " ", count: max(0, width - text.unicodeScalars.count))
-        return toTheRight ? padding + text : text + padding
+    /// A line: partition and offset to the right, the others to the left.
+    private static func row(_ cells: [String]) -> String {
+        let padded = zip(cells, [9, 10, 24, 36, 20, 0]).enumerated().map { index, cell in
+            let (text, width) = cell
+            let padding = String(repeating: " ", count: max(0, width - text.unicodeScalars.count))
+            return index < 2 ? padding + text : text + padding
+        }
+        return padded.joined(separator: "  ") + "\n"
     }
 
     /// The beginning of bytes as text; `-` for none.

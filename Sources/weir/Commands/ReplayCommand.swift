@@ -6,9 +6,9 @@ import History
 import JSON
 import Program
 import Reports
+import Store
 import Streams
 
-/// `weir replay`
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
@@ -102,7 +102,7 @@ struct ReplayCommand: ParsableCommand {
         if order.mode == .recorded { tellOfMissingStores(run, order) }
         try run.lostHistory().forEach { Console.write($0.explanation) }
         if dryRun {
-            return try BufferedOutput.print(ReplayPlanReport(run.plan()), as: format)
+            return try BufferedOutput.print(ReplayPlanReport(plans: run.plan()), as: format)
         }
         StopSignal.listen()
         let (streams, isDone) = try run.replay(follows: follow, stop: .ofProcess)
@@ -116,9 +116,8 @@ struct ReplayCommand: ParsableCommand {
     private func tellOfMissingStores(_ run: ReplayRun, _ order: ReplayOrder) {
         guard !run.streamsWithoutStore.isEmpty else { return }
         Console.write(
-            "no store of \(run.streamsWithoutStore.joined(separator: ", ")) in "
-                + "\(order.dataDirectories.joined(separator: ", ")): folded under the present "
-                + "configuration")
+            "no store of \(run.streamsWithoutStore.joined(separator: ", ")) in \(data.listed): "
+                + "folded under the present configuration")
     }
 
     private func order() throws -> ReplayOrder {
@@ -143,8 +142,7 @@ struct ReplayCommand: ParsableCommand {
                 "--to-time is not behind --from-time: nothing lies between")
         }
         return ReplayOrder(
-            source: try ReplaySource(
-                log, archive: archive, data: data.directories, pipelines: pipelines),
+            source: try ReplaySource(log, archive: archive, data: data, pipelines: pipelines),
             dataDirectories: data.directories, directory: into,
             range: ReplayRange(
                 fromOffset: fromOffset, fromMilliseconds: start, toOffset: toOffset,
@@ -185,37 +183,30 @@ func threadCount(_ option: Int?) throws(CommandError) -> Int {
 
 extension ReplaySource {
     init(
-        _ log: LogOptions, archive: String?, data: [String], pipelines: PipelinesOptions
+        _ log: LogOptions, archive: String?, data: DataOptions, pipelines: PipelinesOptions
     ) throws {
-        let path = try SourceOptions.archivePath(archive)
+        let path = try Environment().archivePath(archive)
         self.init(
-            log: try LogAddress(Environment().log(log.log, dataDirectories: data)),
-            archivePath: path, pipelines: pipelines.directory)
+            log: try LogAddress(log.text(data)), archivePath: path, pipelines: pipelines.directory)
     }
 }
 
 /// What a replay would read.
 struct ReplayPlanReport: Report {
-    private let plans: [ReplayPlan]
-
-    init(_ plans: [ReplayPlan]) {
-        self.plans = plans
-    }
+    let plans: [ReplayPlan]
 
     var table: String {
         let table = TextTable(
-            header: ["topic", "partition", "from", "to", "records", "log", "archive", "gone"],
-            isNumber: [false, true, true, true, true, false, false, false],
-            rows: plans.flatMap { plan in
-                plan.partitions.map { partition in
-                    [
-                        plan.topic, "\(partition.partition)", "\(partition.fromOffset)",
-                        "\(partition.toOffset)", "\(partition.records)",
-                        Self.explanation(partition.log), Self.explanation(partition.archive),
-                        Self.explanation(partition.gone),
-                    ]
-                }
-            })
+            plans.flatMap { plan in plan.partitions.map { (topic: plan.topic, partition: $0) } },
+            [
+                .text("topic") { $0.topic }, .number("partition") { $0.partition.partition },
+                .number("from") { $0.partition.fromOffset },
+                .number("to") { $0.partition.toOffset },
+                .number("records") { $0.partition.records },
+                .text("log") { Self.explanation($0.partition.log) },
+                .text("archive") { Self.explanation($0.partition.archive) },
+                .text("gone") { Self.explanation($0.partition.gone) },
+            ])
         return (table.lines + [""] + plans.map(Self.summary)).joined(separator: "\n") + "\n"
     }
 
@@ -285,31 +276,23 @@ struct ReplayReport: Report {
     let streams: [ReplayedStream]
 
     var table: String {
-        let table = TextTable(
-            header: ["topic", "partition", "first_offset", "next_offset", "records"],
-            isNumber: [false, true, true, true, true],
-            rows: streams.flatMap { stream in
-                stream.partitions.map { state in
-                    [
-                        stream.topic, "\(state.partition)", "\(state.firstOffset)",
-                        "\(state.nextOffset)", "\(state.records)",
-                    ]
-                }
-            })
-        return table.text
+        let rows = streams.flatMap { stream in stream.partitions.map { (stream.topic, $0) } }
+        return TextTable(
+            rows, [.text("topic") { $0.0 }] + Self.columns.map { $0.of { $0.1 } }
+        ).text
     }
+
+    private static let columns: [ReportColumn<PartitionState>] = [
+        .number("partition") { $0.partition }, .number("first_offset") { $0.firstOffset },
+        .number("next_offset") { $0.nextOffset }, .number("records") { $0.records },
+    ]
 
     func write(to json: inout JSONText) {
         json.objects(streams) { stream, json in
             json.member("stream", stream.stream)
             json.member("topic", stream.topic)
             json.member("complete", stream.isComplete)
-            json.objects("partitions", stream.partitions) { state, json in
-                json.member("partition", state.partition)
-                json.member("first_offset", state.firstOffset)
-                json.member("next_offset", state.nextOffset)
-                json.member("records", state.records)
-            }
+            json.objects("partitions", stream.partitions) { $1.members(of: $0, Self.columns) }
         }
     }
 }

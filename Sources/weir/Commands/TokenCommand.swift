@@ -284,10 +284,11 @@ struct TokenNewProducerCommand: ParsableCommand {
             throw CommandError.usage("--topics '\(topic)' is none of \(known)")
         }
         let file = "\(pipelines.directory.path)/collector.yaml"
-        let place = KeysPlace(of: (try? String(contentsOfFile: file, encoding: .utf8)) ?? "")
+        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        let place = KeysPlace(of: text, file: file)
         let indent = place.indent
         return """
-            # \(place.explanation(file))
+            # \(place.explanation)
             \(place.hasKeys ? "" : "keys:\n")\(indent)- name: \(name)
             \(indent)  sha256: \(digest)
             \(indent)  topics: [\(listed.joined(separator: ", "))]
@@ -297,20 +298,17 @@ struct TokenNewProducerCommand: ParsableCommand {
 }
 
 /// Where in the text of `collector.yaml` another key belongs.
-private enum KeysPlace {
-    /// There is no `keys`.
-    case end
-    /// `keys` is there and empty; the line as it is written.
-    case inPlace(of: String)
-    /// Keys are there, on lines that begin with these spaces.
-    case below(indent: String)
-    /// Keys are there in another form.
-    case list
+private struct KeysPlace {
+    let explanation: String
+    /// What the lines of a key begin with.
+    var indent = "  "
+    /// Whether the new lines go below an existing `keys`.
+    var hasKeys = false
 
-    init(of text: String) {
+    init(of text: String, file: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard let place = lines.firstIndex(where: { $0.hasPrefix("keys:") }) else {
-            self = .end
+            explanation = "Add these lines at the end of \(file):"
             return
         }
         let value = lines[place].dropFirst("keys:".count).prefix { $0 != "#" }
@@ -320,38 +318,17 @@ private enum KeysPlace {
             return !text.isEmpty && !text.hasPrefix("#")
         }
         if value.isEmpty, let next, next.drop(while: { $0 == " " }).hasPrefix("-") {
-            self = .below(indent: String(next.prefix { $0 == " " }))
+            explanation = "Put these lines right below the line `keys:` of \(file):"
+            indent = String(next.prefix { $0 == " " })
+            hasKeys = true
         } else if value.isEmpty || value == "[]" {
-            self = .inPlace(of: String(lines[place].prefix { $0 != "#" }).trimmed)
+            let line = lines[place].prefix { $0 != "#" }.trimmingCharacters(in: .whitespaces)
+            explanation = "Put these lines in place of the line `\(line)` of \(file):"
         } else {
-            self = .list
+            explanation =
+                "Put these lines in place of `keys` of \(file), with the keys that it has:"
         }
     }
-
-    var indent: String {
-        switch self {
-        case .below(let indent): indent
-        case .end, .inPlace, .list: "  "
-        }
-    }
-
-    /// Whether the new lines go below an existing `keys`.
-    var hasKeys: Bool {
-        if case .below = self { true } else { false }
-    }
-
-    func explanation(_ file: String) -> String {
-        switch self {
-        case .end: "Add these lines at the end of \(file):"
-        case .inPlace(let line): "Put these lines in place of the line `\(line)` of \(file):"
-        case .below: "Put these lines right below the line `keys:` of \(file):"
-        case .list: "Put these lines in place of `keys` of \(file), with the keys that it has:"
-        }
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String { trimmingCharacters(in: .whitespaces) }
 }
 
 /// A file that only its owner can read.

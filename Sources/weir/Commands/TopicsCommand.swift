@@ -33,7 +33,7 @@ struct TopicsApplyCommand: ParsableCommand {
 
     func run() throws {
         let described = try topics.directory(pipelines.directory).topics()
-        let log = try log.open(.create, dataDirectories: data.directories)
+        let log = try log.open(.create, data)
         let application = try TopicsApplication(described, to: log)
         try BufferedOutput.print(application.lines.map { $0 + "\n" }.joined())
         if !application.differing.isEmpty {
@@ -68,8 +68,7 @@ struct TopicsListCommand: ParsableCommand {
         let format = try format.chosen()
         let directory = topics.directory(pipelines.directory)
         let described = directory.exists ? try directory.topics() : []
-        let log = try log.open(.existing, dataDirectories: data.directories)
-        let report = try TopicsReport(log, described)
+        let report = try TopicsReport(log.open(.existing, data), described)
         try BufferedOutput.print(report, as: format)
         report.notices.forEach(Console.write)
     }
@@ -189,12 +188,11 @@ struct TopicsReport: Report {
             rows: entries.map { entry in
                 let drifts =
                     entry.comparison?.drifts.map(\.explanation).joined(separator: "; ") ?? ""
-                let isKnown = entry.comparison?.unknown == nil
                 return [
                     entry.name, "\(entry.partitionCount)",
                     entry.records.map { "\($0)" } ?? "unknown",
                     entry.described?.file ?? "no",
-                    drifts.isEmpty ? (isKnown ? "" : "unknown") : drifts,
+                    drifts.isEmpty && entry.comparison?.unknown != nil ? "unknown" : drifts,
                 ]
             })
         return table.text

@@ -9,7 +9,6 @@ import Logging
 import Program
 import Streams
 
-/// `weir up`
 struct UpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
@@ -59,22 +58,23 @@ struct UpCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
 
+    /// A worker: the name of its program, and what runs it.
+    private typealias Worker = (
+        name: String, work: @Sendable (WorkerOptions, StopSignal) throws -> Void
+    )
+
     /// The workers, in the order in which a day goes; delivery comes last.
     private static let workers: [Worker] =
         allStreams.map { worker(of: $0) }
         + [
-            Worker(
-                name: PartnerPostbacksWorker.programName,
-                work: { try PartnerPostbacksWorker.work($0, stop: $1) })
+            (
+                PartnerPostbacksWorker.programName,
+                { @Sendable in try PartnerPostbacksWorker.work($0, stop: $1) }
+            )
         ]
 
-    private struct Worker {
-        var name: String
-        var work: @Sendable (WorkerOptions, StopSignal) throws -> Void
-    }
-
     private static func worker<Fold: StreamFold>(of stream: Fold.Type) -> Worker {
-        Worker(name: Fold.programName, work: { try Fold.work($0, stop: $1) })
+        (Fold.programName, { try Fold.work($0, stop: $1) })
     }
 
     func run() throws {
@@ -127,7 +127,7 @@ struct UpCommand: ParsableCommand {
         }
         let trim = seconds ?? UpTrim.defaultSeconds
         guard case .sqlite(let path) = address, trim > 0 else { return [] }
-        let archivePath = try SourceOptions.archivePath(nil)
+        let archivePath = try Environment().archivePath(nil)
         return [
             (
                 "log trim",
@@ -189,9 +189,6 @@ struct UpCommand: ParsableCommand {
             )
         }
         let log = try LogOptions.open(address, .create)
-        for topic in try topics.directory(pipelines.directory).topics() {
-            try log.createTopic(
-                topic.name, partitionCount: topic.partitionCount, settings: topic.creationSettings)
-        }
+        for topic in try topics.directory(pipelines.directory).topics() { try log.create(topic) }
     }
 }

@@ -23,49 +23,39 @@ struct LagReport {
         nowMilliseconds: Int64?
     ) throws {
         self.nowMilliseconds = nowMilliseconds
-        var streams: [StreamLag] = []
-        for stream in OpenStores.streams + [DeliveryStore.streamName] {
-            let stores =
+        streams = try (OpenStores.streams + [DeliveryStore.streamName]).flatMap { stream in
+            let stores = try directories.compactMap { directory in
                 stream == DeliveryStore.streamName
-                ? try Self.deliveryStores(in: directories)
-                : try Self.stores(of: stream, in: directories)
-            for topic in Set(stores.map(\.topic)).sorted() {
-                streams.append(
-                    try StreamLag(
-                        stream: stream, topic: topic,
-                        group: groups[stream],
-                        stores: stores.filter { $0.topic == topic }, log: log,
-                        nowMilliseconds: nowMilliseconds))
+                    ? try Self.deliveryStore(in: directory)
+                    : try Self.store(of: stream, in: directory)
             }
-        }
-        self.streams = streams
-    }
-
-    private static func stores(
-        of stream: String, in directories: [String]
-    ) throws -> [StreamLag.Store] {
-        try directories.compactMap { directory in
-            let path = try OpenStores.path(of: stream, in: directory)
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
-            return try StoreReader(path: path).snapshot(verifying: false) { snapshot in
-                let states = try snapshot.partitionStates()
-                return StreamLag.Store(
-                    path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
-                    nextOffsets: states.reduce(into: [:]) { $0[$1.partition] = $1.nextOffset },
-                    fingerprints: try states.flatMap { try snapshot.fingerprints(of: $0, from: 0) })
+            return try Set(stores.map(\.topic)).sorted().map { topic in
+                try StreamLag(
+                    stream: stream, topic: topic, group: groups[stream],
+                    stores: stores.filter { $0.topic == topic }, log: log,
+                    nowMilliseconds: nowMilliseconds)
             }
         }
     }
 
-    private static func deliveryStores(in directories: [String]) throws -> [StreamLag.Store] {
-        try directories.compactMap { directory in
-            guard let store = try DeliveryStore.existing(in: directory) else { return nil }
-            let origin = try store.origin()
+    private static func store(of stream: String, in directory: String) throws -> StreamLag.Store? {
+        let path = try OpenStores.path(of: stream, in: directory)
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try StoreReader(path: path).snapshot(verifying: false) { snapshot in
+            let states = try snapshot.partitionStates()
             return StreamLag.Store(
-                path: DeliveryStore.path(in: directory), topic: origin.topic,
-                logIdentity: origin.logIdentity, nextOffsets: try store.nextOffsets(),
-                waiting: try store.waiting())
+                path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
+                nextOffsets: states.nextOffsets,
+                fingerprints: try states.flatMap { try snapshot.fingerprints(of: $0, from: 0) })
         }
+    }
+
+    private static func deliveryStore(in directory: String) throws -> StreamLag.Store? {
+        guard let store = try DeliveryStore.existing(in: directory) else { return nil }
+        let origin = try store.origin()
+        return StreamLag.Store(
+            path: store.path, topic: origin.topic, logIdentity: origin.logIdentity,
+            nextOffsets: try store.nextOffsets(), waiting: try store.waiting())
     }
 }
 
@@ -104,9 +94,9 @@ struct StreamLag {
         let all = stores.compactMap(\.waiting)
         waiting = all.first.map { first in all.dropFirst().reduce(first) { $0.adding($1) } }
         guard let found = try log.topics().first(where: { $0.name == topic }) else {
-            let note =
-                "no topic '\(topic)' in \(log.address): give --log the one it was folded from"
-            partitions = Self.strangers(stores, note)
+            partitions = Self.strangers(
+                stores,
+                "no topic '\(topic)' in \(log.address): give --log the one it was folded from")
             return
         }
         let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
@@ -129,28 +119,26 @@ struct StreamLag {
             partitions += try Self.folded(
                 store, bounds, faults, otherRecords: others, reader, nowMilliseconds)
         }
-        let missing = bounds.filter { bounds in
-            !own.contains { $0.nextOffsets[bounds.partition] != nil }
+        let folded = Set(own.flatMap(\.nextOffsets.keys))
+        partitions += try Self.unfolded(
+            bounds.filter { !folded.contains($0.partition) }, reader, nowMilliseconds)
+        partitions += faults.filter { !folded.contains($0.key) }.map { partition, fault in
+            PartitionLag(partition: partition, isUnanswered: true, note: "\(fault)")
         }
-        partitions += try Self.unfolded(missing, reader, nowMilliseconds)
-        for (partition, fault) in faults
-        where !own.contains(where: { $0.nextOffsets[partition] != nil }) {
-            partitions.append(
-                PartitionLag(partition: partition, isUnanswered: true, note: "\(fault)"))
-        }
-        for index in partitions.indices {
-            partitions[index].committedOffset = committed[partitions[index].partition]
-            partitions[index].note = partitions[index].note ?? groupFault?.description
+        let lags = partitions.map { lag in
+            var lag = lag
+            lag.committedOffset = committed[lag.partition]
+            lag.note = lag.note ?? groupFault?.description
             // A store commits before its consumer group does. One that goes on before what the group has
             // committed is an older copy, or is being folded anew.
-            let lag = partitions[index]
             if lag.note == nil, lag.store != nil, let next = lag.nextOffset,
                 let committed = lag.committedOffset, next < committed
             {
-                partitions[index].note = Self.setBack(next, committed)
+                lag.note = Self.setBack(next, committed)
             }
+            return lag
         }
-        self.partitions = Self.sorted(partitions)
+        self.partitions = Self.sorted(lags)
     }
 
     /// Records that are not folded yet; of each partition the store that is furthest counts.

@@ -1,13 +1,8 @@
 import ConfigurationFiles
-import ConversionValues
-import Deliveries
-import Engine
 import EventLog
 import Foundation
-import History
+import Program
 import Reports
-import Store
-import Streams
 
 /// Deletes the records of an embedded log that are past the retention of their topics and that
 /// nobody needs any more.
@@ -162,20 +157,13 @@ struct TrimReport {
 
     var table: ReportTable {
         ReportTable(
-            columns: [
-                .init("topic"), .init("partition", isNumber: true),
-                .init("earliest", isNumber: true), .init("end", isNumber: true),
-                .init(isDry ? "would_trim" : "trimmed", isNumber: true),
-                .init("left", isNumber: true), .init("why_no_more"),
-            ],
-            rows: rows.map { row in
-                [
-                    .text(row.topic), .integer(Int128(row.partition)),
-                    .integer(Int128(row.earliestOffset)), .integer(Int128(row.endOffset)),
-                    .integer(Int128(row.count)), .integer(Int128(row.endOffset - row.target)),
-                    .text(row.reason),
-                ]
-            })
+            rows,
+            [
+                .text("topic") { $0.topic }, .number("partition") { $0.partition },
+                .number("earliest") { $0.earliestOffset }, .number("end") { $0.endOffset },
+                .number(isDry ? "would_trim" : "trimmed") { $0.count },
+                .number("left") { $0.endOffset - $0.target }, .text("why_no_more") { $0.reason },
+            ])
     }
 
     var summary: String {
@@ -188,172 +176,60 @@ struct TrimReport {
     }
 }
 
-/// Who still needs which records of an embedded log: stores, replays under way, the store of
-/// installs, deliveries, archives, and any other consumer groups.
-struct LogNeeds {
-    struct Need: Equatable {
-        /// The offset of the first record that is needed.
-        var offset: Int64
-        var who: String
-    }
+/// Trims the log of `weir up` at intervals, as `weir log trim` does, on its own thread. What keeps
+/// records from being deleted is written once, and stops nothing else.
+struct UpTrim {
+    /// The default interval.
+    static let defaultSeconds = 3600
+    private static let pollSeconds = 0.1
+    private static let mostSaid = 1000
 
-    /// A reader of a topic, with the first record that it needs of each partition.
-    private struct Reader {
-        var who: String
-        var topic: String
-        /// The identity of the topic, which differs from others of its name; nil when it is not
-        /// known: then the name alone counts.
-        var identity: String?
-        var nextOffsets: [Int32: Int64]
-        /// Whether it needs everything of the partitions of which it has no offset.
-        var needsTheRest = false
-        /// Whether it is evidence that the topic is being folded.
-        var isFold = true
-    }
+    let path: String
+    let directory: String
+    let pipelines: PipelineDirectory
+    let topics: TopicDirectory
+    let archivePath: String?
+    let seconds: Int
 
-    private var readers: [Reader] = []
-    private let programs: [String: String]
-    private let log: EmbeddedLog
-
-    /// - Parameters:
-    ///   - directories: the data directories; a replay is known when its directory lies in one of them, or is
-    ///     one.
-    ///   - archivePath: an archive that is written; nil for none.
-    ///   - pipelines: the configuration, which may give topics other names.
-    init(
-        of log: EmbeddedLog, directories: [String], archivePath: String?,
-        pipelines: PipelineDirectory
-    ) throws {
-        self.log = log
-        programs = Self.programs(pipelines)
-        for directory in directories {
-            guard FileManager.default.fileExists(atPath: directory) else {
-                throw CommandError.failure(
-                    "no directory \(directory): give --data the directories of all stores of this log, or "
-                        + "--beyond-stores to ask none")
+    /// Works until a stop is requested. The first trim comes after one interval, when workers have
+    /// started.
+    func work(until stop: StopSignal) {
+        var said: Set<String> = []
+        var last = ContinuousClock.now
+        while !stop.isRequested {
+            Thread.sleep(forTimeInterval: Self.pollSeconds)
+            guard last.duration(to: .now) >= .seconds(seconds) else { continue }
+            for explanation in once() where said.insert(explanation).inserted {
+                Console.write(explanation)
             }
-            for stream in OpenStores.streams {
-                let path = try OpenStores.path(of: stream, in: directory)
-                if let reader = try Self.store(at: path) { readers.append(reader) }
+            if said.count > Self.mostSaid { said.removeAll() }
+            last = .now
+        }
+    }
+
+    /// Trims once, and returns the notices.
+    private func once() -> [String] {
+        do {
+            let log = try EmbeddedLog(path: path, mode: .existing)
+            let trim = LogTrim(
+                log, try topics.topics(),
+                needs: try LogNeeds(
+                    of: log, directories: [directory], archivePath: archivePath,
+                    pipelines: pipelines),
+                nowMilliseconds: LogTime.now)
+            let rows = try trim.plan()
+            try trim.run(rows)
+            if rows.contains(where: { $0.count > 0 }) {
+                Console.write(TrimReport(rows: rows, isDry: false).summary)
             }
-            readers += try Self.deliveries(in: directory) + Self.installs(in: directory)
-            readers += try Self.replays(in: directory)
-        }
-        if let archivePath, FileManager.default.fileExists(atPath: archivePath) {
-            readers += try Self.archive(at: archivePath)
-        }
-    }
-
-    /// The need that reaches back furthest in a partition; nil when nobody needs any of it.
-    func need(of topic: TopicDescription, partition: Int32) throws(LogError) -> Need? {
-        let groups = try log.groupOffsets(ofTopic: topic.name).sorted { $0.key < $1.key }
-        let own = readers.filter {
-            $0.topic == topic.name && ($0.identity ?? topic.identity) == topic.identity
-        }
-        var needs: [Need] = own.compactMap { reader in
-            let offset = reader.nextOffsets[partition] ?? (reader.needsTheRest ? 0 : nil)
-            return offset.map { Need(offset: $0, who: reader.who) }
-        }
-        needs += groups.compactMap { group, offsets in
-            offsets[partition].map { Need(offset: $0, who: "consumer group \(group)") }
-        }
-        let isFolded =
-            own.contains { $0.isFold && $0.nextOffsets[partition] != nil }
-            || groups.contains { $0.value[partition] != nil }
-        if let program = programs[topic.name], !isFolded {
-            needs.append(Need(offset: 0, who: "\(program), which has folded none of it,"))
-        }
-        return needs.min { $0.offset < $1.offset }
-    }
-
-    private static func programs(_ pipelines: PipelineDirectory) -> [String: String] {
-        allStreams.reduce(into: [:]) { programs, stream in
-            let topic = (try? stream.file(in: pipelines).settings.topic) ?? stream.streamName
-            programs[topic] = stream.programName
-        }
-    }
-}
-
-// MARK: Who reads
-
-extension LogNeeds {
-    private static func store(at path: String) throws(StoreError) -> Reader? {
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        return try StoreReader(path: path).snapshot { snapshot in
-            Reader(
-                who: path, topic: snapshot.topic, identity: snapshot.logIdentity,
-                nextOffsets: try snapshot.partitionStates().reduce(into: [:]) {
-                    $0[$1.partition] = $1.nextOffset
-                })
-        }
-    }
-
-    private static func deliveries(in directory: String) throws(StoreError) -> [Reader] {
-        guard let store = try DeliveryStore.existing(in: directory) else { return [] }
-        let origin = try store.origin()
-        return [
-            Reader(
-                who: DeliveryStore.path(in: directory), topic: origin.topic,
-                identity: origin.logIdentity, nextOffsets: try store.nextOffsets())
-        ]
-    }
-
-    private static func installs(in directory: String) throws(StoreError) -> [Reader] {
-        let path = "\(directory)/\(ConversionStoreProgress.fileName)"
-        guard FileManager.default.fileExists(atPath: path),
-            let progress = try ConversionStoreProgress(path: path)
-        else { return [] }
-        return [
-            Reader(
-                who: path, topic: progress.topic, identity: progress.logIdentity,
-                nextOffsets: progress.nextOffsets, isFold: false)
-        ]
-    }
-
-    private static func archive(at path: String) throws(LogError) -> [Reader] {
-        let archive = try EmbeddedLog(path: path, mode: .existing)
-        var readers: [Reader] = []
-        for topic in try archive.topics() where topic.isArchive {
-            let bounds = try archive.reader(topic: topic.name, group: nil).bounds()
-            readers.append(
-                Reader(
-                    who: "archive \(archive.address)", topic: topic.name, identity: topic.identity,
-                    nextOffsets: bounds.reduce(into: [:]) { $0[$1.partition] = $1.endOffset },
-                    isFold: false))
-        }
-        return readers
-    }
-
-    /// Replays that may still read on, whose directory is a data directory or lies in one. A set
-    /// that was promoted before and is not in force any more reads nothing.
-    private static func replays(in directory: String) throws -> [Reader] {
-        let sets = try PromotionJournal(directory: directory)
-        let promoted = Set(
-            sets.promotions.flatMap { $0.streams.values }.flatMap { [$0.to, $0.from] })
-        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
-        var readers: [Reader] = []
-        for path in [directory] + names.sorted().map({ "\(directory)/\($0)" }) {
-            guard !promoted.contains(sets.set(at: path)) || path == directory,
-                let manifest = try ReplayManifest.read(in: path)
-            else { continue }
-            var found = try OpenStores.streams.compactMap {
-                try store(at: "\(path)/\($0).sqlite")
-            }
-            for index in found.indices {
-                found[index].who = "replay \(found[index].who)"
-                found[index].isFold = false
-                found[index].nextOffsets = found[index].nextOffsets.filter {
-                    manifest.range.toOffset.map { [next = $0.value] in next < $0 } ?? true
+            return rows.compactMap { row in
+                row.holder.map {
+                    "the log keeps \(row.topic)/\(row.partition) longer than its retention: \($0) "
+                        + "needs it"
                 }
             }
-            let begun = Set(found.map(\.topic))
-            found += manifest.topics.filter { !begun.contains($0) }.map {
-                Reader(
-                    who: "replay \(path), which is about to begin,", topic: $0, identity: nil,
-                    nextOffsets: [:], needsTheRest: true, isFold: false)
-            }
-            readers += found
+        } catch {
+            return ["the log was not trimmed: \(CommandError(error)?.explanation ?? "\(error)")"]
         }
-        return readers
     }
 }

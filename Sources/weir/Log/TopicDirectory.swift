@@ -148,9 +148,15 @@ struct TopicComparison {
         let address = settings.log.address
         let kafka = "kafka://"
         brokers = address.hasPrefix(kafka) ? String(address.dropFirst(kafka.count)) : nil
-        comparePartitions(found.partitionCount)
+        let (count, wanted) = (found.partitionCount, described.partitionCount)
+        if count != wanted {
+            note("partitions", "\(count)", "\(wanted)", partitionsRemedy(count, wanted))
+        }
         if let wanted = described.replicaCount, let count = found.replicaCount, count != wanted {
-            note("replicas", "\(count)", "\(wanted)", replicasRemedy(count, wanted))
+            note(
+                "replicas", "\(count)", "\(wanted)",
+                "write \(count) in \(described.file), or move partitions with kafka-reassign-partitions.sh"
+            )
         }
         do throws(LogError) {
             guard let found = try settings.ask(described.name) else { return }
@@ -158,12 +164,6 @@ struct TopicComparison {
         } catch {
             unknown = error.description
         }
-    }
-
-    private mutating func comparePartitions(_ count: Int32) {
-        let wanted = described.partitionCount
-        guard count != wanted else { return }
-        note("partitions", "\(count)", "\(wanted)", partitionsRemedy(count, wanted))
     }
 
     private mutating func compare(_ settings: [String: String]) {
@@ -204,10 +204,6 @@ extension TopicComparison {
             + "--alter --topic \(described.name) --partitions \(wanted): keys then land in other "
             + "partitions, where their duplicates are not known, and a worker goes on only with "
             + "--accept-partition-count \(wanted)"
-    }
-
-    private func replicasRemedy(_ count: Int32, _ wanted: Int32) -> String {
-        "write \(count) in \(described.file), or move partitions with kafka-reassign-partitions.sh"
     }
 
     private func settingRemedy(_ name: String, _ wanted: String, isKnown: Bool) -> String {

@@ -18,11 +18,19 @@ struct SelectionOptions: ParsableArguments {
     var conditions: [String] = []
 
     func query(_ name: String) throws -> DumpQuery {
-        var query = DumpQuery(name: name)
-        if let by { query.grouping = try DumpQuery.Grouping(by) }
-        (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
-        query.conditions = try conditions.map { try DumpQuery.Condition(argument: $0) }
+        let grouping = try by.map { try DumpQuery.Grouping($0) }
+        var query = try DumpQuery(name, where: conditions, times)
+        if let grouping { query.grouping = grouping }
         return query
+    }
+}
+
+extension DumpQuery {
+    fileprivate init(_ name: String, where conditions: [String], _ times: TimeOptions) throws {
+        let times = try times.milliseconds()
+        self.init(
+            name: name, sinceMilliseconds: times.since, untilMilliseconds: times.until,
+            conditions: try conditions.map { try Condition(argument: $0) })
     }
 }
 
@@ -48,17 +56,9 @@ struct CellOptions: ParsableArguments {
     var conditions: [String] = []
     @OptionGroup var times: TimeOptions
 
-    /// Has the conditions in the order in which they were given.
-    func query() throws -> DumpQuery {
-        let times = try times.milliseconds()
-        return DumpQuery(
-            name: name, grouping: .total, sinceMilliseconds: times.since,
-            untilMilliseconds: times.until,
-            conditions: try conditions.map { try DumpQuery.Condition(argument: $0) })
-    }
-
     func number(_ pipelines: PipelinesOptions) throws -> any Number {
-        let query = try query()
+        var query = try DumpQuery(name, where: conditions, times)
+        query.grouping = .total
         guard name != Funnel.name else { return try FunnelNumber(pipelines.funnelQuery(query)) }
         return try DumpNumber(pipelines.dumpQuery(query))
     }
@@ -114,6 +114,11 @@ struct ComparisonOptions: ParsableArguments {
     }
 }
 
+/// Checks the `--limit` of a list.
+func requirePositive(limit: Int) throws(CommandError) {
+    guard limit > 0 else { throw .usage("--limit is \(limit): write 1 or more") }
+}
+
 /// Times as a person writes them.
 enum LogTime {
     static let forms = """
@@ -123,7 +128,7 @@ enum LogTime {
 
     /// The clock at the start of the program: all relative times of a command line refer to the
     /// same instant.
-    private static let startMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
+    private static let startMilliseconds = now
     private static let dayMilliseconds: Int64 = 86_400_000
     /// Numbers count as milliseconds since 1970 from 2001-09-09 to the end of 9999. A person who
     /// writes a smaller number means seconds, days or a year.
@@ -133,6 +138,9 @@ enum LogTime {
     ]
     /// The relative times that were explained on standard error already.
     private static let named = Mutex<Set<String>>([])
+
+    /// Milliseconds since 1970.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     /// Milliseconds since 1970. What a relative time stands for is written to standard error, once.
     static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {

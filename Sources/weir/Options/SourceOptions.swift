@@ -8,6 +8,7 @@ import KafkaLog
 import Logging
 import Program
 import Reports
+import Store
 import Streams
 
 /// Where the stores are.
@@ -20,6 +21,21 @@ struct DataOptions: ParsableArguments {
     var data: [String] = []
 
     var directories: [String] { Environment().dataDirectories(data) }
+
+    /// The directories in words.
+    var listed: String { directories.joined(separator: ", ") }
+
+    func stores() throws -> OpenStores { try OpenStores(directories: directories) }
+
+    /// The directory of a command that works on one.
+    ///
+    /// - Parameter explanation: what is wrong when there are several.
+    func single(_ explanation: String) throws(CommandError) -> String {
+        guard directories.count == 1, let directory = directories.first else {
+            throw .usage(explanation)
+        }
+        return directory
+    }
 }
 
 /// Where the event log is.
@@ -30,9 +46,13 @@ struct LogOptions: ParsableArguments {
             discussion: "How to reach Kafka stands in kafka.yaml of WEIR_PIPELINES."))
     var log: String?
 
-    func open(_ mode: EmbeddedLog.Mode, dataDirectories: [String]) throws -> any LogBackend {
-        let text = Environment().log(log, dataDirectories: dataDirectories)
-        return try Self.open(LogAddress(text), mode)
+    func open(_ mode: EmbeddedLog.Mode, _ data: DataOptions) throws -> any LogBackend {
+        try Self.open(LogAddress(text(data)), mode)
+    }
+
+    /// The address as it was given.
+    func text(_ data: DataOptions) -> String {
+        Environment().log(log, dataDirectories: data.directories)
     }
 
     static func open(_ address: LogAddress, _ mode: EmbeddedLog.Mode) throws -> any LogBackend {
@@ -131,27 +151,6 @@ extension PipelineDirectory {
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 }
 
-/// A file that a command reads whole.
-enum InputFile {
-    /// The bytes of a file; `-` and nil stand for standard input.
-    ///
-    /// - Parameter alternative: what may be given in place of a file, for the error.
-    static func contents(
-        of path: String?, or alternative: String = ""
-    ) throws(CommandError) -> [UInt8] {
-        do {
-            guard let path, path != "-" else {
-                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
-            }
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
-            throw .failure(
-                "cannot read \(path ?? "standard input"): give a file that is there and readable"
-                    + alternative)
-        }
-    }
-}
-
 /// Where records, stores and configuration are.
 struct SourceOptions: ParsableArguments {
     @OptionGroup var data: DataOptions
@@ -165,10 +164,10 @@ struct SourceOptions: ParsableArguments {
 
     /// Explains numbers of the stores by the records of the log.
     func explainer() throws -> Explainer {
-        let log = try log.open(.existing, dataDirectories: data.directories)
+        let log = try log.open(.existing, data)
         let path = try archivePath
         return Explainer(
-            stores: try OpenStores(directories: data.directories),
+            stores: try data.stores(),
             openReader: { try Self.reader(of: $0, in: log, archivePath: path) },
             address: log.address, rules: .pipelines(pipelines.directory))
     }
@@ -176,14 +175,11 @@ struct SourceOptions: ParsableArguments {
     /// Tells how much of an hour had been appended at an instant. The log is opened when it is
     /// first needed.
     func hours() throws -> FoldedHours {
-        let directories = data.directories
-        let address = Environment().log(log.log, dataDirectories: directories)
         let path = try archivePath
         return FoldedHours(
             openReader: { topic in
-                let log = try log.open(.existing, dataDirectories: directories)
-                return try Self.reader(of: topic, in: log, archivePath: path)
-            }, address: LogAddress.masked(address), rules: .pipelines(pipelines.directory))
+                try Self.reader(of: topic, in: log.open(.existing, data), archivePath: path)
+            }, address: LogAddress.masked(log.text(data)), rules: .pipelines(pipelines.directory))
     }
 
     private static func reader(
@@ -195,15 +191,6 @@ struct SourceOptions: ParsableArguments {
     }
 
     private var archivePath: String? {
-        get throws { try Self.archivePath(archive) }
-    }
-
-    /// The file of an archive: that of the option, else of `WEIR_ARCHIVE`; nil for none.
-    static func archivePath(_ option: String?) throws(CommandError) -> String? {
-        guard let text = option ?? Environment()["WEIR_ARCHIVE"], text != "off" else { return nil }
-        guard case .sqlite(let path)? = try? LogAddress(text) else {
-            throw .usage("--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
-        }
-        return path
+        get throws { try Environment().archivePath(archive) }
     }
 }

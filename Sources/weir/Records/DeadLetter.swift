@@ -40,9 +40,7 @@ struct DeadLetter {
         origin = kept.refusal.headers.withUnsafeBytes { bytes in
             RecordHeaders(encoded: bytes).first(named: "weir_origin").flatMap(RecordAddress.init)
         }
-        var digest = ""
-        kept.withRecord { digest = Self.contentSHA256(of: $0) }
-        contentSHA256 = digest
+        contentSHA256 = kept.withRecord(Self.contentSHA256)
     }
 
     /// The SHA-256 of the key, the value and the headers of a record, told from each other and from none.
@@ -125,7 +123,7 @@ extension KeptRecord {
 
 extension KeptRecord {
     /// Lends the record in the form in which a log gives it.
-    func withRecord(_ body: (RecordView) throws -> Void) rethrows {
+    func withRecord<Value>(_ body: (RecordView) throws -> Value) rethrows -> Value {
         try refusal.key.withBytes { key in
             try refusal.headers.withUnsafeBytes { headers in
                 try refusal.value.withBytes { value in
@@ -142,15 +140,9 @@ extension KeptRecord {
 
 /// A rejected record for people: a line for each thing that is known of it, then its value.
 struct DeadLetterText {
-    private let kept: KeptRecord
-    private let record: RecordView
-    private let maskedValue: [UInt8]?
-
-    init(_ kept: KeptRecord, _ record: RecordView, maskedValue: [UInt8]?) {
-        self.kept = kept
-        self.record = record
-        self.maskedValue = maskedValue
-    }
+    let kept: KeptRecord
+    let record: RecordView
+    let maskedValue: [UInt8]?
 
     var text: String {
         let letter = DeadLetter(kept)

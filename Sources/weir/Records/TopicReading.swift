@@ -17,6 +17,14 @@ enum ReadLimit: Equatable {
         }
     }
 
+    /// What to say of a first offset that nothing reaches: digits may have been meant as a time. Nil for others.
+    func doubt(topic: String, endOffset: Int64) -> String? {
+        guard case .offset(let offset) = self, offset > endOffset else { return nil }
+        return
+            "--from \(offset) is read as an offset, and \(topic) ends at offset \(endOffset): a time is "
+            + "\(LogTime.forms)"
+    }
+
     /// The offset in a partition, clamped to what the partition holds.
     func offset(in bounds: PartitionBounds, of reader: any LogReader) throws(LogError) -> Int64 {
         let wanted =
@@ -35,6 +43,8 @@ struct TopicReading {
     private let batch = RecordBatch()
     /// The partitions to read, each with its next and its end offset.
     private var ranges: [(partition: Int32, next: Int64, end: Int64)] = []
+    /// The highest end of the partitions.
+    let endOffset: Int64
 
     private static let batchRecords = 1000
     private static let batchBytes = 4 << 20
@@ -57,7 +67,9 @@ struct TopicReading {
                 TopicPartition(topic: reader.topic, partition: partition),
                 partitionCount: Int32(bounds.count))
         }
-        for bounds in bounds where partition == nil || bounds.partition == partition {
+        let chosen = bounds.filter { partition == nil || $0.partition == partition }
+        endOffset = chosen.map(\.endOffset).max() ?? 0
+        for bounds in chosen {
             ranges.append(
                 (
                     bounds.partition,

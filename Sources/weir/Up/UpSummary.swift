@@ -80,9 +80,7 @@ final class UpSummary: Sendable {
     }
 
     private func delivered() throws(StoreError) -> [(state: String, count: Int)] {
-        let path = DeliveryStore.path(in: directory)
-        guard FileManager.default.fileExists(atPath: path) else { return [] }
-        let counts = try DeliveryStore(existing: path).counts()
+        guard let counts = try DeliveryStore.existing(in: directory)?.counts() else { return [] }
         let states: [DeliveryState] = [.delivered, .pending, .held, .dead]
         return states.compactMap { state in
             let count = counts.reduce(0) { $0 + ($1.state == state ? $1.count : 0) }

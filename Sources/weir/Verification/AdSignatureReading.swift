@@ -4,15 +4,9 @@ import Streams
 
 /// Reads an ad's signed fields from a document, and judges its signatures.
 struct AdSignatureReading {
-    private let form: AdSignatureForm
-    private let document: JSONValue
-    private let keys: [VerificationKey]
-
-    init(_ document: JSONValue, form: AdSignatureForm, keys: [VerificationKey]) {
-        self.form = form
-        self.document = document
-        self.keys = keys
-    }
+    let document: JSONValue
+    let form: AdSignatureForm
+    let keys: [VerificationKey]
 
     /// The network's id in lower case; nil when it is missing.
     static func network(of document: JSONValue) -> String? {

@@ -90,7 +90,8 @@ final class DocumentVerifier {
             }
             let network = AdSignatureReading.network(of: ad) ?? ""
             let keys = adKeys.isEmpty ? key.map { [$0] } ?? catalogKeys[network] ?? [] : adKeys
-            let findings = AdSignatureReading(ad, form: form, keys: keys).findings()
+            let findings = AdSignatureReading(document: ad, form: form, keys: keys)
+                .findings()
             return SignedDocument(title: kind.title, findings: findings)
         }
     }

@@ -7,28 +7,22 @@ import Streams
 
 /// Reads notifications of the App Store, judges what is signed in them, and lists their fields.
 struct NotificationReading {
-    private let trust: NotificationTrust
+    let trust: NotificationTrust
     /// For payloads, one at a time.
-    private let parser: JSONParser
+    let parser: JSONParser
     /// For payloads within a payload that is still in use.
-    private let innerParser: JSONParser
-
-    init(trust: NotificationTrust, parser: JSONParser, innerParser: JSONParser) {
-        self.trust = trust
-        self.parser = parser
-        self.innerParser = innerParser
-    }
+    let innerParser: JSONParser
 
     /// The body of version 2: a finding for the notification and one for each JWS in it.
     func version2(_ body: JSONValue) -> SignedDocument {
         let title = SignedDocumentKind.notificationV2.title
-        guard let payload = body.member("signedPayload") else {
+        let payload = body.member("signedPayload")
+        guard let text = payload?.string else {
             return SignedDocument(
-                title: title, rejected: Rejection(.missingField, "signedPayload is missing"))
-        }
-        guard let text = payload.string else {
-            return SignedDocument(
-                title: title, rejected: Rejection(.wrongType, "signedPayload is not a string"))
+                title: title,
+                rejected: payload == nil
+                    ? Rejection(.missingField, "signedPayload is missing")
+                    : Rejection(.wrongType, "signedPayload is not a string"))
         }
         var seen: Set<String> = ["signedPayload"]
         return document(

@@ -34,12 +34,9 @@ struct SignedDocument {
     var title: String
     /// One, or one for each signature of an ad or a notification.
     var findings: [Finding]
+}
 
-    init(title: String, findings: [Finding]) {
-        self.title = title
-        self.findings = findings
-    }
-
+extension SignedDocument {
     /// A document that a worker would reject.
     init(title: String, rejected rejection: Rejection) {
         self.init(title: title, findings: [.rejected(rejection)])
