@@ -77,8 +77,7 @@ struct PostbacksBenchmark: ParsableCommand {
         let spki = key.publicKey.derRepresentation.base64EncodedString()
         let fold = PostbacksFold(
             topic: "postbacks",
-            configuration: .init(
-                maxRecordBytes: 1 << 20, trustsDevelopment: false, models: [], partners: []),
+            rules: PostbacksRules(maxRecordBytes: 1 << 20),
             attestor: Attestor(
                 keys: try TrustedKeys(production: [spki]), threadCount: cores),
             parser: parser, jwsParser: jwsParser, memory: store)

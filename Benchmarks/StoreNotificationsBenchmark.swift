@@ -74,12 +74,12 @@ struct StoreNotificationsBenchmark: ParsableCommand {
     private func makeFold(
         _ chain: AppStoreChain, store: AggregateStore, cores: Int
     ) throws -> StoreNotificationsFold {
-        let trust = StoreNotificationTrust(
+        let trust = StoreNotificationsTrust(
             apps: [.init(bundleID: SampleNotifications.bundle, appAppleID: nil, sharedSecrets: [])],
             environments: [.production],
             verifier: AppStoreVerifier(roots: [try AppStoreRoot(pem: chain.rootPEM)]))
         let decoders = (0..<cores).compactMap { _ in
-            StoreNotificationDecoder(trust: trust, maxRecordBytes: 1 << 20)
+            StoreNotificationsDecoder(trust: trust, maxRecordBytes: 1 << 20)
         }
         let fold = StoreNotificationsFold(
             topic: "store-notifications", decoders: decoders,

@@ -64,7 +64,7 @@ struct ExplainerRun {
                 adding.add(1, to: measure)
             }
             role = .counted
-        } else if let reason = reasonLeftOut(folded, amounts, stream) {
+        } else if let reason = reasonLeftOut(folded, amounts) {
             leftOut += 1
             role = .leftOut(reason)
         } else if let reason = Self.reasonUntold(folded) {
@@ -144,7 +144,7 @@ struct ExplainerRun {
 
     /// Why a record is left out that concerns the number.
     private func reasonLeftOut(
-        _ folded: FoldedRecord, _ amounts: NumberAmounts, _ stream: String
+        _ folded: FoldedRecord, _ amounts: NumberAmounts
     ) -> String? {
         switch folded.outcome {
         case .accepted:
@@ -153,7 +153,7 @@ struct ExplainerRun {
             return reasonNotTrusted(folded)
         case .duplicates, .conflicts, .rejected:
             guard folded.leftOut.contains(where: concerns) else { return nil }
-            return Self.reason(folded, stream)
+            return Self.reason(folded)
         case .untrusted: return nil
         }
     }
@@ -181,12 +181,12 @@ struct ExplainerRun {
         return column("did_win") == .integer(0) ? "did not win" : nil
     }
 
-    private static func reason(_ folded: FoldedRecord, _ stream: String) -> String {
+    private static func reason(_ folded: FoldedRecord) -> String {
         switch folded.outcome {
         case .duplicates:
-            folded.originalOffset(in: stream).map { "duplicate of offset \($0)" } ?? "duplicate"
+            folded.originalOffset.map { "duplicate of offset \($0)" } ?? "duplicate"
         case .conflicts:
-            folded.originalOffset(in: stream).map { "conflict with offset \($0)" } ?? "conflict"
+            folded.originalOffset.map { "conflict with offset \($0)" } ?? "conflict"
         default: folded.refusal?.reason ?? "rejected"
         }
     }

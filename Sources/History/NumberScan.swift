@@ -101,10 +101,10 @@ struct RecordRanges {
     /// How many records of the hours were folded.
     let records: Int64
 
-    fileprivate init(_ stretches: [HourStretch]) {
-        hours = Set(stretches.map(\.hour))
-        records = stretches.reduce(0) { $0 + $1.records }
-        offsets = stretches.sorted { $0.firstOffset < $1.firstOffset }.reduce(into: []) {
+    fileprivate init(_ hourRanges: [HourRange]) {
+        hours = Set(hourRanges.map(\.hour))
+        records = hourRanges.reduce(0) { $0 + $1.records }
+        offsets = hourRanges.sorted { $0.firstOffset < $1.firstOffset }.reduce(into: []) {
             ranges, next in
             let range = next.firstOffset..<next.lastOffset + 1
             if let last = ranges.last, range.lowerBound <= last.upperBound {
@@ -126,7 +126,7 @@ extension NumberScan {
     func ranges(
         _ number: any Number, _ slices: [StoreSlice]
     ) throws -> [StreamPartition: RecordRanges] {
-        var known: [StreamPartition: [HourStretch]] = [:]
+        var known: [StreamPartition: [HourRange]] = [:]
         for slice in slices {
             for partition in slice.numbers {
                 known[StreamPartition(stream: slice.stream, partition: partition)] =
@@ -137,8 +137,8 @@ extension NumberScan {
         let isWhole =
             hours.isEmpty || (number.isLimitedInTime && asked.count <= Self.wholeHours)
         let counted = hours.values.reduce(into: Set<Hour>()) { $0.formUnion($1) }
-        return known.compactMapValues { stretches in
-            let wanted = stretches.filter { isWhole || counted.contains($0.hour) }
+        return known.compactMapValues { ranges in
+            let wanted = ranges.filter { isWhole || counted.contains($0.hour) }
             return wanted.isEmpty ? nil : RecordRanges(wanted)
         }
     }

@@ -37,16 +37,8 @@ package struct FoldedRecord {
     package let refusal: RefusedRecord?
     /// What memory answered about it, as its stream writes it; nil when nothing was known.
     package let answers: [UInt8]?
-
-    /// Where the record lies that this one is a copy of: known of postbacks and notifications.
-    package func originalOffset(in stream: String) -> Int64? {
-        guard outcome == .duplicates || outcome == .conflicts, let answers else { return nil }
-        return switch stream {
-        case PostbacksFold.streamName: KnownPostback(answers: answers)?.offset
-        case StoreNotificationsFold.streamName: NotificationAnswers(answers)?.originalOffset
-        default: nil
-        }
-    }
+    /// Where the record lies that a duplicate or a conflict repeats; nil where the stream does not remember it.
+    package let originalOffset: Int64?
 }
 
 /// What a record adds to a row.
@@ -264,7 +256,8 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         let outcomes = additions(in: [fold.effects.outcomes])
         let counted = additions(in: fold.deltas)
         let outcome = outcomes.first?.outcome ?? .rejected
-        if looksAtLeftOut, outcome == .duplicates || outcome == .conflicts {
+        let isRepeated = outcome == .duplicates || outcome == .conflicts
+        if looksAtLeftOut, isRepeated {
             fold.clear()
             memory.isSilent = true
             defer { memory.isSilent = false }
@@ -276,7 +269,8 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         return FoldedRecord(
             record: record, hour: Hour(containing: max(record.timestampMilliseconds, 0)),
             type: type, outcome: outcome, additions: counted + outcomes, leftOut: leftOut,
-            refusal: refusal, answers: answers)
+            refusal: refusal, answers: answers,
+            originalOffset: isRepeated ? answers.flatMap(Fold.originalOffset(in:)) : nil)
     }
 
     private func additions(in tables: [Deltas]) -> [Addition] {

@@ -10,7 +10,7 @@ import Streams
 
 extension StoreSnapshot {
     /// Where the records of each hour of a partition are, in order of the hours.
-    package func hours(of partition: Int32) throws -> [HourStretch] {
+    package func hours(of partition: Int32) throws -> [HourRange] {
         try Row.fetchAll(
             db,
             sql: """
@@ -20,7 +20,7 @@ extension StoreSnapshot {
             arguments: [partition]
         ).compactMap { row in
             UTC.milliseconds(text: row["hour"]).map { milliseconds in
-                HourStretch(
+                HourRange(
                     partition: partition, hour: Hour(containing: milliseconds),
                     firstOffset: row["first_offset"], lastOffset: row["last_offset"],
                     records: row["records"])

@@ -115,7 +115,7 @@ package final class StoreTransaction {
     }
 
     /// Stores where the records of hours are, and the fingerprints of the first and the last of them.
-    func add(_ hours: [HourStretch]) throws {
+    func add(_ hours: [HourRange]) throws {
         let update = StatementRow(
             try db.cachedStatement(
                 sql: """
@@ -125,7 +125,7 @@ package final class StoreTransaction {
         let insertion = StatementRow(
             try db.cachedStatement(sql: "INSERT INTO hours VALUES (?, ?, ?, ?, ?, ?, ?)"))
         find(hours.map { ($0.partition, $0.lastOffset) })
-        var begun: [HourStretch] = []
+        var begun: [HourRange] = []
         for hour in hours {
             try update.run([
                 .integer(hour.lastOffset), .text(fingerprint(hour.partition, hour.lastOffset)),

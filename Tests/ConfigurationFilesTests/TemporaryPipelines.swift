@@ -42,10 +42,10 @@ final class TemporaryPipelines {
 
 extension PipelineDirectory {
     func bids() throws(ConfigurationError) -> StreamFile { try BidsFold.file(in: self) }
-    func postbacks() throws(ConfigurationError) -> PostbackRules {
+    func postbacks() throws(ConfigurationError) -> PostbacksRules {
         try PostbacksFold.rules(in: self)
     }
-    func storeNotifications() throws(ConfigurationError) -> StoreNotificationRules {
+    func storeNotifications() throws(ConfigurationError) -> StoreNotificationsRules {
         try StoreNotificationsFold.rules(in: self)
     }
 }

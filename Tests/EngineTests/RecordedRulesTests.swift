@@ -53,7 +53,7 @@ struct RecordedRulesTests {
         let pipelines = PipelineDirectory(place.pipelines)
         let rules = try PostbacksFold.rules(in: pipelines)
         let configuration = rules.configuration
-        let read = try PostbackRules(
+        let read = try PostbacksRules(
             recorded: configuration, from: .pipelines(PipelineDirectory("none")))
         #expect(read.configuration == configuration)
         #expect(read.models.map(\.canonicalText) == rules.models.map(\.canonicalText))
@@ -75,7 +75,7 @@ struct RecordedRulesTests {
         var rules = try PostbacksFold.rules(in: PipelineDirectory(place.pipelines))
         rules.adAttributionKitKeys = [key]
         rules.productionKeys = ["b", "a"]
-        let read = try PostbackRules(
+        let read = try PostbacksRules(
             recorded: rules.configuration,
             from: .pipelines(PipelineDirectory(place.pipelines)))
         #expect(read.adAttributionKitKeys == [key])
@@ -109,12 +109,12 @@ struct RecordedRulesTests {
         let configuration = try StoreNotificationsFold.rules(in: pipelines).configuration
         #expect(!configuration.text.contains("two"))
         try write("two, three, one")
-        let read = try StoreNotificationRules(recorded: configuration, from: .pipelines(pipelines))
+        let read = try StoreNotificationsRules(recorded: configuration, from: .pipelines(pipelines))
         #expect(read.configuration == configuration)
         #expect(read.apps.map { $0.secrets.values.sorted() } == [[], ["one", "two"]])
         try write("three")
         #expect(throws: RecordedConfigurationFault.secretMissing(bundleID: "com.example.puzzle")) {
-            try StoreNotificationRules(recorded: configuration, from: .pipelines(pipelines))
+            try StoreNotificationsRules(recorded: configuration, from: .pipelines(pipelines))
         }
     }
 
@@ -125,13 +125,13 @@ struct RecordedRulesTests {
         var recorded = try PostbacksFold.rules(in: pipelines).configuration
         #expect(throws: RecordedConfigurationFault.otherMeaning) {
             let text = recorded.text.replacingOccurrences(of: "\"rules\":1", with: "\"rules\":2")
-            _ = try PostbackRules(
+            _ = try PostbacksRules(
                 recorded: .init(text: text, dedupeWindowMilliseconds: nil),
                 from: .pipelines(pipelines))
         }
         recorded.text = recorded.text.replacingOccurrences(of: "trust_dev", with: "trusts_dev")
         #expect(throws: RecordedConfigurationFault.unreadable(place: "trust_development")) {
-            try PostbackRules(recorded: recorded, from: .pipelines(pipelines))
+            try PostbacksRules(recorded: recorded, from: .pipelines(pipelines))
         }
     }
 }

@@ -112,7 +112,7 @@ struct StretchFoldingTests {
                     if $0.outcome == .accepted { accepted.insert($0.record.offset) }
                     guard $0.outcome == .duplicates else { return }
                     duplicates += 1
-                    let original = try #require($0.originalOffset(in: stream))
+                    let original = try #require($0.originalOffset)
                     #expect(accepted.contains(original))
                 }
             }

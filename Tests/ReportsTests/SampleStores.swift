@@ -68,9 +68,9 @@ final class SampleStores {
         }
         let fold = PostbacksFold(
             topic: "postbacks",
-            configuration: .init(
-                maxRecordBytes: 1_048_576, trustsDevelopment: false, models: models,
-                partners: partners), attestor: Attestor(keys: try TrustedKeys(), threadCount: 1),
+            rules: PostbacksRules(
+                maxRecordBytes: 1_048_576, models: models, partners: partners),
+            attestor: Attestor(keys: try TrustedKeys(), threadCount: 1),
             parser: parser, jwsParser: jwsParser, memory: store)
         try run(fold, store, records, 100, "{}", window: nil)
     }
@@ -89,14 +89,14 @@ final class SampleStores {
             path: try OpenStores.path(of: "store-notifications", in: directory(name)),
             fold: StoreNotificationsFold.self, topic: "store-notifications", logIdentity: "log",
             partitionCount: 4)
-        let trust = StoreNotificationTrust(
+        let trust = StoreNotificationsTrust(
             apps: [
                 .init(
                     bundleID: "com.example.puzzle", appAppleID: nil,
                     sharedSecrets: [Array("secret".utf8)])
             ],
             environments: [.production], verifier: AppStoreVerifier(roots: []))
-        guard let decoder = StoreNotificationDecoder(trust: trust, maxRecordBytes: 1_048_576)
+        guard let decoder = StoreNotificationsDecoder(trust: trust, maxRecordBytes: 1_048_576)
         else { throw CocoaError(.featureUnsupported) }
         let fold = StoreNotificationsFold(
             topic: "store-notifications", decoders: [decoder], memory: store)

@@ -2,8 +2,9 @@ import ConversionModels
 import EventLog
 import JSON
 import Signatures
-import Streams
 import Testing
+
+@testable import Streams
 
 @Suite("Decoded events")
 struct DecodedEventsTests {
@@ -164,9 +165,8 @@ struct DecodedEventsTests {
         let memory = RowsInMemory()
         let fold = PostbacksFold(
             topic: "postbacks",
-            configuration: .init(
-                maxRecordBytes: 1 << 20, trustsDevelopment: false,
-                models: [try Models.hugeRevenue()],
+            rules: PostbacksRules(
+                maxRecordBytes: 1 << 20, models: [try Models.hugeRevenue()],
                 partners: [.init(name: "p", trust: [.valid], networks: nil, apps: nil)]),
             attestor: Attestor(keys: try SigningKeys.shared.trusted.get(), threadCount: 1),
             parser: try #require(JSONParser()), jwsParser: try #require(JSONParser()),

@@ -166,7 +166,7 @@ func foldPostbacks(
     let memory = RowsInMemory()
     let postbacks = PostbacksFold(
         topic: "postbacks",
-        configuration: .init(
+        rules: PostbacksRules(
             maxRecordBytes: pipeline.maxRecordBytes, trustsDevelopment: pipeline.trustsDevelopment,
             models: pipeline.models, partners: pipeline.partners),
         attestor: Attestor(keys: try pipeline.keys.get(), threadCount: 2),
@@ -181,7 +181,7 @@ func foldNotifications(
     let memory = RowsInMemory()
     let trust = try Notifications.trust(environments)
     let decoders = try (0..<threads).map { _ in
-        try #require(StoreNotificationDecoder(trust: trust, maxRecordBytes: 1_048_576))
+        try #require(StoreNotificationsDecoder(trust: trust, maxRecordBytes: 1_048_576))
     }
     let notifications = StoreNotificationsFold(
         topic: "store-notifications", decoders: decoders, memory: memory)

@@ -24,8 +24,8 @@ enum Notifications {
 
     static func trust(
         _ environments: Set<AppStoreEnvironment> = [.production, .sandbox]
-    ) throws -> StoreNotificationTrust {
-        StoreNotificationTrust(
+    ) throws -> StoreNotificationsTrust {
+        StoreNotificationsTrust(
             apps: [
                 .init(
                     bundleID: bundle, appAppleID: appAppleID,

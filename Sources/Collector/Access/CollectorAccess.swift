@@ -60,8 +60,8 @@ final class Producers: Sendable {
         }
     }
 
-    /// Nil when the request may send to the topic.
-    func refusal(of request: CollectorRequest, topic: ProducerTopic) -> CollectorResponse? {
+    /// Nil when the request may send to the stream's topic.
+    func refusal(of request: CollectorRequest, stream: any StreamFold.Type) -> CollectorResponse? {
         let header = request.header("authorization")
         guard let key = Self.bearer(header) else {
             guard requiresKeys || header != nil else { return nil }
@@ -71,7 +71,7 @@ final class Producers: Sendable {
         var found: Producer?
         for producer in producers where Self.isEqual(producer.digest, digest) { found = producer }
         guard let producer = found else { return Self.unauthorized("the key is not known") }
-        guard producer.topics.contains(topic.rawValue) else {
+        guard producer.topics.contains(stream.streamName) else {
             return .refusal(403, "forbidden", "the key is not for this topic")
         }
         guard let seconds = producer.rate?.take() else { return nil }

@@ -155,11 +155,11 @@ package enum TokenUse: String, CaseIterable, Sendable {
     /// `GET /v1/notices/...`: a bid won, lost or is to be paid.
     case notice = "n"
 
-    package var topic: ProducerTopic {
+    package var stream: any StreamFold.Type {
         switch self {
-        case .impression: .impressions
-        case .click: .overlayClicks
-        case .notice: .bids
+        case .impression: ImpressionsFold.self
+        case .click: OverlayClicksFold.self
+        case .notice: BidsFold.self
         }
     }
 

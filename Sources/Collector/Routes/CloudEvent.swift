@@ -73,14 +73,14 @@ final class KeyReaders: Sendable {
     /// The records of an event, each with its key and envelope. Throws what a worker would reject
     /// the event for.
     func records(
-        of event: [UInt8], _ topic: ProducerTopic, type: String, _ request: CollectorRequest
+        of event: [UInt8], _ stream: any StreamFold.Type, type: String, _ request: CollectorRequest
     ) throws(Rejection) -> [OutgoingRecord] {
         let keyed = try read { reader throws(Rejection) in
-            try reader.events(event, topic: topic, type: type)
+            try reader.events(event, stream: stream, type: type)
         }
         return keyed.map { one in
             OutgoingRecord(
-                topic: topic.rawValue, key: one.key,
+                topic: stream.streamName, key: one.key,
                 headers: CloudEvent(type: type, request: request).headers(),
                 value: one.value ?? event)
         }

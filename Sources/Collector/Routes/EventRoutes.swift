@@ -29,32 +29,36 @@ struct EventRoutes: Sendable {
 
     /// Refuses a request without a key before its body is read.
     @Sendable private func refusal(_ request: CollectorRequest) -> CollectorResponse? {
-        guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
+        guard let stream = Self.stream(of: request) else {
             return Self.unknownTopic
         }
-        return access.rules.producers.refusal(of: request, topic: topic)
+        return access.rules.producers.refusal(of: request, stream: stream)
+    }
+
+    private static func stream(of request: CollectorRequest) -> (any StreamFold.Type)? {
+        producedStreams.first { $0.streamName == request.pathArgument }
     }
 
     private static var unknownTopic: CollectorResponse {
-        let known = ProducerTopic.allCases.map(\.rawValue).joined(separator: ", ")
+        let known = producedStreams.map { $0.streamName }.joined(separator: ", ")
         return .refusal(404, "unknown_topic", "events are taken for \(known)")
     }
 
     @Sendable private func answer(_ request: CollectorRequest) async throws -> CollectorResponse {
-        guard let topic = ProducerTopic(rawValue: request.pathArgument) else {
+        guard let stream = Self.stream(of: request) else {
             return Self.unknownTopic
         }
         let type =
             request.header("ce-type") ?? request.header("ce_type") ?? request.query["ce_type"]
-            ?? request.query["type"] ?? topic.defaultType
+            ?? request.query["type"] ?? stream.defaultType
         return request.mediaType == Self.batchType
-            ? try await batch(request, topic, type) : try await one(request, topic, type)
+            ? try await batch(request, stream, type) : try await one(request, stream, type)
     }
 
     private func one(
-        _ request: CollectorRequest, _ topic: ProducerTopic, _ type: String
+        _ request: CollectorRequest, _ stream: any StreamFold.Type, _ type: String
     ) async throws -> CollectorResponse {
-        let records = try readers.records(of: request.body, topic, type: type, request)
+        let records = try readers.records(of: request.body, stream, type: type, request)
         let positions = try await appender.append(records)
         var json = JSONText()
         json.object { $0.objects("records", positions, Self.writeMembers) }
@@ -66,7 +70,7 @@ struct EventRoutes: Sendable {
 
 extension EventRoutes {
     private func batch(
-        _ request: CollectorRequest, _ topic: ProducerTopic, _ type: String
+        _ request: CollectorRequest, _ stream: any StreamFold.Type, _ type: String
     ) async throws(AppendRefusal) -> CollectorResponse {
         var all: [OutgoingRecord] = []
         var lines: [Line] = []
@@ -77,7 +81,7 @@ extension EventRoutes {
                 return .refusal(413, "too_large", "a batch may have \(Self.maxLines) lines")
             }
             do throws(Rejection) {
-                let records = try readers.records(of: Array(line), topic, type: type, request)
+                let records = try readers.records(of: Array(line), stream, type: type, request)
                 lines.append(.taken(all.count..<all.count + records.count))
                 all += records
             } catch {

@@ -24,13 +24,13 @@ struct NoticeRoutes: Sendable {
         var notice = try Notice(request.query)
         try addToken(request, type: type, to: &notice)
         return try await appender.answer(
-            readers.records(of: notice.value(type: type), .bids, type: type, request))
+            readers.records(of: notice.value(type: type), BidsFold.self, type: type, request))
     }
 
     /// Nil when a request without a token has a producer's key, or needs none.
     private func refusalWithoutToken(_ request: CollectorRequest) -> CollectorResponse? {
         if request.header("authorization") != nil {
-            return access.rules.producers.refusal(of: request, topic: .bids)
+            return access.rules.producers.refusal(of: request, stream: BidsFold.self)
         }
         guard access.rules.requiresNoticeTokens else { return nil }
         return .refusal(

@@ -47,7 +47,7 @@ struct TokenRoutes: Sendable {
                 try Self.value(event, token, id: TokenKeys.eventID(of: text), request)
             }
         }
-        let records = try readers.records(of: value, use.topic, type: token.type, request)
+        let records = try readers.records(of: value, use.stream, type: token.type, request)
         return try await appender.answer(records, response(token))
     }
 

@@ -21,7 +21,6 @@ package struct AggregateTable: Sendable {
         case hour
         /// UTF-8 text, compared as bytes.
         case text
-        /// A 64-bit integer.
         case integer
         /// True or false, stored as 1 or 0.
         case boolean
@@ -97,7 +96,6 @@ package struct AggregateTable: Sendable {
     /// Name of the SQL view: the dump's name with underscores.
     package var sqlName: String { name.replacing("-", with: "_") }
 
-    /// Describes an aggregate whose rows are of one hour each.
     package init<Key, Measure: AggregateMeasure>(
         _ name: String, _ note: String, _ columns: KeyColumns<Key>, measures: Measure.Type,
         notes: [Measure: Note] = [:]
@@ -187,7 +185,6 @@ package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
         self.all = all
     }
 
-    /// Joins columns.
     package init(arrayLiteral parts: KeyColumns...) {
         all = parts.flatMap(\.all)
     }

@@ -9,7 +9,6 @@ package class Deltas {
     /// The measures of all rows, one row after the other.
     fileprivate final var sums: [Int64] = []
     fileprivate final var isTouched: [Bool] = []
-    /// The rows that the batch touches.
     fileprivate final var touched: [Int] = []
 
     /// Under one generation, a row's index stands for the same key.
@@ -23,7 +22,6 @@ package class Deltas {
         measureCount = table.measures.count
     }
 
-    /// Number of rows that the batch touches.
     package final var count: Int { touched.count }
 
     /// Forgets the batch, and the rows too unless the symbols in their keys stay valid.
@@ -44,7 +42,6 @@ package class Deltas {
         generation = RowGeneration()
     }
 
-    /// Adds to a measure of a row that the batch touches.
     @inline(__always)
     fileprivate final func add(_ amount: Int64, toMeasure measure: Int, row: Int) {
         let place = row * measureCount + measure
@@ -71,7 +68,6 @@ package class Deltas {
         }
     }
 
-    /// The partition whose records a row counts.
     package func partition(ofRow row: Int) -> Int32 {
         preconditionFailure("a table of deltas knows its keys")
     }
@@ -128,7 +124,6 @@ package final class DeltaTable<Key: RowKey>: Deltas {
         add(amount, toMeasure: measure.rawValue, row: row)
     }
 
-    /// Adds 1.
     @inline(__always)
     package func count(_ measure: Key.Measure, row: Int) {
         add(1, toMeasure: measure.rawValue, row: row)
@@ -185,3 +180,49 @@ package final class DeltaTable<Key: RowKey>: Deltas {
 /// Tells the rows that a `DeltaTable` knows from those that it knew before it forgot them; compared by
 /// identity.
 package final class RowGeneration: Sendable {}
+
+/// Hashes keys for tables in memory. Seeded anew in each process, so that nobody can choose keys
+/// that collide; what is stored never depends on it.
+package struct RowHasher {
+    private static let seed = UInt64.random(in: .min ... .max)
+    private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    private var state = RowHasher.seed
+
+    package init() {}
+
+    @inline(__always)
+    package var value: UInt64 { state ^ (state >> 32) }
+
+    @inline(__always)
+    package mutating func combine(_ word: UInt64) {
+        let product = (state ^ word).multipliedFullWidth(by: Self.multiplier)
+        state = (product.high ^ product.low) &+ 0xD6E8_FEB8_6659_FD93
+    }
+
+    @inline(__always)
+    package mutating func combine(_ word: Int64) { combine(UInt64(bitPattern: word)) }
+
+    @inline(__always)
+    mutating func combine(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
+        var position = range.lowerBound
+        while position + 8 <= range.upperBound {
+            combine(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position += 8
+        }
+        var tail: UInt64 = 0
+        while position < range.upperBound {
+            tail = tail << 8 | UInt64(bytes[position])
+            position += 1
+        }
+        combine(tail)
+    }
+
+    @inline(__always)
+    package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var hasher = RowHasher()
+        hasher.combine(UInt64(bytes.count))
+        hasher.combine(bytes, 0..<bytes.count)
+        return hasher.value
+    }
+}

@@ -4,7 +4,6 @@ import JSON
 package struct Symbol: Hashable, Sendable {
     let number: UInt32
 
-    /// The empty text, in every table.
     package static let empty = Symbol(number: 0)
 }
 
@@ -21,7 +20,6 @@ package struct SymbolTable {
     /// Makes a table that knows the empty text only.
     package init() {}
 
-    /// True when the table has grown so large that it is to be emptied.
     package var isLarge: Bool { ends.count > 65_536 || bytes.count > 1 << 20 }
 
     /// Forgets all texts but the empty one; symbols handed out before are no longer valid.
@@ -32,7 +30,6 @@ package struct SymbolTable {
         for index in slots.indices { slots[index] = 0 }
     }
 
-    /// The symbol of a text.
     @inline(__always)
     package mutating func intern(_ text: UnsafeRawBufferPointer) -> Symbol {
         guard text.count > 0 else { return .empty }
@@ -48,7 +45,6 @@ package struct SymbolTable {
         return insert(text, hash: hash, slot: slot)
     }
 
-    /// The symbol of a text with its ASCII letters in lower case.
     package mutating func internLowercased(_ text: UnsafeRawBufferPointer) -> Symbol {
         guard text.hasASCIICapitals else { return intern(text) }
         return withUnsafeTemporaryAllocation(byteCount: text.count, alignment: 1) { lower in
@@ -57,24 +53,20 @@ package struct SymbolTable {
         }
     }
 
-    /// The symbol of a text.
     package mutating func intern(_ text: String) -> Symbol {
         var text = text
         return text.withUTF8 { intern(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The symbol of a fixed text.
     @inline(__always)
     package mutating func intern(_ text: StaticString) -> Symbol {
         intern(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// The symbol of a number in decimal digits.
     package mutating func intern(decimal number: Int64) -> Symbol {
         intern(String(number))
     }
 
-    /// Calls `body` with the bytes of a text.
     @inline(__always)
     package func withBytes<Result>(
         of symbol: Symbol, _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -83,7 +75,6 @@ package struct SymbolTable {
         return try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    /// The text of a symbol, for people.
     package func text(_ symbol: Symbol) -> String {
         withBytes(of: symbol) { String(decoding: $0, as: UTF8.self) }
     }
@@ -117,36 +108,5 @@ package struct SymbolTable {
             while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
             slots[slot] = UInt32(number)
         }
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// True when a byte is an ASCII capital.
-    @inline(__always)
-    var hasASCIICapitals: Bool {
-        var position = 0
-        // Eight bytes at a time: in each byte below 128 the high bit of the first sum says "at least A",
-        // that of the second "beyond Z".
-        let everyByte: UInt64 = 0x0101_0101_0101_0101
-        while position + 8 <= count {
-            let word = loadUnaligned(fromByteOffset: position, as: UInt64.self)
-            let low = word & (everyByte &* 0x7F)
-            let capitals = (low &+ everyByte &* 0x3F) & ~(low &+ everyByte &* 0x25) & ~word
-            if capitals & (everyByte &* 0x80) != 0 { return true }
-            position += 8
-        }
-        while position < count {
-            if self[position] != self[position].asciiLowercased { return true }
-            position += 1
-        }
-        return false
-    }
-}
-
-extension UInt8 {
-    /// The byte with ASCII capitals made small.
-    @inline(__always)
-    package var asciiLowercased: UInt8 {
-        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }
 }

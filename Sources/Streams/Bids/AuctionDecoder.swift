@@ -8,7 +8,6 @@ struct AuctionDecoder {
     private var impressions = ImpressionList()
     private var bids: [BidsEvent.Bid] = []
 
-    /// Decodes an auction; its id comes out beside it.
     mutating func decode(
         _ value: JSONValue, symbols: inout SymbolTable
     ) throws(Rejection) -> (auction: BidsEvent.Auction, requestID: UnsafeRawBufferPointer) {
@@ -37,7 +36,7 @@ struct AuctionDecoder {
     }
 
     private static func sourceApp(of request: JSONValue, _ faults: inout FieldFaults) -> Int64 {
-        guard let app = faults.optionalObject(request, "app", field: "request.app"),
+        guard let app = faults.object(request.member("app"), "request.app"),
             let bundle = app.member("bundle")
         else { return 0 }
         // Elsewhere than on Apple's platforms a bundle is a name.
@@ -131,7 +130,7 @@ private struct DeviceGates {
     init() {}
 
     init(_ request: JSONValue, _ faults: inout FieldFaults) {
-        guard let device = faults.optionalObject(request, "device", field: "request.device") else {
+        guard let device = faults.object(request.member("device"), "request.device") else {
             return
         }
         let os = faults.optionalText(device, "os", field: "request.device.os")
@@ -214,7 +213,6 @@ private struct ImpressionList {
 }
 
 extension JSONValue {
-    /// True for the number 1.
     fileprivate var isOne: Bool { number?.asInteger == .exact(1) }
 }
 

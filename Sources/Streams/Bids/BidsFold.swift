@@ -2,7 +2,6 @@ import EventLog
 import JSON
 import Signatures
 
-/// Folds the topic `bids`.
 package final class BidsFold: WindowedFold {
     /// A batch with the judged signatures of each record; those are empty when no network has a key.
     package struct Prepared {
@@ -10,11 +9,9 @@ package final class BidsFold: WindowedFold {
         let signatures: [[BidSignature]]
     }
 
-    /// What the batch did, and the ids that are remembered.
     package let state: WindowedState
     private var decoder = BidsDecoder()
     private var verifier: BidSignatureVerifier?
-    /// The judged signatures of the batch's records.
     private var signatures: [[BidSignature]] = []
 
     let bids = DeltaTable<BidsKey>()
@@ -23,7 +20,6 @@ package final class BidsFold: WindowedFold {
     let lossReasons = DeltaTable<LossReasonsKey>()
     package var deltas: [Deltas] { [bids, bidFaults, bidSignatures, lossReasons] }
 
-    /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, rules: WindowedRules, parser: JSONParser) {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
@@ -36,23 +32,19 @@ package final class BidsFold: WindowedFold {
             parsers: parsers, maxRecordBytes: state.rules.maxRecordBytes)
     }
 
-    /// Has the batch's ad signatures verified.
     package func prepare(_ batch: RecordBatch) -> Prepared {
         Prepared(batch: batch, signatures: verifier?.judge(batch) ?? [])
     }
 
-    /// How many signatures of ads were verified.
     package func verifications(in prepared: Prepared) -> Int {
         prepared.signatures.reduce(0) { $0 + $1.count }
     }
 
-    /// Begins to fold a batch.
     package func begin(_ prepared: Prepared) {
         state.batch = prepared.batch
         signatures = prepared.signatures
     }
 
-    /// Counts a record unless its id was seen before.
     package func count(
         _ value: JSONValue, of kind: BidsEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {

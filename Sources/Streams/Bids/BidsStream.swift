@@ -67,13 +67,9 @@ extension BidsFold {
     }
 }
 
-/// The types of the topic `bids`.
 package enum BidsEventType: EventType {
-    /// `openrtb.auction`: a BidRequest with its BidResponse.
     case auction
-    /// `openrtb.win`: a bid won.
     case win
-    /// `openrtb.loss`: a bid lost.
     case loss
     /// `openrtb.billing`: a bid is to be paid.
     case billing
@@ -82,10 +78,8 @@ package enum BidsEventType: EventType {
     /// `inapp.bidder_won`: that offer won.
     case inAppBidderWon
 
-    /// The type of a record without `ce_type`.
     package static let byDefault = BidsEventType.auction
 
-    /// The type as `ce_type` says it.
     package var name: StaticString {
         switch self {
         case .auction: "openrtb.auction"
@@ -98,7 +92,6 @@ package enum BidsEventType: EventType {
     }
 }
 
-/// Row of `bids`.
 package struct BidsKey: RowKey {
     var seat: Symbol
     var campaign: CampaignKey
@@ -142,7 +135,6 @@ package struct BidsKey: RowKey {
         ])
 }
 
-/// Row of `bid-faults`.
 package struct BidFaultsKey: RowKey {
     var campaign: CampaignKey
     var fault: SkadnFault
@@ -160,7 +152,6 @@ package struct BidFaultsKey: RowKey {
         measures: Measure.self, notes: [.bids: .page("bids with this fault")])
 }
 
-/// Row of `bid-signatures`.
 package struct BidSignaturesKey: RowKey {
     var seat: Symbol
     var campaign: CampaignKey
@@ -183,11 +174,9 @@ package struct BidSignaturesKey: RowKey {
         measures: Measure.self, notes: [.signatures: .page("one for each fidelity of a bid")])
 }
 
-/// Row of `loss-reasons`.
 package struct LossReasonsKey: RowKey {
     var seat: Symbol
     var campaign: CampaignKey
-    /// OpenRTB's loss reason code.
     var reason: Int64
 
     package enum Measure: Int, AggregateMeasure { case losses }

@@ -5,7 +5,6 @@ import JSON
 struct Skadn {
     /// The version as the bid says it; nil when that is no text.
     let version: UnsafeRawBufferPointer?
-    /// The overlay that the bid asks for.
     let overlay: JSONValue?
     private let number: DottedVersion?
     private let network: UnsafeRawBufferPointer?
@@ -33,7 +32,6 @@ struct Skadn {
         isSignedAtRoot = Self.isSigned(members[8], members[9], members[10])
     }
 
-    /// The campaign key, as far as the members are well-formed.
     func campaignKey(_ symbols: inout SymbolTable) -> CampaignKey {
         CampaignKey(
             adNetworkID: network.map { symbols.internLowercased($0) } ?? .empty,
@@ -157,7 +155,6 @@ struct SkadnOffer {
 }
 
 extension JSONValue {
-    /// A string that is not empty.
     var skadnText: UnsafeRawBufferPointer? {
         guard let text = string, !text.isEmpty else { return nil }
         return text

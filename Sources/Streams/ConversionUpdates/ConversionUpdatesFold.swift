@@ -1,50 +1,28 @@
 import JSON
 
-/// Folds the topic `conversion-updates`.
 package final class ConversionUpdatesFold: WindowedFold {
-    /// What the batch did, and the ids that are remembered.
     package let state: WindowedState
-    private var idBuilder = RecordIDBuilder()
+    private var decoder = ConversionUpdatesDecoder()
 
-    /// What the batch adds to `conversion-updates`.
     let conversionUpdates = DeltaTable<ConversionUpdatesKey>()
     package var deltas: [Deltas] { [conversionUpdates] }
 
-    /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, rules: WindowedRules, parser: JSONParser) {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
 
-    /// Counts a record unless its id was seen before.
     package func count(
         _ value: JSONValue, of kind: ConversionUpdatesEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
-        let decoded = try ConversionUpdateDecoder.decode(value, symbols: &state.effects.symbols)
-        guard state.admit(id(decoded.update, decoded.identity, kind)) else { return false }
-        add(decoded.update, place)
+        let (update, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
+        guard state.admit(id) else { return false }
+        add(update, place)
         return true
     }
 
 }
 
 extension ConversionUpdatesFold {
-    private func id(
-        _ update: ConversionUpdatesEvent, _ identity: ConversionUpdateDecoder.Identity,
-        _ kind: ConversionUpdatesEventType
-    ) -> RecordID {
-        idBuilder.begin()
-        idBuilder.add(kind.name)
-        idBuilder.add(update.appID)
-        idBuilder.add(identity.installID)
-        idBuilder.add(identity.updateID)
-        idBuilder.add(identity.framework)
-        idBuilder.add(update.sequenceIndex)
-        idBuilder.add(update.fine?.told?.value ?? -1)
-        idBuilder.add(update.coarse?.told?.value ?? -1)
-        idBuilder.add(update.locksWindow ? 1 : 0)
-        return idBuilder.finish()
-    }
-
     private func add(_ update: ConversionUpdatesEvent, _ place: RecordPlace) {
         let row = row(update, place, update.model, kind: .empty, value: .empty)
         count(.updates, row)
@@ -58,19 +36,19 @@ extension ConversionUpdatesFold {
         if update.hasError { count(.errors, row) }
         if let fine = update.fine {
             let kind = state.effects.symbols.intern("fine")
-            add(fine, update) { modelled in
-                let value = state.effects.symbols.intern(decimal: modelled.value)
+            add(fine, update) { told in
+                let value = state.effects.symbols.intern(decimal: told.value)
                 // Only the first window has a fine value.
                 var update = update
                 update.sequenceIndex = 0
-                return self.row(update, place, modelled.model, kind: kind, value: value)
+                return self.row(update, place, told.model, kind: kind, value: value)
             }
         }
         if let coarse = update.coarse {
             let kind = state.effects.symbols.intern("coarse")
-            add(coarse, update) { modelled in
-                let value = state.effects.symbols.intern(Self.words[Int(modelled.value)])
-                return self.row(update, place, modelled.model, kind: kind, value: value)
+            add(coarse, update) { told in
+                let value = state.effects.symbols.intern(Self.words[Int(told.value)])
+                return self.row(update, place, told.model, kind: kind, value: value)
             }
         }
     }
@@ -80,7 +58,7 @@ extension ConversionUpdatesFold {
     /// Counts in the row of each value what became of it.
     private func add(
         _ change: ConversionUpdatesEvent.Change, _ update: ConversionUpdatesEvent,
-        row: (ConversionUpdatesEvent.ModelledValue) -> Int
+        row: (ConversionUpdatesEvent.ToldValue) -> Int
     ) {
         let before = change.toldBefore
         if let told = change.told {
@@ -101,7 +79,7 @@ extension ConversionUpdatesFold {
     }
 
     private func addReported(
-        _ change: ConversionUpdatesEvent.Change, row: (ConversionUpdatesEvent.ModelledValue) -> Int
+        _ change: ConversionUpdatesEvent.Change, row: (ConversionUpdatesEvent.ToldValue) -> Int
     ) {
         guard let reported = change.reported else { return }
         if let before = change.reportedBefore {

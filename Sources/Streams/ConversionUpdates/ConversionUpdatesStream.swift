@@ -17,19 +17,15 @@ extension ConversionUpdatesFold {
     package static let tables = [ConversionUpdatesKey.table]
 }
 
-/// The types of the topic `conversion-updates`.
 package enum ConversionUpdatesEventType: EventType {
     /// `conversion.update`: an install asked for its conversion value, or said what it has.
     case update
 
-    /// The type of a record without `ce_type`.
     package static let byDefault = ConversionUpdatesEventType.update
 
-    /// The type as `ce_type` says it.
     package var name: StaticString { "conversion.update" }
 }
 
-/// Row of `conversion-updates`.
 package struct ConversionUpdatesKey: RowKey {
     var appID: Int64
     var framework: Symbol

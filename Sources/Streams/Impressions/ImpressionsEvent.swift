@@ -4,7 +4,6 @@ enum ImpressionsEvent {
     case recommendations(Recommendations)
     case listings(Listings)
 
-    /// What became of one ad, or of one widget.
     struct Ad {
         enum Fate {
             case presented, dismissed, failed
@@ -16,7 +15,7 @@ enum ImpressionsEvent {
             case handedOver
         }
 
-        var place: AdPlace
+        var key: AdKey
         var fate: Fate
         var isTest: Bool
     }
@@ -35,7 +34,6 @@ enum ImpressionsEvent {
         var isTest: Bool
     }
 
-    /// Listings of one request that were seen.
     struct Listings {
         struct Listing {
             var position: Int64

@@ -1,19 +1,15 @@
 import JSON
 
-/// Folds the topic `impressions`.
 package final class ImpressionsFold: WindowedFold {
-    /// What the batch did, and the ids that are remembered.
     package let state: WindowedState
     private var idBuilder = RecordIDBuilder()
     private var decoder = ImpressionsDecoder()
     /// The positions that the record being folded has named.
     private var positions: Set<Int64> = []
 
-    /// What the batch adds to `impressions`.
     let impressions = DeltaTable<ImpressionsKey>()
     package var deltas: [Deltas] { [impressions] }
 
-    /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, rules: WindowedRules, parser: JSONParser) {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
@@ -47,7 +43,7 @@ extension ImpressionsFold {
     }
 
     private func add(_ ad: ImpressionsEvent.Ad, _ place: RecordPlace) {
-        let row = row(ad.place, place)
+        let row = row(ad.key, place)
         guard !ad.isTest else { return count(.test, row) }
         switch ad.fate {
         case .presented: count(.presented, row)
@@ -67,7 +63,7 @@ extension ImpressionsFold {
     private func add(_ answer: ImpressionsEvent.Recommendations, _ place: RecordPlace) {
         for document in answer.documents {
             let row = row(
-                AdPlace(
+                AdKey(
                     format: .outbrain, placement: answer.placement, campaign: document.campaign),
                 place)
             guard !answer.isTest else {
@@ -98,7 +94,7 @@ extension ImpressionsFold {
         }
         guard viewed + stale > 0 else { return false }
         let row = row(
-            AdPlace(format: .outbrain, placement: seen.placement, campaign: .unknown), place)
+            AdKey(format: .outbrain, placement: seen.placement, campaign: .unknown), place)
         guard !seen.isTest else {
             count(.test, row)
             return true
@@ -108,7 +104,7 @@ extension ImpressionsFold {
         return true
     }
 
-    private func row(_ ad: AdPlace, _ place: RecordPlace) -> Int {
+    private func row(_ ad: AdKey, _ place: RecordPlace) -> Int {
         impressions.row(ImpressionsKey(ad: ad), at: place)
     }
 

@@ -19,35 +19,23 @@ extension ImpressionsFold {
     package static let tables = [ImpressionsKey.table]
 }
 
-/// The types of the topic `impressions`.
 package enum ImpressionsEventType: EventType {
-    /// `skoverlay.presented`: an overlay was shown.
     case overlayPresented
-    /// `skoverlay.dismissed`: an overlay went away.
     case overlayDismissed
-    /// `skoverlay.failed`: an overlay could not be shown.
     case overlayFailed
-    /// `skadn.impression`: SKAdNetwork was told of an impression.
     case skadnImpression
-    /// `outbrain.recommendations`: Outbrain answered.
     case recommendations
-    /// `outbrain.widget_viewed`: a widget was seen.
     case widgetViewed
     /// `outbrain.listings_viewed`: some of a widget's listings were seen.
     case listingsViewed
-    /// `inapp.loaded`: an in-app bidder's ad was loaded.
     case inAppLoaded
-    /// `inapp.impression`: it was shown.
     case inAppImpression
     /// `inapp.handover`: the bidder shows it by itself.
     case inAppHandover
-    /// `inapp.failed`: it could not be loaded or shown.
     case inAppFailed
 
-    /// The type of a record without `ce_type`.
     package static let byDefault = ImpressionsEventType.overlayPresented
 
-    /// The type as `ce_type` says it.
     package var name: StaticString {
         switch self {
         case .overlayPresented: "skoverlay.presented"
@@ -65,9 +53,8 @@ package enum ImpressionsEventType: EventType {
     }
 }
 
-/// Row of `impressions`.
 package struct ImpressionsKey: RowKey {
-    var ad: AdPlace
+    var ad: AdKey
 
     package enum Measure: Int, AggregateMeasure {
         case presented, dismissed, failed, fidelityView, fidelityStorekit
@@ -75,7 +62,7 @@ package struct ImpressionsKey: RowKey {
         case loaded, handovers, test
     }
 
-    package static let columns: KeyColumns<Self> = [.group(\.ad, AdPlace.columns)]
+    package static let columns: KeyColumns<Self> = [.group(\.ad, AdKey.columns)]
     package static let table = AggregateTable(
         "impressions", "What became of ads, by format, placement and campaign.", columns,
         measures: Measure.self,

@@ -6,20 +6,18 @@ import JSON
 ///
 /// `@unchecked Sendable`: a reader is used by one thread at a time, that which holds it.
 package final class RecordKeyReader: @unchecked Sendable {
-    /// Values may have so many bytes.
     package static let maxBytes = 1 << 20
 
     let parser: JSONParser
     let innerParser: JSONParser
-    let notifications: StoreNotificationDecoder
+    let notifications: StoreNotificationsDecoder
     var faults = FieldFaults()
-    var check = EventCheck()
+    private var keyings: [String: any EventKeying] = [:]
 
-    /// A reader; nil when there is no memory for it.
     package init?() {
         guard let parser = JSONParser(), let innerParser = JSONParser(),
-            let notifications = StoreNotificationDecoder(
-                trust: StoreNotificationTrust(
+            let notifications = StoreNotificationsDecoder(
+                trust: StoreNotificationsTrust(
                     apps: [], environments: [], verifier: .init(roots: [])),
                 maxRecordBytes: Self.maxBytes)
         else { return nil }
@@ -60,7 +58,30 @@ package final class RecordKeyReader: @unchecked Sendable {
         return value
     }
 
-    /// An id that has to be there, as a key.
+    /// The keys of what a producer of its own sends. It is one event but for listings of several requests,
+    /// which become one for each request, in the order in which they are named first.
+    ///
+    /// Throws what the topic's worker would reject it for, were it appended.
+    package func events(
+        _ bytes: [UInt8], stream: any StreamFold.Type, type name: String
+    ) throws(Rejection) -> [KeyedEvent] {
+        let keying = keyings[stream.streamName] ?? stream.eventKeys
+        keyings[stream.streamName] = keying
+        let known = keying?.knows(type: name) == true ? keying : nil
+        func unknown() -> Rejection {
+            Rejection(.unknownType, "the topic \(stream.streamName) has no type '\(name)'")
+        }
+        do throws(Rejection) {
+            return try read(bytes) { value throws(Rejection) in
+                guard let known else { throw unknown() }
+                return try known.events(of: value, type: name, parser: innerParser)
+            }
+        } catch {
+            // An unknown type comes before a value that is no object.
+            throw known == nil && error.reason == .wrongType ? unknown() : error
+        }
+    }
+
     func requiredKey(
         _ value: JSONValue?, _ field: StaticString
     ) throws(Rejection) -> [UInt8] {

@@ -47,7 +47,6 @@ package struct MemoryTable: Sendable {
     }
 }
 
-/// A value of a memory table.
 package enum MemoryValue: Hashable, Sendable {
     case none
     case integer(Int64)

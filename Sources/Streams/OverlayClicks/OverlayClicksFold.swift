@@ -1,21 +1,16 @@
 import JSON
 
-/// Folds the topic `overlay-clicks`.
 package final class OverlayClicksFold: WindowedFold {
-    /// What the batch did, and the ids that are remembered.
     package let state: WindowedState
     private var decoder = OverlayClicksDecoder()
 
-    /// What the batch adds to `overlay-clicks`.
     let overlayClicks = DeltaTable<OverlayClicksKey>()
     package var deltas: [Deltas] { [overlayClicks] }
 
-    /// Makes a fold without memory; `parser` is its own from now on.
     package init(topic: String, rules: WindowedRules, parser: JSONParser) {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
 
-    /// Counts a record unless its id was seen before.
     package func count(
         _ value: JSONValue, of kind: OverlayClicksEventType, at place: RecordPlace
     ) throws(Rejection) -> Bool {
@@ -29,7 +24,7 @@ package final class OverlayClicksFold: WindowedFold {
 
 extension OverlayClicksFold {
     private func add(_ click: OverlayClicksEvent, _ place: RecordPlace) {
-        let row = overlayClicks.row(OverlayClicksKey(ad: click.place), at: place)
+        let row = overlayClicks.row(OverlayClicksKey(ad: click.key), at: place)
         switch click.judgement {
         case .test: count(.test, row)
         case .notPresented: count(.notPresented, row)

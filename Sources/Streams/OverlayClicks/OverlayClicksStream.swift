@@ -18,19 +18,15 @@ extension OverlayClicksFold {
     package static let tables = [OverlayClicksKey.table]
 }
 
-/// The types of the topic `overlay-clicks`.
 package enum OverlayClicksEventType: EventType {
     /// `skoverlay.click`: a click on an overlay, by a person or by the SDK.
     case overlayClick
     /// `outbrain.click`: a recommendation was opened, or its address asked for.
     case outbrainClick
-    /// `inapp.click`: a click on an in-app bidder's ad.
     case inAppClick
 
-    /// The type of a record without `ce_type`.
     package static let byDefault = OverlayClicksEventType.overlayClick
 
-    /// The type as `ce_type` says it.
     package var name: StaticString {
         switch self {
         case .overlayClick: "skoverlay.click"
@@ -40,16 +36,15 @@ package enum OverlayClicksEventType: EventType {
     }
 }
 
-/// Row of `overlay-clicks`.
 package struct OverlayClicksKey: RowKey {
-    var ad: AdPlace
+    var ad: AdKey
 
     package enum Measure: Int, AggregateMeasure {
         case clicks, userClicks, paidClicks, organicClicks, alteredUrls
         case automaticClicks, early, notPresented, unsupportedSdk, untracked, test
     }
 
-    package static let columns: KeyColumns<Self> = [.group(\.ad, AdPlace.columns)]
+    package static let columns: KeyColumns<Self> = [.group(\.ad, AdKey.columns)]
     package static let table = AggregateTable(
         "overlay-clicks", "Clicks, and what looked like one, by format, placement and campaign.",
         columns, measures: Measure.self,

@@ -46,7 +46,6 @@ package struct PartnerDocument: Sendable {
         content = String(Substring(rest.dropFirst(digits.count + 1).dropLast()))
     }
 
-    /// The text that a store keeps.
     package var stored: String { text { _ in } }
 
     /// - Parameter join: writes further members.
@@ -88,7 +87,6 @@ package struct PartnerDocument: Sendable {
         }
     }
 
-    /// The values of the document as it is stored.
     package func values(_ parser: JSONParser) throws(JSONFault) -> Values {
         try parsed(parser) { Values($0) }
     }
@@ -128,7 +126,6 @@ package struct PartnerPostback: Sendable {
     /// The source identifier or campaign id.
     package var campaign: String
     package var hasSourceIdentifier: Bool
-    /// The advertised app.
     package var appID: Int64
     /// The publisher's app; 0 when unknown.
     package var sourceAppID: Int64
@@ -265,124 +262,5 @@ extension PartnerDocument {
                 .filter { old[$0] != new[$0] }
                 .map { ($0, old[$0]?.json, new[$0]?.json) }
         }
-    }
-}
-
-// MARK: Encoding
-
-/// What partners are told of a postback: the members of a document after `partner`.
-struct PartnerContent {
-    var event: PostbackEvent
-    var verdict: Verdict
-    var form: RelayForm
-    var decoding: ModelDecoding?
-    var place: RecordPlace
-    var topic: String
-
-    /// - Parameter claims: the payload of an AdAttributionKit postback.
-    func text(envelope: JSONValue, claims: JSONValue?) -> String {
-        var text = JSONText()
-        text.object("postback") { writePostback(envelope, claims, to: &$0) }
-        text.object("conversion", writeConversion)
-        text.object("install_window", writeInstallWindow)
-        text.member("received_at", UTC.text(milliseconds: place.timestampMilliseconds))
-        text.object("origin") { text in
-            text.member("topic", topic)
-            text.member("partition", place.partition)
-            text.member("offset", place.offset)
-        }
-        return text.text
-    }
-
-    /// Apple's fields with underscores: those that the layout signs or Apple never does.
-    private func writePostback(
-        _ envelope: JSONValue, _ claims: JSONValue?, to text: inout JSONText
-    ) {
-        func write(_ names: [StaticString], of source: JSONValue) {
-            for name in names {
-                guard let value = source.member(name) else { continue }
-                text.name("\(name)".split(separator: "-").joined(separator: "_"))
-                text.value(value)
-            }
-        }
-        write(envelopeFields, of: envelope)
-        if let claims { write(Self.claimFields, of: claims) }
-    }
-
-    private var envelopeFields: [StaticString] {
-        let unsigned: [StaticString] = [
-            "conversion-value", "coarse-conversion-value", "country-code",
-        ]
-        guard event.framework == .skAdNetwork else {
-            return ["jws-string", "ad-interaction-type"] + unsigned
-        }
-        let layout = event.layout
-        let isFour = layout?.usesSourceIdentifier ?? true
-        var fields: [StaticString] = ["version", "ad-network-id"]
-        fields.append(isFour ? "source-identifier" : "campaign-id")
-        fields += ["transaction-id", "app-id", "attribution-signature", "redownload"]
-        if layout?.signsSourceApp ?? true, !form.omitsSourceApp { fields.append("source-app-id") }
-        // Beside a source app the domain is not signed.
-        if layout?.signsSourceDomain ?? true, event.sourceAppID == nil {
-            fields.append("source-domain")
-        }
-        if layout?.signsFidelity ?? true, !form.omitsFidelity { fields.append("fidelity-type") }
-        if layout?.signsDidWin ?? true { fields.append("did-win") }
-        if layout?.signsSequenceIndex ?? true { fields.append("postback-sequence-index") }
-        return fields + unsigned
-    }
-
-    private static let claimFields: [StaticString] = [
-        "postback-identifier", "ad-network-identifier", "source-identifier",
-        "advertised-item-identifier", "publisher-item-identifier", "marketplace-identifier",
-        "impression-type", "conversion-type", "postback-sequence-index", "did-win",
-    ]
-
-    private func writeConversion(to text: inout JSONText) {
-        let hasValue = event.fineValue != nil || event.coarseValue != nil
-        text.member("value", event.fineValue)
-        text.member("coarse", event.coarseValue.map { "\($0.name)" })
-        text.member("model", hasValue ? decoding?.versionID : nil)
-        text.objects("events", decoding?.events ?? []) { event, text in
-            text.member("name", event.event)
-            text.member("count_min", event.countMin)
-            text.member("count_max", event.countMax)
-        }
-        if let decoding, !decoding.events.isEmpty {
-            text.object("revenue") { text in
-                text.name("min")
-                text.raw(Self.units(decoding.events.map(\.revenueMinMicros)))
-                text.name("max")
-                text.raw(Self.units(decoding.events.map(\.revenueMaxMicros)))
-                text.member("currency", decoding.currency)
-            }
-        } else {
-            text.member("revenue", String?.none)
-        }
-        text.member("ambiguous", decoding.map { $0.ambiguous && hasValue } ?? false)
-    }
-
-    private func writeInstallWindow(to text: inout JSONText) {
-        let window = event.timing.installWindow(
-            received: place.timestampMilliseconds,
-            fineIsZero: event.fineValue == 0,
-            reEngagement: event.conversionType == .reEngagement,
-            development: verdict == .development)
-        text.member("earliest", window.earliest.map { UTC.text(milliseconds: $0) })
-        text.member("latest", window.latest.map { UTC.text(milliseconds: $0) })
-    }
-
-    /// The sum of amounts in millionths as a decimal number of units, exactly.
-    private static func units(_ amounts: [Int64]) -> String {
-        units(micros: amounts.reduce(Int128(0)) { $0 + Int128($1) })
-    }
-
-    /// Millionths as a decimal number of units, exactly.
-    fileprivate static func units(micros: Int128) -> String {
-        let digits = String(micros % 1_000_000)
-        guard digits != "0" else { return "\(micros / 1_000_000)" }
-        var fraction = Substring(String(repeating: "0", count: 6 - digits.count) + digits)
-        while fraction.last == "0" { fraction = fraction.dropLast() }
-        return "\(micros / 1_000_000).\(fraction)"
     }
 }

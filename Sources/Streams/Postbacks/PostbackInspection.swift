@@ -6,22 +6,6 @@ import Signatures
 ///
 /// It is prepared by the fold itself, so that it can never be judged differently than the same record.
 package struct PostbackInspection: Sendable {
-    /// Apple's two frameworks for attribution.
-    package enum Framework: Sendable {
-        /// SKAdNetwork.
-        case skAdNetwork
-        /// AdAttributionKit.
-        case adAttributionKit
-
-        var type: PostbacksEventType {
-            switch self {
-            case .skAdNetwork: .skAdNetwork
-            case .adAttributionKit: .adAttributionKit
-            }
-        }
-    }
-
-    /// Who signed it.
     package let verdict: Verdict
     /// The form that verified, and that is folded; `asGiven` when none did.
     package let form: RelayForm
@@ -41,14 +25,13 @@ package struct PostbackInspection: Sendable {
     ///   - maxRecordBytes: a longer document is rejected.
     /// - Throws: why the worker would reject it. Nil when there is no memory for a parser.
     package static func inspect(
-        _ document: UnsafeRawBufferPointer, framework: Framework, isRelayed: Bool,
+        _ document: UnsafeRawBufferPointer, framework: PostbacksEventType, isRelayed: Bool,
         keys: TrustedKeys, maxRecordBytes: Int = 1_048_576
     ) throws(Rejection) -> PostbackInspection? {
         guard let parser = JSONParser(), let jwsParser = JSONParser() else { return nil }
         let fold = PostbacksFold(
             topic: PostbacksFold.streamName,
-            configuration: .init(
-                maxRecordBytes: maxRecordBytes, trustsDevelopment: false, models: [], partners: []),
+            rules: PostbacksRules(maxRecordBytes: maxRecordBytes),
             attestor: Attestor(keys: keys, threadCount: 1), parser: parser, jwsParser: jwsParser,
             memory: RecalledMemory())
         let prepared = fold.prepare(batch(of: document, framework, isRelayed: isRelayed))
@@ -64,10 +47,10 @@ package struct PostbackInspection: Sendable {
     }
 
     private static func batch(
-        of document: UnsafeRawBufferPointer, _ framework: Framework, isRelayed: Bool
+        of document: UnsafeRawBufferPointer, _ framework: PostbacksEventType, isRelayed: Bool
     ) -> RecordBatch {
         let headers = RecordHeaders.encode([
-            .init("ce_type", "\(framework.type.name)"),
+            .init("ce_type", "\(framework.name)"),
             .init("ce_via", isRelayed ? "relay" : "device"),
         ])
         let batch = RecordBatch()
@@ -83,12 +66,12 @@ package struct PostbackInspection: Sendable {
 /// Tells the fields of a decoded document that are signed from those that are not.
 private struct SignedPostbackFields {
     private let value: JSONValue
-    private let event: PostbackEvent
+    private let event: PostbacksEvent
     private let prepared: PreparedPostbacks
     private let form: RelayForm
 
     init(
-        _ value: JSONValue, _ event: PostbackEvent, _ prepared: PreparedPostbacks, form: RelayForm
+        _ value: JSONValue, _ event: PostbacksEvent, _ prepared: PreparedPostbacks, form: RelayForm
     ) {
         self.value = value
         self.event = event
@@ -96,7 +79,6 @@ private struct SignedPostbackFields {
         self.form = form
     }
 
-    /// The fields that are signed, in order.
     func signed(_ jwsParser: JSONParser) -> [SignedField] {
         switch event.framework {
         case .adAttributionKit: jwsFields(jwsParser)
@@ -104,7 +86,6 @@ private struct SignedPostbackFields {
         }
     }
 
-    /// The document's other fields.
     var unsigned: [SignedField] {
         var named = Set(["attribution-signature", "jws-string"])
         if let layout = event.layout { named.formUnion(claimedFields(layout).map(\.name)) }
@@ -163,7 +144,7 @@ private struct SignedPostbackFields {
     }
 }
 
-extension PostbackEvent.Interaction {
+extension PostbacksEvent.Interaction {
     /// The number by which SKAdNetwork says it; nil when it is unknown.
     fileprivate var fidelityType: Int64? {
         switch self {
@@ -171,5 +152,22 @@ extension PostbackEvent.Interaction {
         case .view: 0
         case .click: 1
         }
+    }
+}
+
+extension SignedField {
+    package static func members(
+        of object: JSONValue, notIn seen: inout Set<String>
+    ) -> [SignedField] {
+        var fields: [SignedField] = []
+        object.forEachMember { name, member in
+            let name = String(decoding: name, as: UTF8.self)
+            guard seen.insert(name).inserted else { return }
+            var json = JSONText()
+            json.value(member)
+            let text = member.string.map { String(decoding: $0, as: UTF8.self) }
+            fields.append(SignedField(name: name, value: text ?? json.text))
+        }
+        return fields
     }
 }

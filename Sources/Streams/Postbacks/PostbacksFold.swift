@@ -3,73 +3,49 @@ import EventLog
 import JSON
 import Signatures
 
-/// Folds the topic `postbacks`.
 package final class PostbacksFold: StreamFold {
-    /// What the fold depends on, besides the trusted keys.
-    package struct Configuration: Sendable {
-        /// A longer value is refused.
-        package var maxRecordBytes: Int
-        /// Whether postbacks of development devices count as trusted.
-        package var trustsDevelopment: Bool
-        /// The conversion models by app.
-        package var models: [Int64: ConversionModel]
-        /// The partners, in order of their names.
-        package var partners: [PartnerRule]
-
-        /// Takes the settings.
-        package init(
-            maxRecordBytes: Int, trustsDevelopment: Bool, models: [ConversionModel],
-            partners: [PartnerRule]
-        ) {
-            self.maxRecordBytes = maxRecordBytes
-            self.trustsDevelopment = trustsDevelopment
-            self.models = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { a, _ in a })
-            self.partners = partners.sorted {
-                Array($0.name.utf8).lexicographicallyPrecedes(Array($1.name.utf8))
-            }
-        }
-    }
-
-    let configuration: Configuration
+    let rules: PostbacksRules
+    /// By app.
+    private let models: [Int64: ConversionModel]
+    /// In order of their names.
+    let partners: [PartnerRule]
     let topic: String
     let parser: JSONParser
     let jwsParser: JSONParser
     private let attestor: Attestor
-    private let decoder: PostbackDecoder
-    /// What the store knows of postbacks.
+    private let decoder: PostbacksDecoder
     private let memory: any FoldMemory
     private var prepared: PreparedPostbacks?
     private var results: [AttestationResult] = []
     private var watermarks: [Int32: Int64] = [:]
-    /// Answers in the place of what was accepted before.
     private var recalled: RecalledMemory?
     private var idBuilder = RecordIDBuilder()
 
-    /// What the batch did.
     package internal(set) var effects: FoldEffects
     let postbacks = DeltaTable<PostbacksKey>()
     let conversionValues = DeltaTable<ConversionValuesKey>()
     let decodedEvents = DeltaTable<DecodedEventsKey>()
     package var deltas: [Deltas] { [postbacks, conversionValues, decodedEvents] }
     /// The copies that the batch accepted: the best of each postback.
-    package private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
+    private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
     /// Every copy that the batch decoded, in order; the symbols are those of the effects.
-    package private(set) var copies: [PostbackCopy] = []
-    /// What the batch has for partners, in order.
+    private var copies: [PostbackCopy] = []
     package internal(set) var outbox: [PartnerPostback] = []
 
     /// Makes a fold. The two parsers are its own from now on; `memory` is what the store knows.
     package init(
-        topic: String, configuration: Configuration, attestor: Attestor, parser: JSONParser,
+        topic: String, rules: PostbacksRules, attestor: Attestor, parser: JSONParser,
         jwsParser: JSONParser, memory: any FoldMemory
     ) {
         self.topic = topic
-        self.configuration = configuration
+        self.rules = rules
+        models = Dictionary(rules.models.map { ($0.app, $0) }, uniquingKeysWith: { a, _ in a })
+        partners = rules.partners.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         self.attestor = attestor
         self.parser = parser
         self.jwsParser = jwsParser
         self.memory = memory
-        decoder = PostbackDecoder(jwsParser: jwsParser)
+        decoder = PostbacksDecoder(jwsParser: jwsParser)
         effects = FoldEffects(topic: topic)
     }
 
@@ -124,18 +100,15 @@ package final class PostbacksFold: StreamFold {
             attestor: attestor)
     }
 
-    /// How many postbacks were given a verdict.
     package func verifications(in prepared: PreparedPostbacks) -> Int {
         prepared.verifications
     }
 
-    /// Begins to fold a batch; waits for its verdicts.
     package func begin(_ prepared: PreparedPostbacks) {
         self.prepared = prepared
         results = prepared.results()
     }
 
-    /// Folds one record of the batch.
     package func fold(_ index: Int) throws {
         guard let prepared else { return }
         let record = prepared.batch[index]
@@ -176,7 +149,6 @@ package final class PostbacksFold: StreamFold {
         }
     }
 
-    /// Takes back the last record: its sums overflow.
     package func rejectOverflow(_ index: Int) {
         guard let prepared else { return }
         clear()
@@ -185,7 +157,6 @@ package final class PostbacksFold: StreamFold {
         count(.rejected, place, prepared.items[index])
     }
 
-    /// Clears what the batch did.
     package func clear() {
         let keepsSymbols = effects.removeAll()
         for table in deltas { table.removeAll(keepingRows: keepsSymbols) }
@@ -194,19 +165,21 @@ package final class PostbacksFold: StreamFold {
         outbox.removeAll(keepingCapacity: true)
     }
 
-    /// Asks for the answers of the first time from now on.
     package func recall(from memory: RecalledMemory) {
         recalled = memory
     }
 
+    package static func originalOffset(in answers: [UInt8]) -> Int64? {
+        KnownPostback(answers: answers)?.offset
+    }
 }
 
 extension PostbacksFold {
     private func decode(
         _ record: RecordView, _ envelope: Envelope<PostbacksEventType>
-    ) throws(Rejection) -> (PostbackEvent, AttestationRequest) {
+    ) throws(Rejection) -> (PostbacksEvent, AttestationRequest) {
         let value = try envelope.value(
-            of: record, parser: parser, maxRecordBytes: configuration.maxRecordBytes)
+            of: record, parser: parser, maxRecordBytes: rules.maxRecordBytes)
         let via = PostbackRoute(record)
         return switch envelope.type ?? .byDefault {
         case .skAdNetwork: try decoder.skAdNetwork(value, via: via)
@@ -222,7 +195,6 @@ extension PostbacksFold {
         return place
     }
 
-    /// The best copy accepted before.
     private func known(_ id: RecordID, at place: RecordPlace) throws -> KnownPostback? {
         if let recalled {
             return recalled.answers(partition: place.partition, offset: place.offset)
@@ -252,7 +224,7 @@ extension PostbacksFold {
         effects.refuse(RefusedRecord(index: index, type: envelope.statedType, cause: cause))
     }
 
-    private func id(of event: PostbackEvent, _ prepared: PreparedPostbacks) -> RecordID {
+    private func id(of event: PostbacksEvent, _ prepared: PreparedPostbacks) -> RecordID {
         idBuilder.begin()
         idBuilder.add(event.framework.framework)
         prepared.bytes.withUnsafeBytes { bytes in
@@ -264,7 +236,7 @@ extension PostbacksFold {
     }
 
     private func unsignedValues(
-        of event: PostbackEvent, _ prepared: PreparedPostbacks
+        of event: PostbacksEvent, _ prepared: PreparedPostbacks
     ) -> UnsignedValues {
         UnsignedValues(
             fineValue: event.fineValue, coarseValue: event.coarseValue,
@@ -273,7 +245,7 @@ extension PostbacksFold {
     }
 
     private func add(
-        _ event: PostbackEvent, _ result: AttestationResult, _ key: PostbacksKey,
+        _ event: PostbacksEvent, _ result: AttestationResult, _ key: PostbacksKey,
         _ place: RecordPlace, _ prepared: PreparedPostbacks, _ index: Int,
         _ copy: inout KnownPostback
     ) {
@@ -288,7 +260,7 @@ extension PostbacksFold {
         if let value = event.coarseValue {
             addValue("coarse", effects.symbols.intern(value.name), of: key, place)
         }
-        let decoding = configuration.models[event.appID]?.decoding(
+        let decoding = models[event.appID]?.decoding(
             received: place.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
             coarse: event.coarseValue, sequenceIndex: event.sequenceIndex)
         if let decoding, event.didWin, isTrusted(result.verdict) {
@@ -298,11 +270,11 @@ extension PostbacksFold {
     }
 
     private func isTrusted(_ verdict: Verdict) -> Bool {
-        verdict == .valid || (verdict == .development && configuration.trustsDevelopment)
+        verdict == .valid || (verdict == .development && rules.trustsDevelopment)
     }
 
     private func key(
-        of event: PostbackEvent, _ verdict: Verdict, _ prepared: PreparedPostbacks
+        of event: PostbacksEvent, _ verdict: Verdict, _ prepared: PreparedPostbacks
     ) -> PostbacksKey {
         prepared.bytes.withUnsafeBytes { bytes in
             func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
@@ -339,7 +311,7 @@ extension PostbacksFold {
     }
 
     private func addEvents(
-        of decoding: ModelDecoding, _ postback: PostbackEvent, _ key: PostbacksKey,
+        of decoding: ModelDecoding, _ postback: PostbacksEvent, _ key: PostbacksKey,
         _ place: RecordPlace
     ) {
         for event in decoding.events {
@@ -361,8 +333,45 @@ extension PostbacksFold {
 }
 
 extension PreparedPostbacks {
-    /// A text of the batch.
     func text(_ range: Range<Int>) -> String {
         range.isEmpty ? "" : String(decoding: bytes[range], as: UTF8.self)
+    }
+}
+
+/// A batch of postbacks, decoded, whose signatures are being verified.
+package final class PreparedPostbacks {
+    struct Item {
+        var countedType: StaticString
+        var event: Result<PostbacksEvent, Rejection>
+    }
+
+    let batch: RecordBatch
+    let items: [Item]
+    let bytes: [UInt8]
+    private var pending: PendingAttestation?
+    private var finished: [AttestationResult] = []
+
+    init(
+        batch: RecordBatch, items: [Item], bytes: [UInt8], requests: [AttestationRequest],
+        attestor: Attestor
+    ) {
+        self.batch = batch
+        self.items = items
+        self.bytes = bytes
+        pending = attestor.begin(requests, bytes: bytes)
+    }
+
+    /// Number of records that were decoded, each of which is given a verdict.
+    var verifications: Int {
+        items.count { item in
+            if case .success = item.event { true } else { false }
+        }
+    }
+
+    /// The result for each record that was decoded; for the others there is one without meaning.
+    /// Waits for the verification.
+    func results() -> [AttestationResult] {
+        if let pending = pending.take() { finished = pending.finish() }
+        return finished
     }
 }

@@ -4,21 +4,31 @@ import JSON
 import Signatures
 
 /// What the fold of postbacks depends on: `postbacks.yaml`, the conversion models and the partners.
-package struct PostbackRules: StreamRules {
+package struct PostbacksRules: StreamRules {
     /// A longer value is refused.
     package var maxRecordBytes: Int
     /// Whether postbacks of development devices count as trusted.
     package var trustsDevelopment: Bool
     /// Keys as Apple's production key, SubjectPublicKeyInfo in base64.
-    package var productionKeys: [String]
+    package var productionKeys: [String] = []
     /// Keys as Apple's development keys, SubjectPublicKeyInfo in base64.
-    package var developmentKeys: [String]
-    /// Keys of AdAttributionKit.
-    package var adAttributionKitKeys: [AdAttributionKitKey]
+    package var developmentKeys: [String] = []
+    package var adAttributionKitKeys: [AdAttributionKitKey] = []
     /// The conversion models, in order of their apps.
     package var models: [ConversionModel]
     /// The partners, in order of their names.
     package var partners: [PartnerRule]
+
+    /// Rules that trust Apple's keys only.
+    package init(
+        maxRecordBytes: Int, trustsDevelopment: Bool = false, models: [ConversionModel] = [],
+        partners: [PartnerRule] = []
+    ) {
+        self.maxRecordBytes = maxRecordBytes
+        self.trustsDevelopment = trustsDevelopment
+        self.models = models
+        self.partners = partners
+    }
 
     /// Reads `postbacks.yaml`. Throws at the line of a key that is none.
     init(
@@ -51,65 +61,38 @@ package struct PostbackRules: StreamRules {
 
     package mutating func keepSumsOnly() { partners = [] }
 
-    /// The rules as a store records them.
     package var configuration: FoldConfiguration {
         var json = JSONText()
         json.object { json in
-            json.name("stream")
-            json.string(PostbacksFold.streamName)
-            json.name("rules")
-            json.raw(1)
-            json.name("max_record_bytes")
-            json.raw(maxRecordBytes)
-            json.name("trust_development")
-            json.raw(trustsDevelopment)
-            json.name("trusted_keys")
-            writeKeys(to: &json)
+            json.member("stream", PostbacksFold.streamName)
+            json.member("rules", 1)
+            json.member("max_record_bytes", maxRecordBytes)
+            json.member("trust_development", trustsDevelopment)
+            json.object("trusted_keys") { json in
+                json.member("production", productionKeys.sorted())
+                json.member("development", developmentKeys.sorted())
+                json.member(
+                    "adattributionkit",
+                    adAttributionKitKeys.map { "\($0.kid) \($0.key) \($0.verdict.name)" }.sorted())
+            }
             json.name("models")
             json.array { json in for model in models { json.raw(model.canonicalText) } }
-            json.name("partners")
-            json.array { json in for partner in partners { Self.write(partner, to: &json) } }
+            json.objects("partners", partners, Self.write)
         }
         return FoldConfiguration(text: json.text, dedupeWindowMilliseconds: nil)
     }
 
-    private func writeKeys(to json: inout JSONText) {
-        json.object { json in
-            json.name("production")
-            Self.write(productionKeys.sorted(), to: &json)
-            json.name("development")
-            Self.write(developmentKeys.sorted(), to: &json)
-            json.name("adattributionkit")
-            Self.write(
-                adAttributionKitKeys.map { "\($0.kid) \($0.key) \($0.verdict.name)" }.sorted(),
-                to: &json)
-        }
-    }
-
     private static func write(_ partner: PartnerRule, to json: inout JSONText) {
-        json.object { json in
-            json.name("name")
-            json.string(partner.name)
-            json.name("trust")
-            write(partner.trust.map(\.name).sorted(), to: &json)
-            if let networks = partner.networks {
-                json.name("networks")
-                write(networks.sorted(), to: &json)
-            }
-            if let apps = partner.apps {
-                json.name("apps")
-                json.array { json in for app in apps.sorted() { json.raw(app) } }
-            }
-            // A key that came later is written only where it is given: the text of the others is as it was.
-            if let windows = partner.windows {
-                json.name("windows")
-                json.array { json in for window in windows.sorted() { json.raw(window) } }
-            }
+        func write(_ name: String, _ numbers: [some BinaryInteger]) {
+            json.name(name)
+            json.array { json in for number in numbers { json.raw(number) } }
         }
-    }
-
-    private static func write(_ texts: [String], to json: inout JSONText) {
-        json.array { json in for text in texts { json.string(text) } }
+        json.member("name", partner.name)
+        json.member("trust", partner.trust.map(\.name).sorted())
+        if let networks = partner.networks { json.member("networks", networks.sorted()) }
+        if let apps = partner.apps { write("apps", apps.sorted()) }
+        // A key that came later is written only where it is given: the text of the others is as it was.
+        if let windows = partner.windows { write("windows", windows.sorted()) }
     }
 }
 
@@ -155,9 +138,7 @@ extension ConfigurationNode {
 
 /// Which postbacks a partner gets.
 package struct PartnerRule: Equatable, Sendable {
-    /// Name of the partner.
     package var name: String
-    /// The verdicts that it trusts.
     package var trust: Set<Verdict>
     /// Lower-cased ids of the networks that it gets; nil for all.
     package var networks: Set<String>?
@@ -166,7 +147,6 @@ package struct PartnerRule: Equatable, Sendable {
     /// The conversion windows that it gets, by sequence index; nil for all.
     package var windows: Set<Int>?
 
-    /// Makes a rule.
     package init(
         name: String, trust: Set<Verdict>, networks: Set<String>?, apps: Set<Int64>?,
         windows: Set<Int>? = nil
@@ -199,13 +179,13 @@ extension PartnerRule {
 
 // MARK: Reading back what was recorded
 
-extension PostbackRules {
+extension PostbacksRules {
     /// Reads what `configuration` wrote; nothing of it is secret.
     package init(recorded text: String, from source: RuleSource) throws {
         let models = try [ConversionModel](recordedIn: text)
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in
-            try PostbackRules(recorded: configuration, models: models)
+            try PostbacksRules(recorded: configuration, models: models)
         }
     }
 
@@ -217,13 +197,10 @@ extension PostbackRules {
         let keys = try configuration.member("trusted_keys")
         productionKeys = try keys.member("production").texts()
         developmentKeys = try keys.member("development").texts()
-        adAttributionKitKeys = try keys.member("adattributionkit").elements {
-            key throws(RecordedConfigurationFault) in try AdAttributionKitKey(recorded: key)
-        }
+        adAttributionKitKeys = try keys.member("adattributionkit")
+            .elements(AdAttributionKitKey.init(recorded:))
         self.models = models
-        partners = try configuration.member("partners").elements {
-            partner throws(RecordedConfigurationFault) in try PartnerRule(recorded: partner)
-        }
+        partners = try configuration.member("partners").elements(PartnerRule.init(recorded:))
     }
 }
 
@@ -259,10 +236,6 @@ extension PartnerRule {
 }
 
 extension RecordedConfiguration {
-    func texts() throws(RecordedConfigurationFault) -> [String] {
-        try elements { text throws(RecordedConfigurationFault) in try text.text() }
-    }
-
     fileprivate func texts() throws(RecordedConfigurationFault) -> Set<String> {
         let texts: [String] = try texts()
         return Set(texts)

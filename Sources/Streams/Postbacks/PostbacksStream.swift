@@ -29,15 +29,15 @@ extension PostbacksFold {
     /// Reads `postbacks.yaml`, the conversion models and the partners' files.
     package static func rules(
         in pipelines: PipelineDirectory
-    ) throws(ConfigurationError) -> PostbackRules {
-        try PostbackRules(
+    ) throws(ConfigurationError) -> PostbacksRules {
+        try PostbacksRules(
             file(in: pipelines), models: pipelines.conversionModels(),
             partners: pipelines.partners().map(PartnerRule.init))
     }
 
     /// The keys of `postbacks.yaml`, with Apple's.
     package static func trustedKeys(in pipelines: PipelineDirectory) throws -> TrustedKeys {
-        try PostbackRules(file(in: pipelines), models: [], partners: []).trustedKeys
+        try PostbacksRules(file(in: pipelines), models: [], partners: []).trustedKeys
     }
 
     /// `trust_development`: whether the verdict `development` counts as trusted.
@@ -49,19 +49,15 @@ extension PostbacksFold {
     }
 
     package static func make(
-        _ rules: PostbackRules, topic: String, memory: any FoldMemory, threadCount: Int
+        _ rules: PostbacksRules, topic: String, memory: any FoldMemory, threadCount: Int
     ) throws -> PostbacksFold {
         PostbacksFold(
-            topic: topic,
-            configuration: Configuration(
-                maxRecordBytes: rules.maxRecordBytes, trustsDevelopment: rules.trustsDevelopment,
-                models: rules.models, partners: rules.partners),
+            topic: topic, rules: rules,
             attestor: Attestor(keys: try rules.trustedKeys, threadCount: max(1, threadCount)),
             parser: try .make(), jwsParser: try .make(), memory: memory)
     }
 }
 
-/// The types of the topic `postbacks`.
 package enum PostbacksEventType: EventType {
     case skAdNetwork, adAttributionKit
 
@@ -83,7 +79,6 @@ package enum PostbacksEventType: EventType {
     }
 }
 
-/// Row of `postbacks`.
 package struct PostbacksKey: RowKey {
     var framework: Symbol
     var version: Symbol
@@ -119,7 +114,6 @@ package struct PostbacksKey: RowKey {
         ])
 }
 
-/// Row of `conversion-values`.
 package struct ConversionValuesKey: RowKey {
     var postback: PostbacksKey
     var kind: Symbol
@@ -137,7 +131,6 @@ package struct ConversionValuesKey: RowKey {
         measures: Measure.self, notes: [.postbacks: .page("postbacks that brought this value")])
 }
 
-/// Row of `decoded-events`.
 package struct DecodedEventsKey: RowKey {
     var campaign: CampaignKey
     var sequenceIndex: Int64

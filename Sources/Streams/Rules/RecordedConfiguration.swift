@@ -38,7 +38,6 @@ package struct RecordedConfiguration {
         return member
     }
 
-    /// The member of an object; nil when it is not there.
     package func optional(_ name: StaticString) -> RecordedConfiguration? {
         value.member(name).map { RecordedConfiguration(value: $0, place: path(to: "\(name)")) }
     }
@@ -69,25 +68,25 @@ package struct RecordedConfiguration {
         return members
     }
 
-    /// A text.
     package func text() throws(RecordedConfigurationFault) -> String {
         guard let bytes = value.string else { throw fault }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A number within 64 bits.
+    func texts() throws(RecordedConfigurationFault) -> [String] {
+        try elements { text throws(RecordedConfigurationFault) in try text.text() }
+    }
+
     package func integer() throws(RecordedConfigurationFault) -> Int64 {
         guard case .integer(let integer)? = value.number else { throw fault }
         return integer
     }
 
-    /// True or false.
     package func boolean() throws(RecordedConfigurationFault) -> Bool {
         guard let boolean = value.boolean else { throw fault }
         return boolean
     }
 
-    /// The error for a value that this version does not know.
     package var fault: RecordedConfigurationFault { .unreadable(place: place) }
 
     private func path(to name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
@@ -103,10 +102,8 @@ package enum RecordedConfigurationFault: OperatorError, Equatable, Sendable {
     case rootMissing(fingerprint: String)
     /// Of a shared secret only the digest is recorded, and nobody has the secret.
     case secretMissing(bundleID: String)
-    /// There is no memory for reading it.
     case noMemory
 
-    /// What is wrong, and what to do.
     package var description: String {
         switch self {
         case .unreadable(let place):

@@ -8,9 +8,7 @@ extension [ConversionModel] {
         self = try RecordedConfiguration.read(configurationText) {
             configuration throws(RecordedConfigurationFault) in
             guard let models = configuration.optional("models") else { return [] }
-            return try models.elements {
-                model throws(RecordedConfigurationFault) in try ConversionModel(recorded: model)
-            }
+            return try models.elements(ConversionModel.init(recorded:))
         }
     }
 }
@@ -18,16 +16,12 @@ extension [ConversionModel] {
 extension ConversionModel {
     /// Reads what `canonicalText` wrote.
     package init(canonicalText: String) throws(RecordedConfigurationFault) {
-        self = try RecordedConfiguration.read(canonicalText) {
-            model throws(RecordedConfigurationFault) in try ConversionModel(recorded: model)
-        }
+        self = try RecordedConfiguration.read(canonicalText, ConversionModel.init(recorded:))
     }
 
     init(recorded model: RecordedConfiguration) throws(RecordedConfigurationFault) {
-        let versions = try model.member("versions").elements {
-            version throws(RecordedConfigurationFault) in
-            try ConversionModelVersion(recorded: version)
-        }
+        let versions = try model.member("versions")
+            .elements(ConversionModelVersion.init(recorded:))
         do throws(ModelFault) {
             try self.init(app: Self.app(of: model), versions: versions)
         } catch {
@@ -46,9 +40,7 @@ extension ConversionModelVersion {
         let id = try version.member("id").text()
         let from = try version.member("effective_from_ms").integer()
         let currency = try version.member("currency").text()
-        let fields = try version.member("fine").elements {
-            field throws(RecordedConfigurationFault) in try FineField(recorded: field)
-        }
+        let fields = try version.member("fine").elements(FineField.init(recorded:))
         var coarse: [Int: [CoarseValue: [ModelEvent]]] = [:]
         for (window, values) in try version.member("coarse").members() {
             guard let window = Int(window) else { throw values.fault }
@@ -69,9 +61,7 @@ extension ConversionModelVersion {
 
 extension FineField {
     fileprivate init(recorded field: RecordedConfiguration) throws(RecordedConfigurationFault) {
-        let bits = try field.member("bits").elements {
-            bit throws(RecordedConfigurationFault) in Int(try bit.integer())
-        }
+        let bits = try field.member("bits").integers().map { Int($0) }
         guard bits.count == 2 else { throw field.fault }
         let kind = try Kind(recorded: field)
         do throws(ModelFault) {
@@ -88,15 +78,10 @@ extension FineField.Kind {
         case "revenue":
             self = .revenue(
                 event: try field.member("event").text(),
-                boundsMicros: try field.member("buckets").elements {
-                    bound throws(RecordedConfigurationFault) in try bound.integer()
-                },
+                boundsMicros: try field.member("buckets").integers(),
                 maxMicros: try field.member("max").integer())
         case "events":
-            self = .events(
-                try field.numbered("values") {
-                    event throws(RecordedConfigurationFault) in try ModelEvent(recorded: event)
-                })
+            self = .events(try field.numbered("values", ModelEvent.init(recorded:)))
         case "flags":
             self = .flags(
                 try field.numbered("flags") {
@@ -104,11 +89,7 @@ extension FineField.Kind {
                 })
         case "days": self = .days
         case "table":
-            self = .table(
-                try field.numbered("values") {
-                    events throws(RecordedConfigurationFault) in
-                    try [ModelEvent](recorded: events)
-                })
+            self = .table(try field.numbered("values", [ModelEvent].init(recorded:)))
         default: throw field.fault
         }
     }
@@ -132,9 +113,7 @@ extension ModelEvent {
 
 extension [ModelEvent] {
     fileprivate init(recorded events: RecordedConfiguration) throws(RecordedConfigurationFault) {
-        self = try events.elements {
-            event throws(RecordedConfigurationFault) in try ModelEvent(recorded: event)
-        }
+        self = try events.elements(ModelEvent.init(recorded:))
     }
 }
 

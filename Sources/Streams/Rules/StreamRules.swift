@@ -50,7 +50,6 @@ package struct FoldConfiguration: Equatable, Sendable {
     /// How long an id is remembered, in milliseconds of event time; nil for ever.
     package var dedupeWindowMilliseconds: Int64?
 
-    /// Takes the text, and hashes it.
     package init(text: String, dedupeWindowMilliseconds: Int64?) {
         self.text = text
         self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
@@ -62,10 +61,8 @@ package struct FoldConfiguration: Equatable, Sendable {
 package struct Epoch: Equatable, Sendable {
     /// The first offset that was folded under it.
     package var fromOffset: Int64
-    /// The configuration.
     package var configuration: FoldConfiguration
 
-    /// Describes an epoch.
     package init(fromOffset: Int64, configuration: FoldConfiguration) {
         self.fromOffset = fromOffset
         self.configuration = configuration

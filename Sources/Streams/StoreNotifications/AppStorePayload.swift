@@ -11,14 +11,12 @@ package struct AppStorePayload {
         case inner(InnerJWS)
     }
 
-    /// The payload, an object.
     package let value: JSONValue
     private let kind: Kind
     /// The member that says of which app a notification speaks; what is signed within one speaks for
     /// itself. Nil when there is no such member.
     let holder: JSONValue?
 
-    /// Takes a payload of a kind.
     package init(_ value: JSONValue, of kind: Kind) {
         self.value = value
         self.kind = kind
@@ -85,4 +83,34 @@ package struct AppStorePayload {
         }
         return holder?.member("environment")?.string.flatMap { AppStoreEnvironment($0) }
     }
+}
+
+/// A JWS within the payload of a notification of version 2.
+package enum InnerJWS: CaseIterable, Sendable {
+    case transaction
+    case renewal
+    case appTransaction
+
+    /// The member of the notification's payload that it stands in.
+    package var holder: StaticString { self == .appTransaction ? "appData" : "data" }
+
+    package var member: StaticString {
+        switch self {
+        case .transaction: "signedTransactionInfo"
+        case .renewal: "signedRenewalInfo"
+        case .appTransaction: "signedAppTransactionInfo"
+        }
+    }
+
+    /// The member of its payload that says when it was signed. An app transaction has no signedDate:
+    /// Apple's libraries judge it at its creation.
+    var signedAt: StaticString {
+        self == .appTransaction ? "receiptCreationDate" : "signedDate"
+    }
+
+    /// The member of its payload that names its environment.
+    var environment: StaticString { self == .appTransaction ? "receiptType" : "environment" }
+
+    /// Whether its payload names a bundle.
+    var namesBundle: Bool { self != .renewal }
 }

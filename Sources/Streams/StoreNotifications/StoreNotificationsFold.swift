@@ -1,23 +1,18 @@
 import Dispatch
 import EventLog
 
-/// Folds the topic `store-notifications`.
 package final class StoreNotificationsFold: StreamFold {
     private let decoders: NotificationDecoders
     private let threadCount: Int
     private let queue = DispatchQueue(label: "weir.notifications", attributes: .concurrent)
-    /// What the store knows of notifications.
     private let memory: any FoldMemory
     private var prepared: PreparedNotifications?
     private var watermarks: [Int32: Int64] = [:]
-    /// Answers in the place of what was accepted before.
     private var recalled: RecalledMemory?
     /// What memory answered about the record being folded.
     private var answers = NotificationAnswers()
-    /// The transactions whose refunds that record asked for, in order.
     private var askedTransactions: [TransactionID] = []
 
-    /// What the batch did.
     package internal(set) var effects: FoldEffects
     package let notifications = DeltaTable<StoreNotificationsKey>()
     /// What reversals take from the sums of `store-notifications`; apart from what the batch adds, since
@@ -25,16 +20,16 @@ package final class StoreNotificationsFold: StreamFold {
     package let takenBack = DeltaTable<StoreNotificationsKey>()
     package var deltas: [Deltas] { [notifications, takenBack] }
     /// The ids that the batch accepted, with their offsets.
-    package private(set) var admitted: [Int32: [RecordID: Int64]] = [:]
+    private var admitted: [Int32: [RecordID: Int64]] = [:]
     /// The refunds of transactions that the batch changed, by transaction id.
-    package private(set) var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
+    private var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
     /// True once an amount alone does not fit 64 bits.
     private var hasAmountOverflowed = false
 
     /// Makes a fold that verifies on as many threads as there are decoders, which are its own from now
     /// on and of which there has to be one; `memory` is what the store knows.
     package init(
-        topic: String, decoders: [StoreNotificationDecoder], memory: any FoldMemory
+        topic: String, decoders: [StoreNotificationsDecoder], memory: any FoldMemory
     ) {
         self.decoders = NotificationDecoders(decoders)
         threadCount = decoders.count
@@ -42,7 +37,6 @@ package final class StoreNotificationsFold: StreamFold {
         effects = FoldEffects(topic: topic)
     }
 
-    /// True when a sum of the batch alone no longer fits 64 bits.
     package var hasOverflowed: Bool {
         hasAmountOverflowed || deltas.contains { $0.hasOverflowed }
     }
@@ -73,24 +67,20 @@ package final class StoreNotificationsFold: StreamFold {
         watermarks[partition] = nil
     }
 
-    /// Has a batch verified and decoded on other threads.
     package func prepare(_ batch: RecordBatch) -> PreparedNotifications {
         PreparedNotifications(
             batch, decoders: decoders, threadCount: threadCount, queue: queue)
     }
 
-    /// How many notifications and receipts were verified.
     package func verifications(in prepared: PreparedNotifications) -> Int {
         prepared.verifications
     }
 
-    /// Begins to fold a batch; waits for its verification.
     package func begin(_ prepared: PreparedNotifications) {
         prepared.wait()
         self.prepared = prepared
     }
 
-    /// Folds one record of the batch.
     package func fold(_ index: Int) throws {
         guard let prepared else { return }
         let (item, bytes) = prepared.item(index)
@@ -115,7 +105,6 @@ package final class StoreNotificationsFold: StreamFold {
         }
     }
 
-    /// Takes back the last record: its sums overflow.
     package func rejectOverflow(_ index: Int) {
         guard let prepared else { return }
         clear()
@@ -124,12 +113,14 @@ package final class StoreNotificationsFold: StreamFold {
         effects.count(.rejected, at: place, type: prepared.item(index).item.countedType)
     }
 
-    /// Asks for the answers of the first time from now on.
     package func recall(from memory: RecalledMemory) {
         recalled = memory
     }
 
-    /// Clears what the batch did.
+    package static func originalOffset(in answers: [UInt8]) -> Int64? {
+        NotificationAnswers(answers)?.originalOffset
+    }
+
     package func clear() {
         let keepsSymbols = effects.removeAll()
         for table in deltas { table.removeAll(keepingRows: keepsSymbols) }
@@ -147,7 +138,7 @@ package final class StoreNotificationsFold: StreamFold {
     }
 
     /// Asks whether an event is new; from then on the answers are those about its record.
-    private func beginAnswers(about event: StoreNotificationEvent, at place: RecordPlace) throws {
+    private func beginAnswers(about event: StoreNotificationsEvent, at place: RecordPlace) throws {
         askedTransactions.removeAll(keepingCapacity: true)
         if let recalled {
             answers =
@@ -173,10 +164,10 @@ package final class StoreNotificationsFold: StreamFold {
 // MARK: What an event adds
 
 extension StoreNotificationsFold {
-    private typealias Event = StoreNotificationEvent
+    private typealias Event = StoreNotificationsEvent
 
     private func add(
-        _ event: StoreNotificationEvent, at place: RecordPlace, _ bytes: [UInt8]
+        _ event: StoreNotificationsEvent, at place: RecordPlace, _ bytes: [UInt8]
     ) throws {
         switch event.effect {
         case .count(let columns, let measure, let secondMeasure, let grossPrice):
@@ -286,7 +277,7 @@ extension StoreNotificationsFold {
     }
 
     private func key(
-        _ event: StoreNotificationEvent, _ columns: Event.Columns, _ bytes: [UInt8]
+        _ event: StoreNotificationsEvent, _ columns: Event.Columns, _ bytes: [UInt8]
     ) -> StoreNotificationsKey {
         bytes.withUnsafeBytes { bytes in
             func symbol(_ range: Range<Int>) -> Symbol {

@@ -4,10 +4,9 @@ import Signatures
 
 /// What the fold of store notifications depends on. What is recorded of it has fingerprints of roots and
 /// digests of secrets only.
-package struct StoreNotificationRules: StreamRules {
+package struct StoreNotificationsRules: StreamRules {
     /// An app whose notifications count.
     package struct App: Sendable {
-        /// The bundle id.
         package var bundleID: String
         /// The App Store id that production has to name; nil when it is not asked for.
         package var appAppleID: Int64?
@@ -17,11 +16,9 @@ package struct StoreNotificationRules: StreamRules {
 
     /// A longer value is refused.
     package var maxRecordBytes: Int
-    /// Whose notifications count.
     package var environments: Set<AppStoreEnvironment>
     /// The roots that are trusted, Apple's among them.
     package var roots: [AppStoreRoot]
-    /// The apps, in bytewise order of their bundle ids.
     package var apps: [App]
 
     /// Reads `store-notifications.yaml`. Throws at the line of a file that holds no certificate.
@@ -51,56 +48,35 @@ package struct StoreNotificationRules: StreamRules {
         apps.sort { $0.bundleID.utf8.lexicographicallyPrecedes($1.bundleID.utf8) }
     }
 
-    /// Whom to trust.
-    package var trust: StoreNotificationTrust {
-        StoreNotificationTrust(
+    package var trust: StoreNotificationsTrust {
+        StoreNotificationsTrust(
             apps: apps.map { app in
-                StoreNotificationTrust.App(
+                StoreNotificationsTrust.App(
                     bundleID: app.bundleID, appAppleID: app.appAppleID,
                     sharedSecrets: app.secrets.values.sorted().map { Array($0.utf8) })
             },
             environments: environments, verifier: AppStoreVerifier(roots: roots))
     }
 
-    /// The rules as a store records them.
     package var configuration: FoldConfiguration {
         var json = JSONText()
         json.object { json in
-            json.name("stream")
-            json.string(StoreNotificationsFold.streamName)
-            json.name("rules")
-            json.raw(2)
-            json.name("max_record_bytes")
-            json.raw(maxRecordBytes)
-            json.name("environments")
-            Self.write(environments.map(\.rawValue).sorted(), to: &json)
-            json.name("roots")
-            Self.write(Set(roots.map(\.fingerprint)).sorted(), to: &json)
-            json.name("apps")
-            json.array { json in for app in apps { Self.write(app, to: &json) } }
+            json.member("stream", StoreNotificationsFold.streamName)
+            json.member("rules", 2)
+            json.member("max_record_bytes", maxRecordBytes)
+            json.member("environments", environments.map(\.rawValue).sorted())
+            json.member("roots", Set(roots.map(\.fingerprint)).sorted())
+            json.objects("apps", apps) { app, json in
+                json.member("bundle_id", app.bundleID)
+                if let appAppleID = app.appAppleID { json.member("app_apple_id", appAppleID) }
+                json.member("shared_secrets_pbkdf2", app.secrets.keys.sorted())
+            }
         }
         return FoldConfiguration(text: json.text, dedupeWindowMilliseconds: nil)
     }
-
-    private static func write(_ app: App, to json: inout JSONText) {
-        json.object { json in
-            json.name("bundle_id")
-            json.string(app.bundleID)
-            if let appAppleID = app.appAppleID {
-                json.name("app_apple_id")
-                json.raw(appAppleID)
-            }
-            json.name("shared_secrets_pbkdf2")
-            write(app.secrets.keys.sorted(), to: &json)
-        }
-    }
-
-    private static func write(_ texts: [String], to json: inout JSONText) {
-        json.array { json in for text in texts { json.string(text) } }
-    }
 }
 
-extension StoreNotificationRules.App {
+extension StoreNotificationsRules.App {
     fileprivate init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {
         let mapping = try node.mapping([
             "bundle_id", "app_apple_id", "shared_secrets", "shared_secrets_file",
@@ -175,7 +151,7 @@ extension Substring {
 
 // MARK: Reading back what was recorded
 
-extension StoreNotificationRules {
+extension StoreNotificationsRules {
     /// Reads what `configuration` wrote. Roots and secrets are looked up by their digests.
     package init(recorded text: String, from source: RuleSource) throws {
         let known: [AppStoreRoot]
@@ -193,7 +169,7 @@ extension StoreNotificationRules {
         }
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in
-            try StoreNotificationRules(recorded: configuration, known: known, apps: apps)
+            try StoreNotificationsRules(recorded: configuration, known: known, apps: apps)
         }
     }
 
@@ -224,9 +200,9 @@ extension StoreNotificationRules {
     }
 }
 
-extension StoreNotificationRules.App {
+extension StoreNotificationsRules.App {
     fileprivate init(
-        recorded app: RecordedConfiguration, present: [StoreNotificationRules.App]?
+        recorded app: RecordedConfiguration, present: [StoreNotificationsRules.App]?
     ) throws(RecordedConfigurationFault) {
         bundleID = try app.member("bundle_id").text()
         appAppleID = try app.optional("app_apple_id")?.integer()

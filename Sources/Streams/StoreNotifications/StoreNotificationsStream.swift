@@ -30,17 +30,17 @@ extension StoreNotificationsFold {
 
     package static func rules(
         in pipelines: PipelineDirectory
-    ) throws(ConfigurationError) -> StoreNotificationRules {
-        try StoreNotificationRules(file(in: pipelines))
+    ) throws(ConfigurationError) -> StoreNotificationsRules {
+        try StoreNotificationsRules(file(in: pipelines))
     }
 
     package static func make(
-        _ rules: StoreNotificationRules, topic: String, memory: any FoldMemory, threadCount: Int
+        _ rules: StoreNotificationsRules, topic: String, memory: any FoldMemory, threadCount: Int
     ) throws -> StoreNotificationsFold {
         let trust = rules.trust
         let decoders = try (0..<max(1, threadCount)).map { _ in
             guard
-                let decoder = StoreNotificationDecoder(
+                let decoder = StoreNotificationsDecoder(
                     trust: trust, maxRecordBytes: rules.maxRecordBytes)
             else { throw NoMemory(for: "a JSON parser") }
             return decoder
@@ -49,7 +49,6 @@ extension StoreNotificationsFold {
     }
 }
 
-/// The types of the topic `store-notifications`.
 package enum StoreNotificationsEventType: EventType {
     case notificationV2, notificationV1, receipt
 
@@ -64,7 +63,6 @@ package enum StoreNotificationsEventType: EventType {
     }
 }
 
-/// Row of `store-notifications`.
 package struct StoreNotificationsKey: RowKey {
     var environment: Symbol
     var bundleID: Symbol

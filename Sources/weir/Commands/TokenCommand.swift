@@ -83,7 +83,7 @@ struct TokenMakeCommand: ParsableCommand {
         let longest = lifetimes.longestSeconds(use)
         guard longest > 0 else {
             throw .usage(
-                "no token of this use holds: \(use.topic.rawValue).yaml has dedupe_window_seconds: 0"
+                "no token of this use holds: \(use.stream.streamName).yaml has dedupe_window_seconds: 0"
             )
         }
         guard let expiresIn else { return longest }
@@ -96,7 +96,7 @@ struct TokenMakeCommand: ParsableCommand {
         }
         guard count * (unit ?? 1) <= longest else {
             throw .usage(
-                "--expires-in '\(expiresIn)' is longer than \(use.topic.rawValue) are remembered: give at most \(longest)"
+                "--expires-in '\(expiresIn)' is longer than \(use.stream.streamName) are remembered: give at most \(longest)"
             )
         }
         return count * (unit ?? 1)
@@ -137,7 +137,7 @@ private enum TokenEvent {
             let value = try reader.read(Array(event.utf8)) { event throws(Rejection) in
                 Self.appended(event, type: type)
             }
-            if fault == nil { _ = try reader.events(value, topic: use.topic, type: type) }
+            if fault == nil { _ = try reader.events(value, stream: use.stream, type: type) }
         } catch {
             throw .usage("--event: \(error.reason.name): \(error.detail)")
         }
@@ -278,10 +278,11 @@ struct TokenNewProducerCommand: ParsableCommand {
                     + "'-', '_' and '.', as bidder-eu, a letter, digit or '_' first, and not null")
         }
         let digest = Array(key.utf8).withUnsafeBytes { HexDigest.sha256($0) }
+        let known = producedStreams.map { $0.streamName }
         let listed = topics.split(separator: ",").map(String.init)
-        for topic in listed where ProducerTopic(rawValue: topic) == nil {
-            let known = ProducerTopic.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CommandError.usage("--topics '\(topic)' is none of \(known)")
+        for topic in listed where !known.contains(topic) {
+            throw CommandError.usage(
+                "--topics '\(topic)' is none of \(known.joined(separator: ", "))")
         }
         let file = "\(pipelines.directory.path)/collector.yaml"
         let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""

@@ -97,7 +97,7 @@ final class DocumentVerifier {
     }
 
     private func postback(
-        _ text: UnsafeRawBufferPointer, _ framework: PostbackInspection.Framework, title: String,
+        _ text: UnsafeRawBufferPointer, _ framework: PostbacksEventType, title: String,
         isRelayed: Bool
     ) -> SignedDocument {
         do throws(Rejection) {

@@ -1,0 +1,74 @@
+import JSON
+
+/// The columns that say which ad was seen where: the same for impressions and for clicks.
+struct AdKey: Equatable, Sendable {
+    var format: AdFormat
+    /// The zone, the widget with its index, or the adapter; empty when nothing says it.
+    var placement: Symbol
+    var campaign: CampaignKey
+
+    static let columns: KeyColumns<AdKey> = [
+        .word("format", \.format, "'skoverlay', 'skadn', 'outbrain', 'inapp'"),
+        .text("placement", \.placement, "zone, widget with its index, or adapter"),
+        .group(\.campaign, CampaignKey.columns),
+    ]
+}
+
+/// What kind of ad was shown or clicked.
+package enum AdFormat: ColumnWord {
+    case skOverlay
+    /// An impression that SKAdNetwork was told of.
+    case skadn
+    case outbrain
+    case inApp
+
+    package var name: StaticString {
+        switch self {
+        case .skOverlay: "skoverlay"
+        case .skadn: "skadn"
+        case .outbrain: "outbrain"
+        case .inApp: "inapp"
+        }
+    }
+}
+
+/// A widget of Outbrain on a screen, as Weir's own event types name it.
+struct OutbrainWidget {
+    private let id: UnsafeRawBufferPointer
+    private let index: Int64
+
+    /// Takes the members `widget_id` and `widget_index`, which have to be there.
+    init(
+        id: JSONValue?, index: JSONValue?, _ faults: inout FieldFaults,
+        idField: StaticString = "widget_id", indexField: StaticString = "widget_index"
+    ) {
+        self.id = faults.requiredID(id, idField)
+        self.index = faults.requiredIdentifier(index, indexField)
+    }
+
+    /// The placement: `widget_id#widget_index`.
+    func placement(_ symbols: inout SymbolTable) -> Symbol {
+        // A number has at most 20 characters.
+        withUnsafeTemporaryAllocation(byteCount: id.count + 21, alignment: 1) { text in
+            text.copyMemory(from: id)
+            text[id.count] = UInt8(ascii: "#")
+            let digits = UnsafeMutableRawBufferPointer(rebasing: text[(id.count + 1)...])
+            let count = Self.write(index, to: digits)
+            return symbols.intern(UnsafeRawBufferPointer(rebasing: text[...(id.count + count)]))
+        }
+    }
+
+    private static func write(_ number: Int64, to text: UnsafeMutableRawBufferPointer) -> Int {
+        let sign = number < 0 ? 1 : 0
+        var rest = number.magnitude
+        var count = sign
+        repeat {
+            text[count] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+            count += 1
+        } while rest > 0
+        text[sign..<count].reverse()
+        if sign == 1 { text[0] = UInt8(ascii: "-") }
+        return count
+    }
+}

@@ -1,0 +1,62 @@
+import JSON
+
+/// The columns that say whose ad it was: the same in every stream.
+package struct CampaignKey: Equatable, Sendable {
+    /// The ad network, in lower case; empty when unknown.
+    package var adNetworkID: Symbol
+    /// The source identifier of SKAdNetwork 4.0, else the campaign id, else empty.
+    package var campaign: Symbol
+    /// The advertised app; 0 when unknown.
+    package var appID: Int64
+    /// The publisher's app; 0 when unknown.
+    package var sourceAppID: Int64
+
+    package static let unknown = CampaignKey(
+        adNetworkID: .empty, campaign: .empty, appID: 0, sourceAppID: 0)
+
+    static let columns: KeyColumns<CampaignKey> = [
+        .text("ad_network_id", \.adNetworkID, .page("in lower case; '' when unknown")),
+        .text("campaign", \.campaign, "source identifier of SKAdNetwork 4.0, else campaign id"),
+        .integer("app_id", \.appID, "advertised app"),
+        .integer("source_app_id", \.sourceAppID, "publisher's app, 0 when absent"),
+    ]
+}
+
+extension CampaignKey {
+    /// Decodes the member `campaign` of Weir's own event types: the object and each member of it may be
+    /// absent.
+    init(
+        of event: JSONValue, symbols: inout SymbolTable, faults: inout FieldFaults
+    ) {
+        self.init(event.member("campaign"), symbols: &symbols, faults: &faults)
+    }
+
+    /// Decodes that member, when it was found already.
+    init(
+        _ value: JSONValue?, symbols: inout SymbolTable, faults: inout FieldFaults
+    ) {
+        self = .unknown
+        guard let object = faults.object(value, "campaign") else { return }
+        let members = object.members([
+            "ad_network_id", "campaign_id", "source_identifier", "app_id", "source_app_id",
+        ])
+        if let network = faults.text(members[0], "campaign.ad_network_id") {
+            adNetworkID = symbols.internLowercased(network)
+        }
+        let campaignID = faults.identifier(members[1], "campaign.campaign_id")
+        let sourceIdentifier = Self.sourceIdentifier(members[2], &symbols, &faults)
+        campaign =
+            sourceIdentifier ?? campaignID.map { symbols.intern(decimal: $0) } ?? .empty
+        appID = faults.identifier(members[3], "campaign.app_id") ?? 0
+        sourceAppID = faults.identifier(members[4], "campaign.source_app_id") ?? 0
+    }
+
+    /// A source identifier keeps its leading zeros when it is written as a string.
+    private static func sourceIdentifier(
+        _ value: JSONValue?, _ symbols: inout SymbolTable, _ faults: inout FieldFaults
+    ) -> Symbol? {
+        if let text = value?.string { return text.isEmpty ? nil : symbols.intern(text) }
+        return faults.identifier(value, "campaign.source_identifier")
+            .map { symbols.intern(decimal: $0) }
+    }
+}

@@ -1,0 +1,225 @@
+/// The ids of one partition that were seen lately, in memory.
+///
+/// An entry is alive while its timestamp is at least the watermark less the window; the watermark is the
+/// largest record timestamp of the partition so far. Memory follows the number of alive entries: an
+/// entry is 24 bytes, tables are kept between 0.64 and 0.8 full, and dead entries go when a table fills.
+package final class DedupeWindow {
+    /// An id with the timestamp of its first sighting.
+    package struct Entry: Equatable, Sendable {
+        package var id: RecordID
+        package var timestampMilliseconds: Int64
+
+        package init(id: RecordID, timestampMilliseconds: Int64) {
+            self.id = id
+            self.timestampMilliseconds = timestampMilliseconds
+        }
+    }
+
+    /// How long an entry stays alive, in milliseconds of event time.
+    package let windowMilliseconds: Int64
+    /// The largest record timestamp of the partition so far, in milliseconds since 1970.
+    package private(set) var watermarkMilliseconds: Int64
+    /// The ids that were admitted since `forgetAdmitted`, in order: those that are to be stored.
+    package private(set) var admitted: [Entry] = []
+    private var segments: [DedupeSegment]
+
+    package init(windowMilliseconds: Int64, watermarkMilliseconds: Int64 = 0) {
+        self.windowMilliseconds = windowMilliseconds
+        self.watermarkMilliseconds = watermarkMilliseconds
+        segments = (0..<256).map { _ in DedupeSegment() }
+    }
+
+    package var horizonMilliseconds: Int64 {
+        watermarkMilliseconds.subtractingReportingOverflow(windowMilliseconds).partialValue
+    }
+
+    /// Number of entries held, dead ones that were not yet dropped among them.
+    package var heldCount: Int { segments.reduce(0) { $0 + $1.count } }
+
+    /// Takes note of a record's timestamp, accepted or not.
+    @inline(__always)
+    package func advance(to timestampMilliseconds: Int64) {
+        if timestampMilliseconds > watermarkMilliseconds {
+            watermarkMilliseconds = timestampMilliseconds
+        }
+    }
+
+    /// Says whether the id is new, and then remembers it. To be called after `advance`.
+    @inline(__always)
+    package func admit(_ id: RecordID, timestampMilliseconds: Int64) -> Bool {
+        let entry = Entry(id: id, timestampMilliseconds: timestampMilliseconds)
+        guard hold(entry) else { return false }
+        admitted.append(entry)
+        return true
+    }
+
+    /// Forgets which ids were admitted, and goes on remembering them.
+    package func forgetAdmitted() {
+        admitted.removeAll(keepingCapacity: true)
+    }
+
+    @inline(__always)
+    private func hold(_ entry: Entry) -> Bool {
+        segments[Int(entry.id.high >> 56)].admit(entry, horizonMilliseconds: horizonMilliseconds)
+    }
+
+    /// Forgets an id, whose record turned out to be refused.
+    package func remove(_ id: RecordID) {
+        segments[Int(id.high >> 56)].remove(id)
+    }
+
+    package func restore(_ entry: Entry) {
+        _ = hold(entry)
+    }
+
+    /// Drops dead entries; says how many alive ones are left.
+    package func sweep() -> Int {
+        for index in segments.indices { segments[index].sweep(horizonMilliseconds) }
+        return heldCount
+    }
+
+    /// The alive entries, ordered by id.
+    package func aliveEntries() -> [Entry] {
+        segments.flatMap { $0.entries(notBefore: horizonMilliseconds) }.sorted { $0.id < $1.id }
+    }
+}
+
+/// A part of a `DedupeWindow`: open addressing in order of the hash, so that a search for an id that is
+/// not there ends early even in a full table.
+final class DedupeSegment {
+    private typealias Entry = DedupeWindow.Entry
+
+    /// Marks a free place; no record has this timestamp.
+    private static var free: Int64 { .min }
+
+    /// Places after the spread. How many ids overflow into them depends on how full the segment is, not on its
+    /// size: at 0.8 there are more than 32 about once in a million times. Then the spread grows.
+    private static var overflow: Int { 32 }
+
+    private var places: UnsafeMutableBufferPointer<DedupeWindow.Entry>
+    /// The number of places that ids are spread over. Those after it take what overflows at the end.
+    private var spread: Int
+    private(set) var count = 0
+
+    init() {
+        spread = 0
+        places = UnsafeMutableBufferPointer(start: nil, count: 0)
+    }
+
+    deinit {
+        places.deallocate()
+    }
+
+    @inline(__always)
+    private func home(_ id: RecordID, spread: Int) -> Int {
+        Int(id.low.multipliedFullWidth(by: UInt64(spread)).high)
+    }
+
+    @inline(__always)
+    private func comesBefore(_ left: RecordID, _ right: RecordID) -> Bool {
+        left.low < right.low || (left.low == right.low && left.high < right.high)
+    }
+
+    /// The place of the id, or the place where it belongs.
+    @inline(__always)
+    private func place(of id: RecordID) -> Int {
+        var place = home(id, spread: spread)
+        while place < places.count, places[place].timestampMilliseconds != Self.free,
+            comesBefore(places[place].id, id)
+        {
+            place += 1
+        }
+        return place
+    }
+
+    func admit(_ entry: DedupeWindow.Entry, horizonMilliseconds: Int64) -> Bool {
+        if count * 5 >= spread * 4 { makeRoom(horizonMilliseconds) }
+        let place = place(of: entry.id)
+        if place < places.count, places[place].timestampMilliseconds != Self.free,
+            places[place].id == entry.id
+        {
+            if places[place].timestampMilliseconds >= horizonMilliseconds { return false }
+            places[place].timestampMilliseconds = entry.timestampMilliseconds
+            return true
+        }
+        insert(entry, at: place, horizonMilliseconds)
+        return true
+    }
+
+    private func insert(
+        _ entry: DedupeWindow.Entry, at place: Int, _ horizonMilliseconds: Int64
+    ) {
+        var end = place
+        while end < places.count, places[end].timestampMilliseconds != Self.free { end += 1 }
+        guard end < places.count else {
+            rebuild(spread: spread + spread / 4 + 16, notBefore: horizonMilliseconds)
+            insert(entry, at: self.place(of: entry.id), horizonMilliseconds)
+            return
+        }
+        while end > place {
+            places[end] = places[end - 1]
+            end -= 1
+        }
+        places[place] = entry
+        count += 1
+    }
+
+    func remove(_ id: RecordID) {
+        let place = place(of: id)
+        guard place < places.count, places[place].timestampMilliseconds != Self.free,
+            places[place].id == id
+        else { return }
+        places[place].timestampMilliseconds = Self.free
+        rebuild(spread: spread, notBefore: Self.free + 1)
+    }
+
+    func sweep(_ horizonMilliseconds: Int64) {
+        rebuild(spread: spread, notBefore: horizonMilliseconds)
+    }
+
+    func entries(notBefore horizonMilliseconds: Int64) -> [DedupeWindow.Entry] {
+        let oldest = max(horizonMilliseconds, Self.free + 1)
+        return places.filter { $0.timestampMilliseconds >= oldest }
+    }
+
+    private func makeRoom(_ horizonMilliseconds: Int64) {
+        let oldest = max(horizonMilliseconds, Self.free + 1)
+        let alive = places.reduce(0) { $0 + ($1.timestampMilliseconds >= oldest ? 1 : 0) }
+        let wanted = alive * 16 >= spread * 11 ? max(spread * 5 / 4, 16) : alive + alive / 2 + 16
+        rebuild(spread: wanted, notBefore: oldest)
+    }
+
+    /// Moves the entries that are alive to new places.
+    private func rebuild(spread: Int, notBefore horizonMilliseconds: Int64) {
+        var spread = spread
+        while !move(spread: spread, notBefore: max(horizonMilliseconds, Self.free + 1)) {
+            spread += spread / 4 + 16
+        }
+    }
+
+    /// Entries come in the order of their places, so each goes after the one before it. False when they
+    /// do not fit; then nothing is moved.
+    private func move(spread: Int, notBefore oldestMilliseconds: Int64) -> Bool {
+        let moved = UnsafeMutableBufferPointer<Entry>.allocate(capacity: spread + Self.overflow)
+        moved.initialize(
+            repeating: Entry(
+                id: RecordID(high: 0, low: 0), timestampMilliseconds: Self.free))
+        var movedCount = 0
+        var next = 0
+        for entry in places where entry.timestampMilliseconds >= oldestMilliseconds {
+            next = max(next, home(entry.id, spread: spread))
+            guard next < moved.count else {
+                moved.deallocate()
+                return false
+            }
+            moved[next] = entry
+            next += 1
+            movedCount += 1
+        }
+        places.deallocate()
+        places = moved
+        count = movedCount
+        self.spread = spread
+        return true
+    }
+}

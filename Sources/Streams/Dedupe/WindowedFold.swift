@@ -1,0 +1,269 @@
+import ConfigurationFiles
+import EventLog
+import JSON
+
+/// A fold whose ids are remembered for a window of event time, in memory: what such streams have in
+/// common. A stream adds what its types mean.
+///
+/// By default records are decoded one by one as they are folded. A stream that wants to look at a whole
+/// batch first has a `Prepared` of its own, and gives `state` the batch in its `begin`.
+package protocol WindowedFold: StreamFold where Rules == WindowedRules {
+    associatedtype Prepared = RecordBatch
+
+    var state: WindowedState { get }
+
+    init(topic: String, rules: WindowedRules, parser: JSONParser)
+
+    /// Decodes a record and, unless its ids were all seen before, adds to the stream's tables.
+    ///
+    /// - Returns: false for a duplicate.
+    /// - Throws: why the record is rejected; before it was given an id.
+    func count(
+        _ value: JSONValue, of kind: Kind, at place: RecordPlace
+    ) throws(Rejection) -> Bool
+}
+
+extension WindowedFold where Prepared == RecordBatch {
+    package func prepare(_ batch: RecordBatch) -> RecordBatch { batch }
+
+    package func begin(_ batch: RecordBatch) {
+        state.batch = batch
+    }
+}
+
+extension WindowedFold {
+    package static func rules(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> WindowedRules {
+        WindowedRules(stream: streamName, try file(in: pipelines))
+    }
+
+    package static func make(
+        _ rules: WindowedRules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> Self {
+        try Self(topic: topic, rules: rules, parser: .make())
+    }
+
+    package var effects: FoldEffects { state.effects }
+
+    package var windows: [Int32: DedupeWindow] { state.windows }
+
+    package func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) throws {
+        restore(
+            partition: partition, watermarkMilliseconds: watermarkMilliseconds,
+            entries: try memory.windowEntries(of: partition))
+    }
+
+    package func windowIDs(atMost bound: Int) -> Int {
+        let held = windows.values.reduce(0) { $0 + $1.heldCount }
+        return held <= bound ? held : windows.values.reduce(0) { $0 + $1.sweep() }
+    }
+
+    package func writeMemory(to writer: any FoldMemoryWriter) throws {
+        for progress in effects.progress {
+            guard let window = windows[progress.partition] else { continue }
+            try writer.append(window.admitted, to: window, at: progress)
+        }
+    }
+
+    package func restore(
+        partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
+    ) {
+        state.restore(
+            partition: partition, watermarkMilliseconds: watermarkMilliseconds, entries: entries)
+    }
+
+    package func forget(partition: Int32) {
+        state.forget(partition: partition)
+    }
+
+    package func fold(_ index: Int) {
+        guard let batch = state.batch else { return }
+        let record = batch[index]
+        let place = RecordPlace(record, index: index)
+        state.advance(record, to: place)
+
+        let envelope = Envelope<Kind>(record)
+        var outcome = Outcome.accepted
+        do throws(Rejection) {
+            let value = try envelope.value(
+                of: record, parser: state.parser,
+                maxRecordBytes: state.rules.maxRecordBytes)
+            let isNew = try count(value, of: envelope.type ?? .byDefault, at: place)
+            if !isNew { outcome = .duplicates }
+            state.noteAnswers(at: place)
+        } catch {
+            outcome = .rejected
+            state.effects.refuse(
+                RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(error)))
+        }
+        state.effects.count(
+            outcome, at: place, type: envelope.countedType)
+    }
+
+    package func recall(from memory: RecalledMemory) {
+        state.recalled = memory
+    }
+
+    package func rejectOverflow(_ index: Int) {
+        guard let batch = state.batch else { return }
+        let record = batch[index]
+        state.takeBackAdmitted()
+        clear()
+        let place = RecordPlace(record, index: index)
+        state.advance(record, to: place)
+        let envelope = Envelope<Kind>(record)
+        state.effects.refuse(
+            RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(.overflow)))
+        state.effects.count(
+            .rejected, at: place, type: envelope.countedType)
+    }
+
+    package func clear() {
+        let keepsRows = state.clear()
+        for table in deltas { table.removeAll(keepingRows: keepsRows) }
+    }
+}
+
+/// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
+/// seen lately.
+package final class WindowedState {
+    package internal(set) var effects: FoldEffects
+    package private(set) var windows: [Int32: DedupeWindow] = [:]
+
+    let rules: WindowedRules
+    let parser: JSONParser
+    var batch: RecordBatch?
+    /// The ids that were seen in the partition of the record that is being folded.
+    private var window: DedupeWindow
+    private var timestampMilliseconds: Int64 = 0
+    /// What the window had admitted before that record.
+    private var admittedBefore = 0
+    /// What the window answered about that record.
+    private var answers = WindowAnswers()
+    var recalled: RecalledMemory?
+
+    init(topic: String, rules: WindowedRules, parser: JSONParser) {
+        self.rules = rules
+        self.parser = parser
+        effects = FoldEffects(topic: topic)
+        window = DedupeWindow(windowMilliseconds: rules.dedupeWindowMilliseconds)
+    }
+
+    func restore(
+        partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
+    ) {
+        let window = DedupeWindow(
+            windowMilliseconds: rules.dedupeWindowMilliseconds,
+            watermarkMilliseconds: watermarkMilliseconds)
+        for entry in entries { window.restore(entry) }
+        windows[partition] = window
+    }
+
+    func forget(partition: Int32) {
+        windows[partition] = nil
+    }
+
+    /// Moves the watermark and the next offset past a record, which is folded next.
+    @inline(__always)
+    func advance(_ record: RecordView, to place: RecordPlace) {
+        timestampMilliseconds = place.timestampMilliseconds
+        window = window(of: place.partition)
+        window.advance(to: timestampMilliseconds)
+        admittedBefore = window.admitted.count
+        effects.advance(
+            record, in: place.hour, watermarkMilliseconds: window.watermarkMilliseconds)
+        answers.removeAll()
+        if let recalled { answers = recalled.answers(at: place) }
+    }
+
+    /// Says whether an id of the record being folded is new, and then remembers it. A record that
+    /// was given an id is not rejected any more.
+    @inline(__always)
+    func admit(_ id: RecordID) -> Bool {
+        guard recalled == nil else { return answers.recallIsNew() }
+        let isNew = window.admit(id, timestampMilliseconds: timestampMilliseconds)
+        answers.note(isNew: isNew)
+        return isNew
+    }
+
+    /// Notes what the window answered about the record being folded.
+    @inline(__always)
+    func noteAnswers(at place: RecordPlace) {
+        if !answers.isEmpty { effects.note(answers.bytes, about: place) }
+    }
+
+    func takeBackAdmitted() {
+        for entry in window.admitted[admittedBefore...] { window.remove(entry.id) }
+    }
+
+    /// Forgets the batch.
+    ///
+    /// - Returns: whether the symbols stay valid.
+    func clear() -> Bool {
+        for window in windows.values { window.forgetAdmitted() }
+        admittedBefore = 0
+        return effects.removeAll()
+    }
+
+    private func window(of partition: Int32) -> DedupeWindow {
+        if let window = windows[partition] { return window }
+        let window = DedupeWindow(windowMilliseconds: rules.dedupeWindowMilliseconds)
+        windows[partition] = window
+        return window
+    }
+}
+
+extension RecalledMemory {
+    fileprivate func answers(at place: RecordPlace) -> WindowAnswers {
+        answers(partition: place.partition, offset: place.offset).flatMap { WindowAnswers($0) }
+            ?? WindowAnswers()
+    }
+}
+
+/// What is noted of a dedupe window's answers about one record: which of the ids that it was asked for
+/// were seen before, by their places.
+struct WindowAnswers: Equatable, Sendable {
+    /// Places of the ids that were seen before, in order.
+    private(set) var seenPlaces: [Int] = []
+    private var next = 0
+
+    init() {}
+
+    /// Reads what `bytes` wrote; nil for what is no such thing.
+    init?(_ answers: [UInt8]) {
+        var reader = AnswerReader(answers)
+        while !reader.isAtEnd {
+            guard let place = reader.number() else { return nil }
+            seenPlaces.append(Int(truncatingIfNeeded: place))
+        }
+    }
+
+    var isEmpty: Bool { seenPlaces.isEmpty }
+
+    var bytes: [UInt8] {
+        var writer = AnswerWriter()
+        for place in seenPlaces { writer.add(place) }
+        return writer.bytes
+    }
+
+    @inline(__always)
+    mutating func note(isNew: Bool) {
+        if !isNew { seenPlaces.append(next) }
+        next += 1
+    }
+
+    /// Whether the next id was new when it was asked for the first time.
+    mutating func recallIsNew() -> Bool {
+        defer { next += 1 }
+        return !seenPlaces.contains(next)
+    }
+
+    @inline(__always)
+    mutating func removeAll() {
+        if !seenPlaces.isEmpty { seenPlaces.removeAll(keepingCapacity: true) }
+        next = 0
+    }
+}

@@ -1,0 +1,153 @@
+import EventLog
+
+/// What folding a batch did, for every stream alike. The stream's own aggregates lie beside it.
+package struct FoldEffects {
+    package private(set) var progress: [PartitionProgress] = []
+    package let outcomes = DeltaTable<OutcomeKey>()
+    package private(set) var refused: [RefusedRecord] = []
+    /// The results of memory lookups, for the records about which something was found.
+    package private(set) var recollections: [Recollection] = []
+    package var hours: [HourRange] { hourRanges.all }
+    package var symbols = SymbolTable()
+
+    private let topic: String
+    private var topicSymbol: Symbol
+    private var hourRanges = HourRanges()
+
+    package init(topic: String) {
+        self.topic = topic
+        topicSymbol = symbols.intern(topic)
+    }
+
+    /// Forgets the batch, and the texts when there are many.
+    ///
+    /// - Returns: whether the symbols stay valid.
+    package mutating func removeAll() -> Bool {
+        let keepsSymbols = !symbols.isLarge
+        progress.removeAll(keepingCapacity: true)
+        outcomes.removeAll(keepingRows: keepsSymbols)
+        refused.removeAll(keepingCapacity: true)
+        recollections.removeAll(keepingCapacity: true)
+        hourRanges.removeAll()
+        if !keepsSymbols {
+            symbols.removeAll()
+            topicSymbol = symbols.intern(topic)
+        }
+        return keepsSymbols
+    }
+
+    /// Moves a partition's next offset past a record.
+    mutating func advance(_ record: RecordView, in hour: Hour, watermarkMilliseconds: Int64) {
+        let next = record.offset + 1
+        hourRanges.add(partition: record.partition, hour: hour, offset: record.offset)
+        if let last = progress.indices.last(where: { progress[$0].partition == record.partition }) {
+            progress[last].nextOffset = next
+            progress[last].watermarkMilliseconds = watermarkMilliseconds
+            progress[last].records += 1
+        } else {
+            progress.append(
+                PartitionProgress(
+                    partition: record.partition, nextOffset: next,
+                    watermarkMilliseconds: watermarkMilliseconds, records: 1))
+        }
+    }
+
+    @inline(__always)
+    mutating func count(_ outcome: Outcome, at place: RecordPlace, type: StaticString) {
+        let key = OutcomeKey(topic: topicSymbol, type: symbols.intern(type))
+        outcomes.count(outcome, row: outcomes.row(key, at: place))
+    }
+
+    mutating func note(_ answers: [UInt8], about place: RecordPlace) {
+        recollections.append(
+            Recollection(partition: place.partition, offset: place.offset, answers: answers))
+    }
+
+    mutating func refuse(_ record: RefusedRecord) {
+        refused.append(record)
+    }
+}
+
+/// How far a batch has brought a partition.
+package struct PartitionProgress: Equatable, Sendable {
+    package var partition: Int32
+    /// Offset of the first record that the batch did not fold.
+    package var nextOffset: Int64
+    /// The largest record timestamp so far, in milliseconds since 1970.
+    package var watermarkMilliseconds: Int64
+    package var records: Int64
+
+    package init(
+        partition: Int32, nextOffset: Int64, watermarkMilliseconds: Int64, records: Int64
+    ) {
+        self.partition = partition
+        self.nextOffset = nextOffset
+        self.watermarkMilliseconds = watermarkMilliseconds
+        self.records = records
+    }
+}
+
+/// Where the records of an hour lie in a partition: between two offsets, with others among them where
+/// timestamps are not in order.
+package struct HourRange: Equatable, Sendable {
+    package var partition: Int32
+    package var hour: Hour
+    package var firstOffset: Int64
+    package var lastOffset: Int64
+    package var records: Int64
+
+    package init(
+        partition: Int32, hour: Hour, firstOffset: Int64, lastOffset: Int64, records: Int64
+    ) {
+        self.partition = partition
+        self.hour = hour
+        self.firstOffset = firstOffset
+        self.lastOffset = lastOffset
+        self.records = records
+    }
+}
+
+/// The ranges that a batch touches, each once.
+struct HourRanges {
+    private struct Place: Hashable {
+        var partition: Int32
+        var hour: Hour
+    }
+
+    private(set) var all: [HourRange] = []
+    private var places: [Place: Int] = [:]
+    // Most records are of the hour of the one before.
+    private var last = 0
+
+    @inline(__always)
+    mutating func add(partition: Int32, hour: Hour, offset: Int64) {
+        if last < all.count, all[last].hour == hour, all[last].partition == partition {
+            all[last].lastOffset = offset
+            all[last].records += 1
+        } else {
+            addElsewhere(partition: partition, hour: hour, offset: offset)
+        }
+    }
+
+    private mutating func addElsewhere(partition: Int32, hour: Hour, offset: Int64) {
+        let place = Place(partition: partition, hour: hour)
+        if let index = places[place] {
+            last = index
+            all[index].lastOffset = offset
+            all[index].records += 1
+        } else {
+            last = all.count
+            places[place] = last
+            all.append(
+                HourRange(
+                    partition: partition, hour: hour, firstOffset: offset, lastOffset: offset,
+                    records: 1))
+        }
+    }
+
+    mutating func removeAll() {
+        all.removeAll(keepingCapacity: true)
+        places.removeAll(keepingCapacity: true)
+        last = 0
+    }
+}

@@ -1,0 +1,196 @@
+import ConfigurationFiles
+import EventLog
+import JSON
+
+/// All streams, in the order in which a day goes. Everything that concerns each of them goes by this list.
+package let allStreams: [any StreamFold.Type] = [
+    BidsFold.self, ImpressionsFold.self, OverlayClicksFold.self, PostbacksFold.self,
+    StoreNotificationsFold.self, ConversionUpdatesFold.self,
+]
+
+/// Name of the stream that has documents for partners.
+package let emittingStream = allStreams.first { $0.emits }?.streamName ?? ""
+
+package func stream(named name: String) -> (any StreamFold.Type)? {
+    allStreams.first { $0.streamName == name }
+}
+
+/// A stream: its description, which is the type, and its fold, which is an instance. The description stands in
+/// `<Stream>Stream.swift` of the stream's folder, and everything generic goes by it.
+///
+/// The fold is a pure function of its state and the next record.
+/// A batch is prepared and begun, its records are folded in order, its effects are stored, and it is cleared. State
+/// that outlives a batch (the dedupe memory) belongs to the fold and is rebuilt from the store.
+package protocol StreamFold: AnyObject, SendableMetatype {
+    associatedtype Prepared
+    associatedtype Rules: StreamRules
+    associatedtype Kind: EventType
+
+    /// Name of the stream: its topic's name in the contract, and the name of its store.
+    static var streamName: String { get }
+    static var help: StreamHelp { get }
+    static var tables: [AggregateTable] { get }
+    /// The keys of the stream's file beside those that all streams have.
+    static var fileKeys: [String] { get }
+    /// For how many seconds of event time ids are remembered where the stream's file says nothing; nil for
+    /// ever.
+    static var defaultWindowSeconds: Int? { get }
+    /// How long the topic of rejected records keeps them.
+    static var rejectedRetentionDays: Int64 { get }
+
+    /// Reads the rules, as the configuration has them now. Throws at the line that is wrong.
+    static func rules(in pipelines: PipelineDirectory) throws(ConfigurationError) -> Rules
+    /// Makes the fold.
+    ///
+    /// - Parameters:
+    ///   - topic: name of the topic.
+    ///   - memory: what the store knows of records that were folded before.
+    ///   - threadCount: on how many threads signatures are verified; nothing else depends on it.
+    static func make(
+        _ rules: Rules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> Self
+
+    /// What the batch adds to each of them; there may be two tables of one aggregate, which add up.
+    var deltas: [Deltas] { get }
+
+    /// The tables of its memory, where it remembers for ever.
+    static var memoryTables: [MemoryTable] { get }
+    /// Whether it has documents for partners.
+    static var emits: Bool { get }
+
+    /// What the batch did.
+    var effects: FoldEffects { get }
+    /// What the batch has for partners, in order.
+    var outbox: [PartnerPostback] { get }
+    /// True when a sum of the batch alone no longer fits 64 bits.
+    var hasOverflowed: Bool { get }
+
+    /// Does for a whole batch what does not depend on the order of records, such as decoding postbacks
+    /// and having their signatures checked on other threads meanwhile. May be called for the next
+    /// batch before the last one is folded; the batch is not to be changed until it is.
+    func prepare(_ batch: RecordBatch) -> Prepared
+    /// How many records, or signatures in them, were verified for a batch that was begun.
+    func verifications(in prepared: Prepared) -> Int
+    /// Begins to fold a batch that was prepared.
+    func begin(_ prepared: Prepared)
+    /// Folds one record of the batch that was begun. Throws when its memory cannot be read.
+    func fold(_ index: Int) throws
+    /// Takes back what the last `fold` did to the dedupe memory and clears the effects: the record's
+    /// sums overflow, and it is to be rejected.
+    func rejectOverflow(_ index: Int)
+    func clear()
+    /// Gives the fold what was stored of a partition.
+    func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) throws
+    /// Drops what is known of a partition that is no longer folded here.
+    func forget(partition: Int32)
+    /// Number of ids within windows that are held in memory; those that left them are dropped first when there
+    /// are more than `bound`.
+    func windowIDs(atMost bound: Int) -> Int
+    func writeMemory(to writer: any FoldMemoryWriter) throws
+
+    /// From now on, replays recorded lookups instead of querying memory, and remembers nothing. The caller rejects
+    /// the records again whose sums overflowed the first time.
+    func recall(from memory: RecalledMemory)
+    /// The offset of the record that a duplicate or a conflict repeats, from what memory answered about it; nil where
+    /// memory does not hold it.
+    static func originalOffset(in answers: [UInt8]) -> Int64?
+}
+
+extension StreamFold {
+    package static var memoryTables: [MemoryTable] { [] }
+    package static var fileKeys: [String] { [] }
+    package static var defaultWindowSeconds: Int? { nil }
+    package static var rejectedRetentionDays: Int64 { 90 }
+    package static var emits: Bool { false }
+    package static func originalOffset(in answers: [UInt8]) -> Int64? { nil }
+    package var outbox: [PartnerPostback] { [] }
+    package func windowIDs(atMost bound: Int) -> Int { 0 }
+
+    package var hasOverflowed: Bool { deltas.contains { $0.hasOverflowed } }
+
+    package func verifications(in prepared: Prepared) -> Int { 0 }
+}
+
+package struct StreamHelp: Sendable {
+    package let abstract: String
+    package let discussion: String
+
+    init(_ abstract: String, _ discussion: String) {
+        self.abstract = abstract
+        self.discussion = discussion
+    }
+}
+
+extension StreamFold {
+    /// Name of the worker's program, and of its consumer group by default.
+    package static var programName: String { "weir-\(streamName)" }
+    package static var hasWindow: Bool { defaultWindowSeconds != nil }
+
+    package static func isConfigured(in pipelines: PipelineDirectory) -> Bool {
+        pipelines.has(program: streamName)
+    }
+
+    package static func file(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) -> StreamFile {
+        try pipelines.stream(
+            streamName, defaultWindowSeconds: defaultWindowSeconds, keys: fileKeys)
+    }
+}
+
+extension PipelineDirectory {
+    /// The directory with a file for each stream.
+    package init(_ path: String) {
+        self.init(
+            path, streams: allStreams.map { $0.streamName },
+            producerStreams: producedStreams.map { $0.streamName })
+    }
+
+    /// Everything that is wrong, at most one fault a file: first files that nothing reads, then streams, the
+    /// catalog, conversion models and partners. A stream without a file is no fault here.
+    package func check() -> [ConfigurationError] {
+        check { (name) throws(ConfigurationError) in
+            guard let stream = Streams.stream(named: name) else { return }
+            try stream.checkRules(in: self)
+        }
+    }
+
+    /// The consumer groups of the programs that have a file, by the names of their files.
+    package func groups() throws(ConfigurationError) -> [String: String] {
+        var groups: [String: String] = [:]
+        for program in programs where has(program: program) {
+            groups[program] = try settings(of: program).group
+        }
+        return groups
+    }
+
+    package func settings(of program: String) throws(ConfigurationError) -> StreamSettings {
+        guard let stream = Streams.stream(named: program) else { return try partnerPostbacks() }
+        return try stream.file(in: self).settings
+    }
+}
+
+extension StreamFold {
+    fileprivate static func checkRules(
+        in pipelines: PipelineDirectory
+    ) throws(ConfigurationError) {
+        _ = try rules(in: pipelines)
+    }
+}
+
+package struct NoMemory: Error, CustomStringConvertible {
+    package let description: String
+
+    init(for part: String) {
+        description = "no memory for \(part)"
+    }
+}
+
+extension JSONParser {
+    package static func make() throws(NoMemory) -> JSONParser {
+        guard let parser = JSONParser() else { throw NoMemory(for: "a JSON parser") }
+        return parser
+    }
+}

@@ -1,0 +1,77 @@
+import JSON
+
+// The keys of the events that producers of their own send.
+
+extension ImpressionsFold: ProducedStream {
+    static func makeEventKeys() -> any EventKeying {
+        EventKeys<ImpressionsFold, ImpressionsDecoder>()
+    }
+
+    /// What an SDK sends together names a few requests.
+    private static var maxRequests: Int { 100 }
+
+    static func key(
+        of event: JSONValue, _ kind: ImpressionsEventType, _ faults: inout FieldFaults
+    ) -> UnsafeRawBufferPointer {
+        switch kind {
+        case .recommendations:
+            let response = event.member("response")
+            // The body may have been unwrapped.
+            let answer = response?.member("response") ?? response
+            return faults.requiredID(
+                answer?.member("request")?.member("req_id"), "response.request.req_id")
+        case .widgetViewed, .listingsViewed: return faults.requiredID(event, "request_id")
+        default: return faults.requiredID(event, "impression_id")
+        }
+    }
+
+    /// Listings of several requests become one event for each, in the order in which they are named first.
+    static func keyedEvents(
+        of value: JSONValue, _ kind: ImpressionsEventType, _ faults: inout FieldFaults
+    ) throws(Rejection) -> [KeyedEvent] {
+        guard kind == .listingsViewed else {
+            return [KeyedEvent(key: Array(key(of: value, kind, &faults)), value: nil)]
+        }
+        let requests = try requests(of: value, &faults)
+        if requests.count == 1 { return [KeyedEvent(key: requests[0], value: nil)] }
+        return requests.map { KeyedEvent(key: $0, value: part(of: value, request: $0)) }
+    }
+
+    private static func requests(
+        of value: JSONValue, _ faults: inout FieldFaults
+    ) throws(Rejection) -> [[UInt8]] {
+        if value.member("listings") == nil { _ = faults.missing("listings") }
+        var requests: [[UInt8]] = []
+        for listing in faults.array(value, "listings") {
+            guard let listing = faults.object(listing, "listings[]") else { continue }
+            let id = Array(faults.requiredID(listing, "request_id", field: "listings[].request_id"))
+            if !requests.contains(id) { requests.append(id) }
+        }
+        if requests.isEmpty { faults.note(.outOfRange, "listings", "name no request") }
+        if let rejection = faults.rejection { throw rejection }
+        guard requests.count <= maxRequests else {
+            throw Rejection(.outOfRange, "listings name more than \(maxRequests) requests")
+        }
+        return requests
+    }
+
+    /// The event with the listings of one request only.
+    private static func part(of value: JSONValue, request: [UInt8]) -> [UInt8] {
+        var text = JSONText()
+        var hasListings = false
+        text.object { text in
+            value.forEachMember { name, member in
+                text.name(String(decoding: name, as: UTF8.self))
+                guard name.equals("listings"), !hasListings else { return text.value(member) }
+                hasListings = true
+                text.array { text in
+                    for listing in member.elements
+                    where listing.member("request_id")?.string?.elementsEqual(request) == true {
+                        text.value(listing)
+                    }
+                }
+            }
+        }
+        return Array(text.text.utf8)
+    }
+}

@@ -1,0 +1,185 @@
+import JSON
+
+/// Decodes `outbrain.recommendations`: what an app asked Outbrain for, and the answer as it came. One
+/// decoder serves all answers: it keeps the memory of its list.
+struct RecommendationsDecoder {
+    private var faults = FieldFaults()
+    private var documents: [ImpressionsEvent.Recommendations.Document] = []
+
+    mutating func decode(
+        _ value: JSONValue, symbols: inout SymbolTable
+    ) throws(Rejection) -> ImpressionsDecoder.Decoded {
+        faults = FieldFaults()
+        documents.removeAll(keepingCapacity: true)
+        let members = value.members(["request", "response", "test"])
+        var isTest = faults.boolean(members[2], "test") ?? false
+        var placement = Symbol.empty
+        if let request = faults.requiredObject(members[0], "request") {
+            let asked = request.members(["widget_id", "widget_index", "test_mode", "test_rtb"])
+            let widget = OutbrainWidget(
+                id: asked[0], index: asked[1], &faults, idField: "request.widget_id",
+                indexField: "request.widget_index")
+            placement = widget.placement(&symbols)
+            let isTestMode = faults.boolean(asked[2], "request.test_mode") ?? false
+            let isTestRTB = faults.boolean(asked[3], "request.test_rtb") ?? false
+            isTest = isTest || isTestMode || isTestRTB
+        }
+        var requestID = UnsafeRawBufferPointer(start: nil, count: 0)
+        if let response = faults.requiredObject(members[1], "response") {
+            requestID = readAnswer(response, &symbols)
+        }
+        if let rejection = faults.rejection { throw rejection }
+        return (
+            .recommendations(
+                .init(placement: placement, documents: documents, isTest: isTest)), requestID
+        )
+    }
+
+    /// Reads the answer, which lies in a member `response` of the body unless somebody unwrapped it.
+    private mutating func readAnswer(
+        _ body: JSONValue, _ symbols: inout SymbolTable
+    ) -> UnsafeRawBufferPointer {
+        let wrapped = body.member("response")
+        let answer = wrapped == nil ? body : faults.object(wrapped, "response.response")
+        guard let answer else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        let members = answer.members(["request", "documents"])
+        let found = faults.object(members[1], "response.documents")
+        if let list = found?.member("doc") { readDocuments(list, &symbols) }
+        guard let request = faults.requiredObject(members[0], "response.request") else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return faults.requiredID(request, "req_id", field: "response.request.req_id")
+    }
+
+    private mutating func readDocuments(_ list: JSONValue, _ symbols: inout SymbolTable) {
+        if !list.isArray { faults.note(.wrongType, "response.documents.doc", "is not an array") }
+        for document in list.elements {
+            guard document.isObject else {
+                faults.note(.wrongType, "response.documents.doc[]", "is not an object")
+                continue
+            }
+            documents.append(self.document(document, &symbols))
+        }
+    }
+
+    private mutating func document(
+        _ document: JSONValue, _ symbols: inout SymbolTable
+    ) -> ImpressionsEvent.Recommendations.Document {
+        let members = document.members([
+            "pc_id", "pc_cmp_id", "disclosure", "sk_adnetwork_data",
+        ])
+        var campaign = CampaignKey.unknown
+        campaign.campaign = self.campaign(members[1], &symbols)
+        readAttribution(members[3], into: &campaign, &symbols)
+        // Paid by its presence: `ads_type` is not trusted. An empty id is a missing one.
+        let isPaid = members[0].map { $0.string?.isEmpty != true } ?? false
+        return .init(campaign: campaign, isPaid: isPaid, isRTB: isRTB(members[2]))
+    }
+
+    /// Outbrain's own campaign id; the one within `sk_adnetwork_data` is Apple's.
+    private mutating func campaign(
+        _ value: JSONValue?, _ symbols: inout SymbolTable
+    ) -> Symbol {
+        let field: StaticString = "response.documents.doc[].pc_cmp_id"
+        if let text = value?.string, case .notDigits = Digits(text) { return symbols.intern(text) }
+        return faults.identifier(value, field).map { symbols.intern(decimal: $0) } ?? .empty
+    }
+
+    private mutating func readAttribution(
+        _ value: JSONValue?, into campaign: inout CampaignKey, _ symbols: inout SymbolTable
+    ) {
+        let field: StaticString = "response.documents.doc[].sk_adnetwork_data"
+        guard let attribution = faults.object(value, field) else { return }
+        let members = attribution.members(["ad_network_id", "itunes_item_id", "source_app_id"])
+        if let network = faults.text(members[0], "sk_adnetwork_data.ad_network_id") {
+            campaign.adNetworkID = symbols.internLowercased(network)
+        }
+        campaign.appID = faults.identifier(members[1], "sk_adnetwork_data.itunes_item_id") ?? 0
+        campaign.sourceAppID = faults.identifier(members[2], "sk_adnetwork_data.source_app_id") ?? 0
+    }
+
+    private mutating func isRTB(_ value: JSONValue?) -> Bool {
+        guard let disclosure = faults.object(value, "response.documents.doc[].disclosure") else {
+            return false
+        }
+        let members = disclosure.members(["icon", "url"])
+        let icon = faults.text(members[0], "disclosure.icon")
+        let url = faults.text(members[1], "disclosure.url")
+        return icon?.isEmpty == false && url?.isEmpty == false
+    }
+}
+
+extension ImpressionsDecoder {
+    /// `outbrain.widget_viewed`.
+    static func widgetView(
+        _ value: JSONValue, _ symbols: inout SymbolTable
+    ) throws(Rejection) -> Decoded {
+        var faults = FieldFaults()
+        let members = value.members([
+            "request_id", "widget_id", "widget_index", "elapsed_ms", "test",
+        ])
+        let requestID = faults.requiredID(members[0], "request_id")
+        let widget = OutbrainWidget(id: members[1], index: members[2], &faults)
+        let elapsed = faults.requiredInteger(members[3], "elapsed_ms")
+        let ad = ImpressionsEvent.Ad(
+            key: AdKey(
+                format: .outbrain, placement: widget.placement(&symbols), campaign: .unknown),
+            fate: .widgetViewed(isStale: elapsed > ImpressionsEvent.staleBeyondMilliseconds),
+            isTest: faults.boolean(members[4], "test") ?? false)
+        if let rejection = faults.rejection { throw rejection }
+        return (.ad(ad), requestID)
+    }
+}
+
+/// Decodes `outbrain.listings_viewed`. One decoder serves all records: it keeps the memory of its list.
+struct ListingsDecoder {
+    private var faults = FieldFaults()
+    private var listings: [ImpressionsEvent.Listings.Listing] = []
+
+    /// Decodes a record; the id of the request that all its listings name comes out beside it.
+    mutating func decode(
+        _ value: JSONValue, symbols: inout SymbolTable
+    ) throws(Rejection) -> ImpressionsDecoder.Decoded {
+        faults = FieldFaults()
+        let members = value.members(["widget_id", "widget_index", "listings", "test"])
+        let widget = OutbrainWidget(id: members[0], index: members[1], &faults)
+        let requestID = readListings(members[2])
+        let isTest = faults.boolean(members[3], "test") ?? false
+        if let rejection = faults.rejection { throw rejection }
+        return (
+            .listings(
+                .init(placement: widget.placement(&symbols), listings: listings, isTest: isTest)),
+            requestID
+        )
+    }
+
+    private mutating func readListings(_ value: JSONValue?) -> UnsafeRawBufferPointer {
+        listings.removeAll(keepingCapacity: true)
+        var requestID: UnsafeRawBufferPointer?
+        guard let value else { return faults.missing("listings") }
+        if !value.isArray { faults.note(.wrongType, "listings", "is not an array") }
+        for listing in value.elements {
+            guard listing.isObject else {
+                faults.note(.wrongType, "listings[]", "is not an object")
+                continue
+            }
+            let members = listing.members(["request_id", "position", "time_elapsed_ms"])
+            let id = faults.requiredID(members[0], "listings[].request_id")
+            let position = faults.requiredIdentifier(members[1], "listings[].position")
+            let elapsed = faults.requiredInteger(members[2], "listings[].time_elapsed_ms")
+            if let requestID, !requestID.equals(id) {
+                faults.note(.outOfRange, "listings", "name more than one request")
+            }
+            requestID = id
+            listings.append(
+                .init(
+                    position: position,
+                    isStale: elapsed > ImpressionsEvent.staleBeyondMilliseconds))
+        }
+        guard let requestID else {
+            faults.note(.outOfRange, "listings", "name no request")
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return requestID
+    }
+}

@@ -1,0 +1,119 @@
+import JSON
+
+/// A stream that takes events of producers of their own. It says what they are appended under; what its worker
+/// would reject them for is known from its decoder.
+protocol ProducedStream: StreamFold {
+    static func makeEventKeys() -> any EventKeying
+    /// The text in an event that its record's key is.
+    static func key(
+        of event: JSONValue, _ kind: Kind, _ faults: inout FieldFaults
+    ) -> UnsafeRawBufferPointer
+    /// The events that a value is appended as, each with its key.
+    static func keyedEvents(
+        of value: JSONValue, _ kind: Kind, _ faults: inout FieldFaults
+    ) throws(Rejection) -> [KeyedEvent]
+}
+
+extension ProducedStream {
+    static func keyedEvents(
+        of value: JSONValue, _ kind: Kind, _ faults: inout FieldFaults
+    ) -> [KeyedEvent] {
+        [KeyedEvent(key: Array(key(of: value, kind, &faults)), value: nil)]
+    }
+}
+
+/// Decodes the records of a topic. One decoder serves all records: it keeps the memory of its lists.
+protocol EventDecoder: ~Copyable {
+    associatedtype Kind: EventType
+    /// An event, with what tells it from others.
+    associatedtype Decoded
+
+    init()
+    /// Throws why a record is rejected.
+    mutating func decode(
+        _ value: JSONValue, _ kind: Kind, symbols: inout SymbolTable
+    ) throws(Rejection) -> Decoded
+}
+
+/// The streams that take events of producers of their own.
+package let producedStreams = allStreams.filter { $0 is any ProducedStream.Type }
+
+extension StreamFold {
+    /// The type of an event that does not say its own.
+    package static var defaultType: String { "\(Kind.byDefault.name)" }
+
+    /// Nil where producers of their own send no events.
+    static var eventKeys: (any EventKeying)? {
+        (self as? any ProducedStream.Type)?.makeEventKeys()
+    }
+}
+
+package struct KeyedEvent: Equatable, Sendable {
+    package let key: [UInt8]
+    /// The value; nil for what was received, byte for byte.
+    package let value: [UInt8]?
+}
+
+/// Finds the keys of a topic's events, and what its worker would reject them for.
+protocol EventKeying: AnyObject {
+    func knows(type name: String) -> Bool
+    /// The events that a value of a known type is appended as. `parser` reads those that are parts of it; the value
+    /// itself stays valid.
+    func events(
+        of value: JSONValue, type name: String, parser: JSONParser
+    ) throws(Rejection) -> [KeyedEvent]
+}
+
+final class EventKeys<Stream: ProducedStream, Decoder: EventDecoder & ~Copyable>: EventKeying
+where Decoder.Kind == Stream.Kind {
+    private var decoder = Decoder()
+    private var symbols = SymbolTable()
+
+    func knows(type name: String) -> Bool { kind(named: name) != nil }
+
+    func events(
+        of value: JSONValue, type name: String, parser: JSONParser
+    ) throws(Rejection) -> [KeyedEvent] {
+        guard let kind = kind(named: name) else { return [] }
+        var faults = FieldFaults()
+        let events = try Stream.keyedEvents(of: value, kind, &faults)
+        for event in events {
+            if let part = event.value {
+                try check(part, kind, parser)
+            } else {
+                try check(value, kind)
+            }
+        }
+        if let rejection = faults.rejection { throw rejection }
+        return events
+    }
+
+    private func kind(named name: String) -> Stream.Kind? {
+        Stream.Kind.allCases.first { kind in
+            kind.name.withUTF8Buffer { $0.elementsEqual(name.utf8) }
+        }
+    }
+
+    private func check(_ value: JSONValue, _ kind: Stream.Kind) throws(Rejection) {
+        if symbols.isLarge { symbols.removeAll() }
+        _ = try decoder.decode(value, kind, symbols: &symbols)
+    }
+
+    private func check(
+        _ part: [UInt8], _ kind: Stream.Kind, _ parser: JSONParser
+    ) throws(Rejection) {
+        let answer = part.withUnsafeBytes { bytes -> Result<Void, Rejection> in
+            do throws(JSONFault) {
+                let value = try parser.parse(bytes)
+                do throws(Rejection) {
+                    return .success(try check(value, kind))
+                } catch {
+                    return .failure(error)
+                }
+            } catch {
+                return .failure(Rejection(error))
+            }
+        }
+        try answer.get()
+    }
+}

@@ -1,0 +1,194 @@
+import ConversionModels
+import EventLog
+import Signatures
+
+/// What a postback carries that Apple does not sign: copies that differ here are in conflict.
+struct UnsignedValues: Equatable, Sendable {
+    /// 0 to 63; nil when absent.
+    var fineValue: Int?
+    /// low, medium or high; nil when absent.
+    var coarseValue: CoarseValue?
+    /// Empty when absent.
+    var country: String
+    /// AdAttributionKit's `view` or `click`; empty when absent, and for SKAdNetwork, which signs it.
+    var interaction: String
+
+    /// Texts are equal when their bytes are.
+    static func == (left: UnsignedValues, right: UnsignedValues) -> Bool {
+        left.fineValue == right.fineValue && left.coarseValue == right.coarseValue
+            && left.country.utf8.elementsEqual(right.country.utf8)
+            && left.interaction.utf8.elementsEqual(right.interaction.utf8)
+    }
+}
+
+/// The best copy of a postback that was accepted so far.
+struct KnownPostback: Equatable, Sendable {
+    var rank: Int
+    var offset: Int64
+    var values: UnsignedValues
+    /// The partners that the postback was published to, with the last revision.
+    var published: [String: Int64]
+}
+
+extension KnownPostback {
+    static let table = MemoryTable(
+        "postback_ids",
+        "Every postback ever accepted, with the best copy's verdict and unsigned values.",
+        hasIDs: true,
+        digest: """
+            hex(id) || ' ' || rank || ' ' || offset || ' ' || coalesce(conversion_value, '-') || ' '
+              || coalesce(coarse_value, '-') || ' ' || coalesce(interaction, '-') || ' '
+              || coalesce(published, '-') || ' ' || hex(coalesce(country, ''))
+            """,
+        [
+            .init(
+                "id", .bytes, "first 16 bytes of SHA-256 of framework, network, transaction, index"),
+            .init("rank", .integer, "2 valid, 1 development, 0 invalid or unverifiable"),
+            .init("offset", .integer, "of the best copy"),
+            .init("conversion_value", .integer, isOptional: true),
+            .init("coarse_value", .text, isOptional: true),
+            .init("country", .text, isOptional: true),
+            .init("interaction", .text, "AdAttributionKit only", isOptional: true),
+            .init(
+                "published", .text,
+                "partners that it was published to, with revisions: 'acme=1,other=2'",
+                isOptional: true),
+        ])
+
+    init(_ row: [MemoryValue]) {
+        self.init(
+            rank: Int(row[0].integer ?? 0), offset: row[1].integer ?? 0,
+            values: UnsignedValues(
+                fineValue: row[2].integer.map { Int($0) },
+                coarseValue: row[3].text.flatMap(CoarseValue.init), country: row[4].text ?? "",
+                interaction: row[5].text ?? ""),
+            published: Self.published(row[6].text ?? ""))
+    }
+
+    var row: [MemoryValue] {
+        [
+            .integer(Int64(rank)), .integer(offset),
+            MemoryValue(values.fineValue.map { Int64($0) }),
+            MemoryValue(values.coarseValue?.rawValue), MemoryValue(values.country),
+            MemoryValue(values.interaction), MemoryValue(publishedText),
+        ]
+    }
+
+    /// Reads `acme=1,other=2`; names of partners hold neither sign.
+    private static func published(_ text: String) -> [String: Int64] {
+        var published: [String: Int64] = [:]
+        for pair in text.split(separator: ",") {
+            let parts = pair.split(separator: "=")
+            if parts.count == 2 { published[String(parts[0])] = Int64(parts[1]) }
+        }
+        return published
+    }
+
+    /// Writes what `published` reads; nil for none.
+    private var publishedText: String? {
+        published.isEmpty
+            ? nil
+            : published.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+                .joined(separator: ",")
+    }
+}
+
+extension KnownPostback {
+    /// The copy as the answer to a record: what the record is held against and, where it is accepted,
+    /// what was published of the postback before.
+    func answers(withPublished: Bool) -> [UInt8] {
+        var writer = AnswerWriter()
+        writer.add(rank)
+        writer.add(offset)
+        writer.add(optional: values.fineValue.map(Int64.init))
+        writer.add(values.coarseValue?.rawValue ?? "")
+        writer.add(values.country)
+        writer.add(values.interaction)
+        let partners = withPublished ? published.keys.sorted() : []
+        writer.add(partners.count)
+        for partner in partners {
+            writer.add(partner)
+            writer.add(published[partner] ?? 0)
+        }
+        return writer.bytes
+    }
+
+    /// Reads what `answers` wrote; nil for what is no such thing.
+    init?(answers: [UInt8]) {
+        var reader = AnswerReader(answers)
+        guard let rank = reader.number(), let offset = reader.number(),
+            let fine = reader.optionalNumber(), let coarse = reader.text(),
+            let country = reader.text(), let interaction = reader.text(),
+            let count = reader.number(), count >= 0
+        else { return nil }
+        var published: [String: Int64] = [:]
+        for _ in 0..<count {
+            guard let partner = reader.text(), let revision = reader.number() else { return nil }
+            published[partner] = revision
+        }
+        self.init(
+            rank: Int(truncatingIfNeeded: rank), offset: offset,
+            values: UnsignedValues(
+                fineValue: fine.map { Int(truncatingIfNeeded: $0) },
+                coarseValue: CoarseValue(rawValue: coarse), country: country,
+                interaction: interaction),
+            published: published)
+    }
+}
+
+/// A copy of a postback that was decoded, whatever became of it: what the copies of several routes are
+/// held against each other by.
+struct PostbackCopy: Sendable {
+    var id: RecordID
+    var route: PostbackRoute
+    var partition: Int32
+    var offset: Int64
+    var timestampMilliseconds: Int64
+    var outcome: Outcome
+    var verdict: Verdict
+    var values: UnsignedValues
+    var campaign: CampaignKey
+    /// 0 to 2; 0 below 4.0.
+    var sequenceIndex: Int
+    /// Whether the campaign is a source identifier, and not a campaign id.
+    var hasSourceIdentifier: Bool
+    /// Whether it is of the network that won.
+    var didWin: Bool
+}
+
+extension PostbackCopy {
+    static let table = MemoryTable(
+        "postback_copies",
+        "Every copy of a postback that was decoded, whatever became of it, in order.",
+        [
+            .init("offset", .integer),
+            .init("id", .bytes, "as in postback_ids"),
+            .init("route", .text, "'device', 'developer-copy', 'relay'"),
+            .init("timestamp_ms", .integer),
+            .init("outcome", .text, "'accepted', 'duplicates', 'conflicts'"),
+            .init("verdict", .text, "'valid', 'development', 'invalid', 'unverifiable'"),
+            .init("conversion_value", .integer, isOptional: true),
+            .init("coarse_value", .text, isOptional: true),
+            .init("country", .text, isOptional: true),
+            .init("ad_network_id", .text),
+            .init("campaign", .text, "source identifier, or campaign id below 4.0"),
+            .init("app_id", .integer, "advertised app"),
+            .init("source_app_id", .integer, "publisher's app, 0 when absent"),
+            .init("sequence_index", .integer, "0, 1 or 2; 0 below 4.0"),
+            .init("has_source_identifier", .integer, "1: campaign is one, 0: it is a campaign id"),
+            .init("did_win", .integer, "1 or 0: developers get no copy of those that did not"),
+        ])
+
+    func row(_ symbols: SymbolTable) -> [MemoryValue] {
+        [
+            .integer(offset), .id(id), .text("\(route.name)"), .integer(timestampMilliseconds),
+            .text(OutcomeKey.table.measures[outcome.rawValue]), .text(verdict.name),
+            MemoryValue(values.fineValue.map { Int64($0) }),
+            MemoryValue(values.coarseValue?.rawValue), MemoryValue(values.country),
+            .text(symbols.text(campaign.adNetworkID)), .text(symbols.text(campaign.campaign)),
+            .integer(campaign.appID), .integer(campaign.sourceAppID),
+            .integer(Int64(sequenceIndex)), .integer(hasSourceIdentifier ? 1 : 0),
+            .integer(didWin ? 1 : 0),
+        ]
+    }
+}

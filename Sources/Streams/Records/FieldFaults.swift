@@ -1,0 +1,219 @@
+import JSON
+
+/// Reads the fields of a record and keeps the first reason, in the contract's order, why the record as
+/// a whole is to be refused. Reading goes on after a fault, so that a later field's graver one is seen.
+///
+/// A member whose value is null is absent.
+struct FieldFaults {
+    private var reason: RejectionReason?
+    private var field: StaticString = ""
+    private var detail: StaticString = ""
+
+    var rejection: Rejection? {
+        reason.map { Rejection($0, "\(field) \(detail)") }
+    }
+
+    mutating func note(_ reason: RejectionReason, _ field: StaticString, _ detail: StaticString) {
+        if let known = self.reason, known <= reason { return }
+        self.reason = reason
+        self.field = field
+        self.detail = detail
+    }
+
+    @inline(__always)
+    mutating func optionalText(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> UnsafeRawBufferPointer? {
+        text(object.member(name), field ?? name)
+    }
+
+    @inline(__always)
+    mutating func text(_ value: JSONValue?, _ field: StaticString) -> UnsafeRawBufferPointer? {
+        guard let value else { return nil }
+        guard let text = value.string else {
+            note(.wrongType, field, "is not a string")
+            return nil
+        }
+        return text
+    }
+
+    /// The symbol of a name that may be absent, and that may be written as a whole number; empty when it
+    /// is absent.
+    mutating func name(
+        _ value: JSONValue?, _ field: StaticString, _ symbols: inout SymbolTable
+    ) -> Symbol {
+        guard let value else { return .empty }
+        if let text = value.string { return symbols.intern(text) }
+        guard let number = value.number else {
+            note(.wrongType, field, "is neither a string nor a number")
+            return .empty
+        }
+        return integer(number, field).map { symbols.intern(decimal: $0) } ?? .empty
+    }
+
+    /// A text id that has to be there; an empty one is a missing one.
+    @inline(__always)
+    mutating func requiredID(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> UnsafeRawBufferPointer {
+        requiredID(object.member(name), field ?? name)
+    }
+
+    /// A member that is a text id and has to be there; an empty one is a missing one.
+    @inline(__always)
+    mutating func requiredID(_ value: JSONValue?, _ field: StaticString) -> UnsafeRawBufferPointer {
+        guard let value else { return missing(field) }
+        guard let text = value.string else {
+            note(.wrongType, field, "is not a string")
+            return Self.noText
+        }
+        return text.isEmpty ? missing(field) : text
+    }
+
+    /// A member that is one of a closed list of words and has to be there; says which.
+    @inline(__always)
+    mutating func requiredWord<let count: Int>(
+        _ value: JSONValue?, _ field: StaticString, of detail: InlineArray<count, StaticString>
+    ) -> Int? {
+        guard let value else {
+            _ = missing(field)
+            return nil
+        }
+        guard let text = text(value, field) else { return nil }
+        for place in 0..<count where text.equals(detail[place]) { return place }
+        note(.outOfRange, field, "is none of the words that it can be")
+        return nil
+    }
+
+    /// A whole number that may be absent; a string is of the wrong type.
+    @inline(__always)
+    mutating func optionalInteger(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> Int64? {
+        integer(object.member(name), field ?? name)
+    }
+
+    @inline(__always)
+    mutating func integer(_ value: JSONValue?, _ field: StaticString) -> Int64? {
+        guard let value else { return nil }
+        guard let number = value.number else {
+            note(.wrongType, field, "is not a number")
+            return nil
+        }
+        return integer(number, field)
+    }
+
+    /// A member that is a whole number and has to be there; 0 for a faulty one.
+    @inline(__always)
+    mutating func requiredInteger(_ value: JSONValue?, _ field: StaticString) -> Int64 {
+        if value == nil { _ = missing(field) }
+        return integer(value, field) ?? 0
+    }
+
+    /// A number that identifies something, as a JSON number or a string of digits; may be absent, and
+    /// an empty string is.
+    @inline(__always)
+    mutating func optionalIdentifier(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> Int64? {
+        identifier(object.member(name), field ?? name)
+    }
+
+    @inline(__always)
+    mutating func identifier(_ value: JSONValue?, _ field: StaticString) -> Int64? {
+        guard let value else { return nil }
+        if let number = value.number { return integer(number, field) }
+        guard let text = value.string else {
+            note(.wrongType, field, "is neither a number nor a string of digits")
+            return nil
+        }
+        if text.isEmpty { return nil }
+        switch Digits(text) {
+        case .number(let number): return number
+        case .beyondInt64:
+            note(.outOfRange, field, "is beyond 64 bits")
+        case .notDigits:
+            note(.wrongType, field, "is neither a number nor a string of digits")
+        }
+        return nil
+    }
+
+    /// A member that is such an identifier and has to be there; 0 for a faulty one.
+    @inline(__always)
+    mutating func requiredIdentifier(_ value: JSONValue?, _ field: StaticString) -> Int64 {
+        if value == nil || value?.string?.isEmpty == true { _ = missing(field) }
+        return identifier(value, field) ?? 0
+    }
+
+    @inline(__always)
+    mutating func boolean(_ value: JSONValue?, _ field: StaticString) -> Bool? {
+        guard let value else { return nil }
+        guard let boolean = value.boolean else {
+            note(.wrongType, field, "is neither true nor false")
+            return nil
+        }
+        return boolean
+    }
+
+    @inline(__always)
+    mutating func object(_ value: JSONValue?, _ field: StaticString) -> JSONValue? {
+        guard let value else { return nil }
+        guard value.isObject else {
+            note(.wrongType, field, "is not an object")
+            return nil
+        }
+        return value
+    }
+
+    @inline(__always)
+    mutating func requiredObject(_ value: JSONValue?, _ field: StaticString) -> JSONValue? {
+        if value == nil { _ = missing(field) }
+        return object(value, field)
+    }
+
+    /// The elements of an array; none when it is absent.
+    @inline(__always)
+    mutating func array(
+        _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
+    ) -> JSONElements {
+        // An object has no elements: that stands for the array that is not there.
+        guard let value = object.member(name) else { return object.elements }
+        if !value.isArray { note(.wrongType, field ?? name, "is not an array") }
+        return value.elements
+    }
+
+    /// An amount of money, nil where it is absent, in millionths of the unit: rounded to the nearest, half
+    /// away from zero, from a number of 0 to 1,000,000 units.
+    @inline(__always)
+    mutating func priceMicros(_ value: JSONValue?, _ field: StaticString) -> Int64? {
+        guard let value else { return nil }
+        guard let number = value.number else {
+            note(.wrongType, field, "is not a number")
+            return nil
+        }
+        let price = number.double
+        guard price >= 0, price <= 1_000_000 else {
+            note(.outOfRange, field, "is not between 0 and 1000000")
+            return nil
+        }
+        return Int64((price * 1_000_000).rounded(.toNearestOrAwayFromZero))
+    }
+
+    mutating func missing(_ field: StaticString) -> UnsafeRawBufferPointer {
+        note(.missingField, field, "is missing")
+        return Self.noText
+    }
+
+    private mutating func integer(_ number: JSONNumber, _ field: StaticString) -> Int64? {
+        switch number.asInteger {
+        case .exact(let integer): return integer
+        case .beyondInt64: note(.outOfRange, field, "is beyond 64 bits")
+        case .fraction: note(.wrongType, field, "is not a whole number")
+        }
+        return nil
+    }
+
+    private static var noText: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+}

@@ -1,0 +1,96 @@
+import Crypto
+import EventLog
+
+/// What tells one event from another: the first 128 bits of SHA-256 over a tuple.
+///
+/// Ids come from outside, so the hash is collision-resistant: nobody can make one event pass for a
+/// duplicate of another.
+package struct RecordID: Hashable, Comparable, Sendable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package static func < (left: RecordID, right: RecordID) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+/// Builds the tuple of an id: each part follows its length, so that no two tuples give the same bytes.
+struct RecordIDBuilder: ~Copyable {
+    private var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
+    private var count = 0
+
+    deinit { bytes.deallocate() }
+
+    @inline(__always)
+    mutating func begin() { count = 0 }
+
+    @inline(__always)
+    mutating func add(_ part: UnsafeRawBufferPointer) {
+        let start = count + 4
+        let end = start + part.count
+        if end > bytes.count { grow(to: end) }
+        let length = UInt32(truncatingIfNeeded: part.count).littleEndian
+        bytes.storeBytes(of: length, toByteOffset: count, as: UInt32.self)
+        UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]).copyMemory(from: part)
+        count = end
+    }
+
+    /// Adds a text with its ASCII letters in lower case.
+    mutating func addLowercased(_ part: UnsafeRawBufferPointer) {
+        add(part)
+        for place in count - part.count..<count { bytes[place] = bytes[place].asciiLowercased }
+    }
+
+    @inline(__always)
+    mutating func add(_ part: StaticString) {
+        add(UnsafeRawBufferPointer(start: part.utf8Start, count: part.utf8CodeUnitCount))
+    }
+
+    @inline(__always)
+    mutating func add(_ number: Int64) {
+        withUnsafeBytes(of: number.littleEndian) { add($0) }
+    }
+
+    @inline(__always)
+    func finish() -> RecordID {
+        var hash = SHA256()
+        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        return hash.finalize().withUnsafeBytes { digest in
+            RecordID(
+                high: UInt64(bigEndian: digest.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+
+    private mutating func grow(to wanted: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: wanted * 2, alignment: 8)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        bytes.deallocate()
+        bytes = larger
+    }
+}
+
+/// Where and when a record counts.
+package struct RecordPlace {
+    /// Place of the record in the batch that is folded.
+    package var index: Int
+    package var partition: Int32
+    package var offset: Int64
+    /// Its timestamp in milliseconds since 1970; one from before counts as 0.
+    package var timestampMilliseconds: Int64
+    package var hour: Hour
+
+    @inline(__always)
+    init(_ record: RecordView, index: Int) {
+        self.index = index
+        partition = record.partition
+        offset = record.offset
+        timestampMilliseconds = max(record.timestampMilliseconds, 0)
+        hour = Hour(containing: timestampMilliseconds)
+    }
+}

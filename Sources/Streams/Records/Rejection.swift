@@ -1,0 +1,122 @@
+/// Why a record is refused, in the order in which the reasons are looked for: the first that applies
+/// to the record as a whole is the one given.
+package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
+    case tombstone
+    case tooLarge
+    case invalidUTF8
+    /// Arrays and objects are nested deeper than 64.
+    case tooDeep
+    case malformedJSON
+    /// The topic has no such type, or the record is a CloudEvent in structured mode.
+    case unknownType
+    /// A required field is absent, null or, for an id, empty.
+    case missingField
+    /// A field is of another JSON type than documented.
+    case wrongType
+    /// A field's value lies outside its bounds or its closed list.
+    case outOfRange
+    case overflow
+
+    package var name: String {
+        switch self {
+        case .tombstone: "tombstone"
+        case .tooLarge: "too_large"
+        case .invalidUTF8: "invalid_utf8"
+        case .tooDeep: "too_deep"
+        case .malformedJSON: "malformed_json"
+        case .unknownType: "unknown_type"
+        case .missingField: "missing_field"
+        case .wrongType: "wrong_type"
+        case .outOfRange: "out_of_range"
+        case .overflow: "overflow"
+        }
+    }
+
+    /// Orders by precedence: the smaller reason wins. `tooDeep` and `malformedJSON` never meet.
+    package static func < (left: RejectionReason, right: RejectionReason) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// A refused record's reason, with words for people.
+package struct Rejection: Error, Equatable, Sendable {
+    package var reason: RejectionReason
+    package var detail: String
+
+    package init(_ reason: RejectionReason, _ detail: String) {
+        self.reason = reason
+        self.detail = detail
+    }
+}
+
+extension Rejection {
+    package static let overflow = Rejection(
+        .overflow, "a sum of its row would no longer fit 64 bits")
+}
+
+/// A record that is kept instead of counted.
+package struct RefusedRecord: Sendable {
+    package enum Cause: Sendable {
+        /// It cannot be decoded, or its sums overflow.
+        case rejected(Rejection)
+        /// An accepted record has the same id and other values; the words name them.
+        case conflict(detail: String)
+        /// It is not from whom it says it is; the words say what failed.
+        case untrusted(detail: String)
+    }
+
+    /// Place of the record in the batch that was folded.
+    package var index: Int
+    /// The type that the record's header said; empty when it said none.
+    package var type: String
+    package var cause: Cause
+
+    package var reason: String {
+        switch cause {
+        case .rejected(let rejection): rejection.reason.name
+        case .conflict: "conflict"
+        case .untrusted: "untrusted"
+        }
+    }
+
+    package var detail: String {
+        switch cause {
+        case .rejected(let rejection): rejection.detail
+        case .conflict(let detail), .untrusted(let detail): detail
+        }
+    }
+}
+
+/// What became of a record. Each record read has exactly one.
+package enum Outcome: Int, AggregateMeasure {
+    /// Counted in the stream's aggregates.
+    case accepted
+    case duplicates
+    /// Seen before with other values: kept, not counted.
+    case conflicts
+    /// Not from whom it says it is: kept, not counted.
+    case untrusted
+    /// Not to be decoded: kept, not counted.
+    case rejected
+}
+
+package struct OutcomeKey: RowKey {
+    var topic: Symbol
+    var type: Symbol
+
+    package typealias Measure = Outcome
+
+    package static let columns: KeyColumns<Self> = [
+        .text("topic", \.topic, .page("the topic that was read")),
+        .text("type", \.type, "'unknown' for a type that the topic does not have"),
+    ]
+    package static let table = AggregateTable(
+        "outcomes", "What became of every record read.", columns, measures: Outcome.self,
+        notes: [
+            .accepted: .page("counted in the stream's aggregates"),
+            .duplicates: .page("seen before"),
+            .conflicts: .page("seen before with other values: kept, not counted"),
+            .untrusted: .page("not from whom it says it is: kept, not counted"),
+            .rejected: .page("not to be decoded: kept, not counted"),
+        ])
+}

@@ -1,0 +1,323 @@
+import EventLog
+import JSON
+
+/// Apple's "App Store Server Notifications V1": `responseBodyV1`, in the shapes of all its years.
+extension StoreNotificationsDecoder {
+    func notificationV1(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationsEvent {
+        let (bundleID, environment) = try verifiedV1(value)
+        let type = faults.requiredID(value, "notification_type")
+        let subject = subjectV1(value, type: type)
+        let isStatusChange = type.equals("DID_CHANGE_RENEWAL_STATUS")
+        let statusChange =
+            isStatusChange
+            ? faults.optionalIdentifier(value, "auto_renew_status_change_date_ms") : nil
+        let transactionID = statusChange == nil ? subject.decisive?.transactionID : nil
+        let instant =
+            statusChange ?? subject.cancelled?.cancellationMilliseconds
+            ?? subject.decisive?.purchaseMilliseconds
+        if subject.line == nil, transactionID == nil, instant == nil {
+            // An id made of nothing would be that of the next such body too.
+            _ = faults.missing("original_transaction_id")
+        }
+
+        idBuilder.begin()
+        idBuilder.add("appstore.notification.v1")
+        idBuilder.add(type)
+        idBuilder.add(bundleID)
+        addToID(subject.line)
+        // The switch of a line at an instant is one, whatever was bought before a retry.
+        addToID(transactionID)
+        addToID(instant)
+        return StoreNotificationsEvent(
+            id: idBuilder.finish(), environment: environment, bundleID: keep(bundleID),
+            effect: effectV1(type, value, subject))
+    }
+
+    private func effectV1(
+        _ type: UnsafeRawBufferPointer, _ value: JSONValue, _ subject: SubjectV1
+    ) -> StoreNotificationsEvent.Effect {
+        guard subject.isCancellation else { return countV1(type, value, subject.decisive) }
+        // What is about a cancellation and has none adds nothing.
+        guard let cancelled = subject.cancelled else { return .cancellations([]) }
+        if type.equals("REVOKE") {
+            let isUpgraded = flag(cancelled.value, "is_upgraded") == true
+            // An upgrade is one whatever the body calls it.
+            return isUpgraded
+                ? .cancellations(cancellations(among: [cancelled]))
+                : countV1(type, value, cancelled)
+        }
+        return .cancellations(
+            cancellations(
+                among: subject.transactions.filter {
+                    $0.originalTransactionID == subject.line
+                }))
+    }
+
+    /// What a body of version 1 is about.
+    struct SubjectV1 {
+        /// The transactions that it lists; where it names a line of purchases, those of it only.
+        let transactions: [ListedTransaction]
+        /// Whether it is about a transaction that was cancelled.
+        let isCancellation: Bool
+        /// That transaction; nil when none is known.
+        let cancelled: ListedTransaction?
+        /// The transaction that tells one notification from another: the cancelled one, else the newest
+        /// purchase.
+        let decisive: ListedTransaction?
+        /// The line of purchases.
+        let line: TransactionID?
+    }
+
+    /// What a body of a type is about.
+    func subjectV1(_ value: JSONValue, type: UnsafeRawBufferPointer) -> SubjectV1 {
+        let namedLine = namedLine(of: value)
+        var transactions = transactionsV1(of: value).filter { transaction in
+            namedLine == nil || transaction.originalTransactionID == namedLine
+        }
+        let isCancellation = ["REFUND", "CANCEL", "REVOKE"].contains { type.equals($0) }
+        if isCancellation, transactions.allSatisfy({ $0.cancellationMilliseconds == nil }) {
+            cancelNamed(by: value, among: &transactions)
+        }
+        let cancelled =
+            isCancellation ? transactions.firstNewest(by: \.cancellationMilliseconds) : nil
+        let decisive =
+            cancelled ?? transactions.firstNewest(by: \.purchaseMilliseconds) ?? transactions.first
+        return SubjectV1(
+            transactions: transactions, isCancellation: isCancellation, cancelled: cancelled,
+            decisive: decisive, line: namedLine ?? decisive?.originalTransactionID)
+    }
+
+    /// The line of purchases that a body names at its top level; bodies before March 2021 do so within
+    /// the withdrawn objects.
+    private func namedLine(of value: JSONValue) -> TransactionID? {
+        if let line = transactionID(value, "original_transaction_id") { return line }
+        for member in [
+            value.member("latest_receipt_info"), value.member("latest_expired_receipt_info"),
+        ] {
+            guard let member, member.isObject else { continue }
+            if let line = transactionID(member, "original_transaction_id") { return line }
+        }
+        return nil
+    }
+
+    /// Bodies of 2021 may say what was cancelled at their top level only: an order, and when.
+    private func cancelNamed(by value: JSONValue, among transactions: inout [ListedTransaction]) {
+        guard let order = transactionID(value, "web_order_line_item_id"),
+            let cancelledAt = faults.optionalIdentifier(value, "cancellation_date_ms"),
+            let place = transactions.firstIndex(where: {
+                transactionID($0.value, "web_order_line_item_id") == order
+            })
+        else { return }
+        transactions[place].cancellationMilliseconds = cancelledAt
+    }
+
+    /// The bundle, whose secret the body knows, and the environment.
+    private func verifiedV1(
+        _ value: JSONValue
+    ) throws(NotificationRefusal) -> (UnsafeRawBufferPointer, AppStoreEnvironment) {
+        // Bodies of 2019 name their bundle within the transaction only.
+        let named = Self.firstText([
+            value.member("bid"), value.member("latest_receipt_info")?.member("bid"),
+            value.member("latest_expired_receipt_info")?.member("bid"),
+        ])
+        guard let bundleID = named, let app = trust.app(bundleID) else {
+            throw .untrusted("bid", "is none of the configured bundles")
+        }
+        guard let password = value.member("password")?.string else {
+            throw .untrusted("password", "is missing")
+        }
+        guard app.accepts(password: password) else {
+            throw .untrusted("password", "is no shared secret of the bundle")
+        }
+        let environment =
+            value.member("environment") ?? value.member("unified_receipt")?.member("environment")
+        let name = faults.requiredID(environment, "environment")
+        // A body that names none is refused, whichever it is taken for.
+        guard !name.isEmpty else { return (bundleID, .production) }
+        guard let known = AppStoreEnvironment(ofVersion1: name), trust.environments.contains(known)
+        else {
+            throw .untrusted("environment", "is none that the pipeline allows")
+        }
+        return (bundleID, known)
+    }
+
+    /// The transactions that a body lists: those of the unified receipt, else those of the withdrawn
+    /// members, which are one object each.
+    private func transactionsV1(of value: JSONValue) -> [ListedTransaction] {
+        let unified = faults.object(value.member("unified_receipt"), "unified_receipt")
+        let listed = unified.map { listedTransactions($0, "latest_receipt_info") } ?? []
+        if !listed.isEmpty { return listed }
+        return listedTransactions(value, "latest_receipt_info")
+            + listedTransactions(value, "latest_expired_receipt_info")
+    }
+
+    private func countV1(
+        _ type: UnsafeRawBufferPointer, _ value: JSONValue, _ transaction: ListedTransaction?
+    ) -> StoreNotificationsEvent.Effect {
+        let columns = transaction.map { self.columns(of: $0) } ?? .init()
+        let isTrial = transaction.map { flag($0.value, "is_trial_period") == true } ?? false
+        let isOn =
+            type.equals("DID_CHANGE_RENEWAL_STATUS") ? flag(value, "auto_renew_status") : nil
+        let measure = Self.measure(ofVersion1: type, isOn: isOn)
+        return .count(
+            columns, measure, measure == .initialBuys && isTrial ? .trials : nil, grossPrice: 0)
+    }
+
+    private static func measure(
+        ofVersion1 type: UnsafeRawBufferPointer, isOn: Bool?
+    ) -> StoreNotificationsKey.Measure {
+        if let isOn { return isOn ? .autoRenewOn : .autoRenewOff }
+        return measuresV1.first { type.equals($0.type) }?.measure ?? .other
+    }
+
+    private static let measuresV1: [(type: StaticString, measure: StoreNotificationsKey.Measure)] =
+        [
+            ("INITIAL_BUY", .initialBuys),
+            ("DID_RENEW", .renewals),
+            ("INTERACTIVE_RENEWAL", .renewals),
+            ("DID_RECOVER", .recoveries),
+            ("RENEWAL", .recoveries),
+            ("DID_FAIL_TO_RENEW", .renewalFailures),
+            ("DID_CHANGE_RENEWAL_PREF", .preferenceChanges),
+            ("REVOKE", .familyRevocations),
+            ("CONSUMPTION_REQUEST", .consumptionRequests),
+            ("PRICE_INCREASE_CONSENT", .priceIncreasesPending),
+        ]
+}
+
+/// Apple's "verifyReceipt": `responseBody`, which an operator feeds in.
+extension StoreNotificationsDecoder {
+    /// Decodes a receipt of a known bundle: what it counts are the cancellations of one line, which
+    /// the record's key names.
+    func receipt(
+        _ value: JSONValue, of record: RecordView
+    ) throws(NotificationRefusal) -> StoreNotificationsEvent {
+        let receipt = value.member("receipt")
+        // Receipts of single transactions say `bid`.
+        let bundle = Self.firstText([receipt?.member("bundle_id"), receipt?.member("bid")])
+        guard let bundleID = bundle, trust.app(bundleID) != nil else {
+            throw .untrusted("receipt.bundle_id", "is none of the configured bundles")
+        }
+        // Responses for receipts of iOS 6 name none, and are of the App Store.
+        let name = faults.optionalText(value, "environment").flatMap { $0.isEmpty ? nil : $0 }
+        let environment = name.map { AppStoreEnvironment(ofVersion1: $0) } ?? .production
+        guard let environment, trust.environments.contains(environment) else {
+            throw .untrusted("environment", "is none that the pipeline allows")
+        }
+        // Without a key it names no line, and has no id.
+        let key = record.key.flatMap { $0.isEmpty ? nil : $0 } ?? faults.missing("the record's key")
+        let line = TransactionID(key)
+        let transactions =
+            listedTransactions(value, "latest_receipt_info")
+            + listedTransactions(value, "latest_expired_receipt_info")
+            + (receipt.map { listedTransactions($0, "in_app") } ?? [])
+
+        idBuilder.begin()
+        idBuilder.add("appstore.receipt")
+        idBuilder.add(key)
+        if let bytes = record.value { idBuilder.add(bytes) }
+        return StoreNotificationsEvent(
+            id: idBuilder.finish(), environment: environment, bundleID: keep(bundleID),
+            effect: .cancellations(
+                cancellations(
+                    among: transactions.filter { $0.originalTransactionID == line })))
+    }
+}
+
+/// A transaction of a customer's history, as bodies of version 1 and receipts list it; valid as long as
+/// the document.
+struct ListedTransaction {
+    let value: JSONValue
+    let transactionID: TransactionID?
+    /// The line of purchases that it belongs to.
+    let originalTransactionID: TransactionID?
+    let purchaseMilliseconds: Int64?
+    var cancellationMilliseconds: Int64?
+}
+
+extension [ListedTransaction] {
+    /// The first of those with the latest instant; nil when none has one.
+    func firstNewest(by instant: KeyPath<ListedTransaction, Int64?>) -> ListedTransaction? {
+        var newest: (milliseconds: Int64, transaction: ListedTransaction)?
+        for transaction in self {
+            guard let milliseconds = transaction[keyPath: instant] else { continue }
+            if let newest, newest.milliseconds >= milliseconds { continue }
+            newest = (milliseconds, transaction)
+        }
+        return newest?.transaction
+    }
+}
+
+extension StoreNotificationsDecoder {
+    /// The transactions of a member: an array of them, or a single one.
+    func listedTransactions(_ holder: JSONValue, _ name: StaticString) -> [ListedTransaction] {
+        guard let member = holder.member(name) else { return [] }
+        if member.isObject { return [listed(member)] }
+        return faults.array(holder, name).compactMap { element in
+            faults.object(element, name).map { listed($0) }
+        }
+    }
+
+    private func listed(_ value: JSONValue) -> ListedTransaction {
+        ListedTransaction(
+            value: value, transactionID: transactionID(value, "transaction_id"),
+            originalTransactionID: transactionID(value, "original_transaction_id"),
+            purchaseMilliseconds: faults.optionalIdentifier(value, "purchase_date_ms"),
+            cancellationMilliseconds: faults.optionalIdentifier(value, "cancellation_date_ms"))
+    }
+
+    /// Those that were cancelled, in their order.
+    func cancellations(
+        among transactions: [ListedTransaction]
+    ) -> [StoreNotificationsEvent.Cancellation] {
+        transactions.compactMap { transaction in
+            guard let date = transaction.cancellationMilliseconds else { return nil }
+            if transaction.transactionID == nil {
+                // One that is there and is no id has its own fault already.
+                let found = transaction.value.member("transaction_id")
+                if found.map({ $0.string?.isEmpty == true }) ?? true {
+                    _ = faults.missing("transaction_id")
+                }
+            }
+            return StoreNotificationsEvent.Cancellation(
+                transactionID: transaction.transactionID ?? .number(0), dateMilliseconds: date,
+                isUpgraded: flag(transaction.value, "is_upgraded") == true,
+                columns: columns(of: transaction))
+        }
+    }
+
+    /// The columns of a transaction's row; version 1 knows neither storefront nor currency.
+    func columns(of transaction: ListedTransaction) -> StoreNotificationsEvent.Columns {
+        StoreNotificationsEvent.Columns(
+            productID: keep(faults.optionalText(transaction.value, "product_id")),
+            offer: offer(of: transaction.value),
+            ownership: Ownership.column(
+                faults.optionalText(transaction.value, "in_app_ownership_type")))
+    }
+
+    private func offer(of transaction: JSONValue) -> Range<Int> {
+        let promotional = faults.optionalText(transaction, "promotional_offer_id")
+        let code = faults.optionalText(transaction, "offer_code_ref_name")
+        let isIntroductory = flag(transaction, "is_in_intro_offer_period") == true
+        let isTrial = flag(transaction, "is_trial_period") == true
+        if let promotional, !promotional.isEmpty { return keepOffer("promotional", promotional) }
+        if let code, !code.isEmpty { return keepOffer("code", code) }
+        return isIntroductory || isTrial ? keep("introductory") : 0..<0
+    }
+
+    /// A flag, which Apple writes as text, and here and there as a number; nil when absent.
+    func flag(_ object: JSONValue, _ name: StaticString) -> Bool? {
+        guard let value = object.member(name) else { return nil }
+        if let boolean = value.boolean { return boolean }
+        if case .exact(let number)? = value.number?.asInteger {
+            if (0...1).contains(number) { return number == 1 }
+            faults.note(.outOfRange, name, "is neither true nor false")
+            return nil
+        }
+        guard let text = faults.optionalText(object, name), !text.isEmpty else { return nil }
+        if text.equals("true") || text.equals("1") { return true }
+        if text.equals("false") || text.equals("0") { return false }
+        faults.note(.outOfRange, name, "is neither true nor false")
+        return nil
+    }
+}

@@ -1,0 +1,291 @@
+import JSON
+import Signatures
+
+/// Apple's "App Store Server Notifications V2": `responseBodyV2DecodedPayload`, and in it
+/// `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload`.
+extension StoreNotificationsDecoder {
+    /// Verifies and decodes a body of version 2.
+    func notificationV2(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationsEvent {
+        let member = value.member("signedPayload")
+        if member == nil { _ = faults.missing("signedPayload") }
+        let text = faults.text(member, "signedPayload")
+        if let rejection = faults.rejection { throw .rejected(rejection) }
+        let payload = try outer(text ?? UnsafeRawBufferPointer(start: nil, count: 0))
+        let environment = try trustedEnvironment(of: payload)
+        let transaction = try inner(payload, .transaction, environment, transactionParser)
+        let renewal = try inner(payload, .renewal, environment, renewalParser)
+        _ = try inner(payload, .appTransaction, environment, transactionParser)
+
+        let uuid = faults.requiredID(payload.value, "notificationUUID")
+        let type = faults.requiredID(payload.value, "notificationType")
+        let subtype = faults.optionalText(payload.value, "subtype")
+        idBuilder.begin()
+        idBuilder.add("appstore.notification.v2")
+        idBuilder.add(uuid)
+        let summary =
+            payload.value.member("data") == nil ? payload.value.member("summary") : nil
+        let holder = transaction ?? renewal ?? summary
+        return StoreNotificationsEvent(
+            id: idBuilder.finish(), environment: environment, bundleID: keep(payload.bundleID),
+            effect: effect(
+                type: type, subtype: subtype, transaction,
+                product: holder.flatMap { faults.optionalText($0, "productId") }))
+    }
+
+    /// The payload of the notification's JWS; where it says that it comes from an environment whose
+    /// signatures nobody can verify, and the pipeline allows that, whoever signed it.
+    private func outer(
+        _ text: UnsafeRawBufferPointer
+    ) throws(NotificationRefusal) -> AppStorePayload {
+        if trust.allowsUnverified,
+            let payload = unverified(text, of: .notification, by: payloadParser),
+            trust.allowsUnverified(payload.environment)
+        {
+            return payload
+        }
+        return try verified(text, "signedPayload", of: .notification, by: payloadParser)
+    }
+
+    /// The payload of a JWS that nobody vouches for; nil when the text is none.
+    func unverified(
+        _ text: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind, by parser: JSONParser
+    ) -> AppStorePayload? {
+        guard let bytes = AppStoreJWS.unverifiedPayload(of: text),
+            let payload = bytes.withUnsafeBytes({ try? parser.parse($0) }), payload.isObject
+        else { return nil }
+        return AppStorePayload(payload, of: kind)
+    }
+
+    /// The payload of a JWS that holds at the instant at which it says that it was signed.
+    private func verified(
+        _ text: UnsafeRawBufferPointer, _ member: StaticString, of kind: AppStorePayload.Kind,
+        by parser: JSONParser
+    ) throws(NotificationRefusal) -> AppStorePayload {
+        let jws: AppStoreJWS
+        do {
+            jws = try AppStoreJWS(text)
+        } catch {
+            throw .untrusted(member, error.explanation)
+        }
+        let parsed = jws.payload.withUnsafeBytes { try? parser.parse($0) }
+        guard let value = parsed, value.isObject else {
+            throw .untrusted(member, "its payload is no JSON object")
+        }
+        let payload = AppStorePayload(value, of: kind)
+        guard let signedAt = payload.signedAtMilliseconds else {
+            throw .untrusted(member, "its payload has no signedDate")
+        }
+        do {
+            try trust.verifier.verify(jws, signedAtMilliseconds: signedAt)
+        } catch {
+            throw .untrusted(member, error.explanation)
+        }
+        return payload
+    }
+
+    /// The environment of a payload that speaks of an app that counts.
+    private func trustedEnvironment(
+        of payload: AppStorePayload
+    ) throws(NotificationRefusal) -> AppStoreEnvironment {
+        guard payload.holder != nil else {
+            throw .untrusted("signedPayload", "its payload speaks of no app")
+        }
+        guard let bundleID = payload.bundleID, let app = trust.app(bundleID) else {
+            throw .untrusted("bundleId", "is none of the configured bundles")
+        }
+        guard let environment = payload.environment, trust.environments.contains(environment)
+        else {
+            throw .untrusted("environment", "is none that the pipeline allows")
+        }
+        if environment == .production, let appAppleID = app.appAppleID,
+            payload.appAppleID != appAppleID
+        {
+            throw .untrusted("appAppleId", "is not the app id that is configured for the bundle")
+        }
+        return environment
+    }
+
+    /// The payload of a JWS within the notification; nil when there is none.
+    private func inner(
+        _ notification: AppStorePayload, _ kind: InnerJWS, _ environment: AppStoreEnvironment,
+        _ parser: JSONParser
+    ) throws(NotificationRefusal) -> JSONValue? {
+        let member = kind.member
+        guard let value = notification.jws(kind) else { return nil }
+        guard let text = value.string else {
+            throw .untrusted(member, AppStoreFault.notAJWS.explanation)
+        }
+        let payload: AppStorePayload
+        if environment.isLocal {
+            guard let read = unverified(text, of: .inner(kind), by: parser) else {
+                throw .untrusted(member, AppStoreFault.notAJWS.explanation)
+            }
+            payload = read
+        } else {
+            payload = try verified(text, member, of: .inner(kind), by: parser)
+        }
+        guard payload.isOfBundle(of: notification) else {
+            throw .untrusted(member, "is not of the notification's bundle")
+        }
+        guard payload.environment == environment else {
+            throw .untrusted(member, "is not of the notification's environment")
+        }
+        return payload.value
+    }
+}
+
+// MARK: What a notification counts as
+
+extension StoreNotificationsDecoder {
+    private typealias Measure = StoreNotificationsKey.Measure
+
+    private func effect(
+        type: UnsafeRawBufferPointer, subtype: UnsafeRawBufferPointer?, _ transaction: JSONValue?,
+        product: UnsafeRawBufferPointer?
+    ) -> StoreNotificationsEvent.Effect {
+        var columns = StoreNotificationsEvent.Columns(productID: keep(product))
+        var rule = NotificationRule.of(type: type, subtype: subtype)
+        guard let transaction else {
+            return .count(columns, rule.measure, rule.secondMeasure, grossPrice: 0)
+        }
+        columns.storefront = keep(faults.optionalText(transaction, "storefront"))
+        columns.currency = keep(faults.optionalText(transaction, "currency"))
+        columns.offer = offer(of: transaction)
+        columns.ownership = Ownership.column(faults.optionalText(transaction, "inAppOwnershipType"))
+        if rule.measure == .familyRevocations,
+            faults.optionalText(transaction, "revocationType")?.equals("ASSIGNMENT_REVOKE") == true
+        {
+            rule.measure = .assignmentRevocations
+        }
+        let discount = faults.optionalText(transaction, "offerDiscountType")
+        switch rule.money {
+        case .refunded: return .refund(columns, rule.measure, refund(of: transaction))
+        case .reversed:
+            return .reversal(
+                columns, rule.measure, transactionID: transactionID(transaction, "transactionId"))
+        case .gross, .none:
+            let isTrial =
+                rule.measure == .initialBuys && discount?.equals("FREE_TRIAL") == true
+            return .count(
+                columns, rule.measure, isTrial ? .trials : rule.secondMeasure,
+                grossPrice: rule.money == .gross ? price(of: transaction) : 0)
+        }
+    }
+
+    private func price(of transaction: JSONValue) -> Int64 {
+        let price = faults.optionalInteger(transaction, "price") ?? 0
+        if price < 0 { faults.note(.outOfRange, "price", "is negative") }
+        return price
+    }
+
+    private func refund(of transaction: JSONValue) -> StoreNotificationsEvent.Refund {
+        let whole: Int64 = 100_000
+        let percentage = faults.optionalInteger(transaction, "revocationPercentage") ?? whole
+        if !(0...whole).contains(percentage) {
+            faults.note(.outOfRange, "revocationPercentage", "is not between 0 and 100000")
+        }
+        return StoreNotificationsEvent.Refund(
+            transactionID: transactionID(transaction, "transactionId"),
+            revocationDate: faults.optionalInteger(transaction, "revocationDate"),
+            price: price(of: transaction), percentage: percentage)
+    }
+
+    private func offer(of transaction: JSONValue) -> Range<Int> {
+        let identifier = faults.optionalText(transaction, "offerIdentifier")
+        return switch faults.optionalInteger(transaction, "offerType") {
+        case 1: keep("introductory")
+        case 2: keepOffer("promotional", identifier)
+        case 3: keepOffer("code", identifier)
+        case 4: keepOffer("win_back", identifier)
+        case 5: keepOffer("retention", identifier)
+        default: 0..<0
+        }
+    }
+}
+
+/// What a notification of version 2 counts as, by its type and subtype.
+struct NotificationRule {
+    typealias Measure = StoreNotificationsKey.Measure
+
+    /// What becomes of the transaction's price.
+    enum Money {
+        case none
+        /// It is added to what customers paid.
+        case gross
+        /// It is added to what they got back.
+        case refunded
+        /// What a refund added is taken back.
+        case reversed
+    }
+
+    var measure: Measure
+    var secondMeasure: Measure?
+    var money: Money
+
+    private static let listed: [(type: StaticString, subtype: StaticString, Measure, Measure?)] = [
+        ("SUBSCRIBED", "INITIAL_BUY", .initialBuys, nil),
+        ("SUBSCRIBED", "RESUBSCRIBE", .resubscribes, nil),
+        ("DID_RENEW", "", .renewals, nil),
+        ("DID_RENEW", "BILLING_RECOVERY", .recoveries, nil),
+        ("DID_FAIL_TO_RENEW", "", .renewalFailures, nil),
+        ("DID_FAIL_TO_RENEW", "GRACE_PERIOD", .renewalFailures, .gracePeriods),
+        ("GRACE_PERIOD_EXPIRED", "", .gracePeriodExpirations, nil),
+        ("EXPIRED", "VOLUNTARY", .expirationsVoluntary, nil),
+        ("EXPIRED", "BILLING_RETRY", .expirationsBilling, nil),
+        ("EXPIRED", "PRICE_INCREASE", .expirationsPrice, nil),
+        ("EXPIRED", "PRODUCT_NOT_FOR_SALE", .expirationsOther, nil),
+        ("EXPIRED", "", .expirationsOther, nil),
+        ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED", .autoRenewOn, nil),
+        ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", .autoRenewOff, nil),
+        ("DID_CHANGE_RENEWAL_PREF", "", .preferenceChanges, nil),
+        ("DID_CHANGE_RENEWAL_PREF", "UPGRADE", .preferenceChanges, .upgrades),
+        ("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", .preferenceChanges, .downgrades),
+        ("OFFER_REDEEMED", "", .offersRedeemed, nil),
+        ("OFFER_REDEEMED", "UPGRADE", .offersRedeemed, nil),
+        ("OFFER_REDEEMED", "DOWNGRADE", .offersRedeemed, nil),
+        ("REFUND", "", .refunds, nil),
+        ("REFUND_REVERSED", "", .refundReversals, nil),
+        ("REFUND_DECLINED", "", .refundsDeclined, nil),
+        ("REVOKE", "", .familyRevocations, nil),
+        ("CONSUMPTION_REQUEST", "", .consumptionRequests, nil),
+        ("PRICE_INCREASE", "PENDING", .priceIncreasesPending, nil),
+        ("PRICE_INCREASE", "ACCEPTED", .priceIncreasesAccepted, nil),
+        ("ONE_TIME_CHARGE", "", .oneTimePurchases, nil),
+        ("RENEWAL_EXTENSION", "SUMMARY", .renewalExtensionSummaries, nil),
+        ("RENEWAL_EXTENSION", "FAILURE", .renewalExtensionFailures, nil),
+        ("EXTERNAL_PURCHASE_TOKEN", "CREATED", .externalTokensCreated, nil),
+        ("EXTERNAL_PURCHASE_TOKEN", "ACTIVE_TOKEN_REMINDER", .externalTokensReminded, nil),
+        ("EXTERNAL_PURCHASE_TOKEN", "UNREPORTED", .externalTokensUnreported, nil),
+        ("RESCIND_CONSENT", "", .consentsRescinded, nil),
+        ("METADATA_UPDATE", "", .metadataUpdates, nil),
+        ("MIGRATION", "", .migrations, nil),
+        ("MIGRATE", "", .migrations, nil),
+        ("PRICE_CHANGE", "", .priceChanges, nil),
+        ("RENEWAL_EXTENDED", "", .renewalsExtended, nil),
+        ("TEST", "", .tests, nil),
+    ]
+
+    /// The rule of a type and subtype; an empty subtype is none. What is not listed counts as `other`,
+    /// its money still by its type.
+    static func of(
+        type: UnsafeRawBufferPointer, subtype: UnsafeRawBufferPointer?
+    ) -> NotificationRule {
+        let subtype = subtype ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        let found = listed.first { type.equals($0.type) && subtype.equals($0.subtype) }
+        return NotificationRule(
+            measure: found?.2 ?? .other, secondMeasure: found?.3,
+            money: money(type: type, subtype: subtype))
+    }
+
+    private static func money(
+        type: UnsafeRawBufferPointer, subtype: UnsafeRawBufferPointer
+    ) -> Money {
+        if type.equals("REFUND") { return .refunded }
+        if type.equals("REFUND_REVERSED") { return .reversed }
+        let isPurchase =
+            ["SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE"].contains { type.equals($0) }
+        let maySwitch =
+            ["DID_CHANGE_RENEWAL_PREF", "OFFER_REDEEMED"].contains { type.equals($0) }
+        return isPurchase || maySwitch && subtype.equals("UPGRADE") ? .gross : .none
+    }
+}

@@ -1,0 +1,225 @@
+import Dispatch
+import EventLog
+import JSON
+import Signatures
+import Synchronization
+
+/// Verifies and decodes notifications of both versions, and receipts, a chunk of records at a time.
+///
+/// What a record is trusted by comes before everything else in it: nothing of an untrusted record is
+/// judged.
+///
+/// `@unchecked Sendable`: a decoder is used by one thread at a time, that which `NotificationDecoders`
+/// has lent it to.
+package final class StoreNotificationsDecoder: @unchecked Sendable {
+    let trust: StoreNotificationsTrust
+    private let maxRecordBytes: Int
+    private let valueParser: JSONParser
+    /// Payloads within payloads are read while those around them are still in use.
+    let payloadParser: JSONParser
+    let transactionParser: JSONParser
+    let renewalParser: JSONParser
+
+    /// The texts of the chunk's events.
+    private(set) var bytes: [UInt8] = []
+    var faults = FieldFaults()
+    var idBuilder = RecordIDBuilder()
+
+    /// A decoder that trusts so and refuses longer values; nil when there is no memory for it.
+    package init?(trust: StoreNotificationsTrust, maxRecordBytes: Int) {
+        guard let value = JSONParser(), let payload = JSONParser(), let transaction = JSONParser(),
+            let renewal = JSONParser()
+        else { return nil }
+        self.trust = trust
+        self.maxRecordBytes = maxRecordBytes
+        valueParser = value
+        payloadParser = payload
+        transactionParser = transaction
+        renewalParser = renewal
+    }
+
+    func decode(_ batch: RecordBatch, _ range: Range<Int>) -> NotificationChunk {
+        bytes = []
+        var items: [NotificationChunk.Item] = []
+        items.reserveCapacity(range.count)
+        for index in range {
+            let record = batch[index]
+            let envelope = Envelope<StoreNotificationsEventType>(record)
+            var item = NotificationChunk.Item(
+                countedType: envelope.countedType, event: .failure(.rejected(.overflow)))
+            do throws(NotificationRefusal) {
+                item.event = .success(try event(record, envelope))
+            } catch {
+                item.event = .failure(error)
+            }
+            items.append(item)
+        }
+        return NotificationChunk(bytes: bytes, items: items)
+    }
+
+    private func event(
+        _ record: RecordView, _ envelope: Envelope<StoreNotificationsEventType>
+    ) throws(NotificationRefusal) -> StoreNotificationsEvent {
+        faults = FieldFaults()
+        let value: JSONValue
+        do {
+            value = try envelope.value(
+                of: record, parser: valueParser, maxRecordBytes: maxRecordBytes)
+        } catch {
+            throw .rejected(error)
+        }
+        let event =
+            switch envelope.type ?? .byDefault {
+            case .notificationV2: try notificationV2(value)
+            case .notificationV1: try notificationV1(value)
+            case .receipt: try receipt(value, of: record)
+            }
+        if let rejection = faults.rejection { throw .rejected(rejection) }
+        return event
+    }
+
+    func keep(_ text: UnsafeRawBufferPointer?) -> Range<Int> {
+        let start = bytes.count
+        if let text { bytes.append(contentsOf: text) }
+        return start..<bytes.count
+    }
+
+    /// Keeps the name of an offer: its kind, a colon and its id.
+    func keepOffer(_ kind: StaticString, _ id: UnsafeRawBufferPointer?) -> Range<Int> {
+        let start = bytes.count
+        bytes.append(
+            contentsOf: UnsafeRawBufferPointer(
+                start: kind.utf8Start, count: kind.utf8CodeUnitCount))
+        bytes.append(UInt8(ascii: ":"))
+        if let id { bytes.append(contentsOf: id) }
+        return start..<bytes.count
+    }
+
+    func keep(_ text: StaticString) -> Range<Int> {
+        keep(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// An id of a transaction or a line; nil for an absent, an empty or a faulty one.
+    func transactionID(_ object: JSONValue, _ name: StaticString) -> TransactionID? {
+        if let text = object.member(name)?.string, !text.isEmpty, case .notDigits = Digits(text) {
+            return .text(Array(text))
+        }
+        return faults.optionalIdentifier(object, name).map { .number($0) }
+    }
+
+    /// The first text among the members that is there and not empty; nil when another value comes first.
+    static func firstText(_ members: [JSONValue?]) -> UnsafeRawBufferPointer? {
+        members.lazy.compactMap { $0 }.first { $0.string?.isEmpty != true }?.string
+    }
+
+    /// Adds an id that may be absent to the record's; its kind comes first, because eight letters are
+    /// the bytes of a number too.
+    func addToID(_ transactionID: TransactionID?) {
+        switch transactionID {
+        case .number(let number)?:
+            idBuilder.add("number")
+            idBuilder.add(number)
+        case .text(let text)?:
+            idBuilder.add("text")
+            text.withUnsafeBytes { idBuilder.add($0) }
+        case nil: idBuilder.add("")
+        }
+    }
+
+    func addToID(_ number: Int64?) {
+        if let number { idBuilder.add(number) } else { idBuilder.add("") }
+    }
+}
+
+extension FieldFaults {
+    /// The member that identifies something and is a number; nil for anything else. Notes nothing, for
+    /// what is looked at before the record is trusted.
+    static func identifier(_ value: JSONValue?) -> Int64? {
+        guard let value else { return nil }
+        if case .exact(let number)? = value.number?.asInteger { return number }
+        if let text = value.string, case .number(let number) = Digits(text) { return number }
+        return nil
+    }
+}
+
+/// A batch of notifications that is being verified and decoded.
+package final class PreparedNotifications {
+    /// A record's share of a millisecond, most of it signatures: long beside the cost of taking a chunk,
+    /// short beside a batch.
+    private static let recordsPerChunk = 16
+
+    let batch: RecordBatch
+    private let run: ConcurrentChunks<NotificationChunk>
+    private var chunks: [NotificationChunk] = []
+
+    init(
+        _ batch: RecordBatch, decoders: NotificationDecoders, threadCount: Int, queue: DispatchQueue
+    ) {
+        self.batch = batch
+        let lent = LentBatch(batch: batch)
+        let count = batch.count
+        run = ConcurrentChunks(
+            count: (count + Self.recordsPerChunk - 1) / Self.recordsPerChunk,
+            threadCount: threadCount, on: queue
+        ) { chunk in
+            let start = chunk * Self.recordsPerChunk
+            let range = start..<min(start + Self.recordsPerChunk, count)
+            return decoders.lend { $0.decode(lent.batch, range) }
+        }
+    }
+
+    deinit {
+        // No thread may read the batch once it can be filled again.
+        _ = run.finish()
+    }
+
+    func wait() {
+        if chunks.isEmpty { chunks = run.finish() }
+    }
+
+    /// Number of records that were verified, whatever came of it. To be called after `wait`.
+    var verifications: Int {
+        chunks.reduce(0) { sum, chunk in
+            sum
+                + chunk.items.count { item in
+                    if case .failure(.rejected) = item.event { false } else { true }
+                }
+        }
+    }
+
+    /// What was read of a record, and the texts of its event. To be called after `wait`.
+    func item(_ index: Int) -> (item: NotificationChunk.Item, bytes: [UInt8]) {
+        let chunk = chunks[index / Self.recordsPerChunk]
+        return (chunk.items[index % Self.recordsPerChunk], chunk.bytes)
+    }
+}
+
+/// A batch that several threads read.
+///
+/// `@unchecked Sendable`: a batch that is prepared is not changed until it is folded, and folding it, or
+/// dropping it, waits for the threads.
+private struct LentBatch: @unchecked Sendable {
+    let batch: RecordBatch
+}
+
+/// The decoders of a fold, each lent to one thread at a time.
+final class NotificationDecoders: Sendable {
+    private let idle: Mutex<[StoreNotificationsDecoder]>
+    private let available: DispatchSemaphore
+
+    init(_ decoders: [StoreNotificationsDecoder]) {
+        idle = Mutex(decoders)
+        available = DispatchSemaphore(value: 0)
+        for _ in decoders { available.signal() }
+    }
+
+    func lend(
+        _ body: (StoreNotificationsDecoder) -> NotificationChunk
+    ) -> NotificationChunk {
+        available.wait()
+        defer { available.signal() }
+        guard let decoder = idle.withLock({ $0.popLast() }) else { return NotificationChunk() }
+        defer { idle.withLock { $0.append(decoder) } }
+        return body(decoder)
+    }
+}

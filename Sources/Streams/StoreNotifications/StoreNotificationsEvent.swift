@@ -1,0 +1,133 @@
+import JSON
+
+/// A notification or receipt that was verified and decoded. Its texts are ranges of the bytes of its
+/// `NotificationChunk`.
+struct StoreNotificationsEvent {
+    typealias Measure = StoreNotificationsKey.Measure
+
+    /// The columns of a row that a transaction gives.
+    struct Columns {
+        var productID: Range<Int> = 0..<0
+        var storefront: Range<Int> = 0..<0
+        var currency: Range<Int> = 0..<0
+        var offer: Range<Int> = 0..<0
+        /// Empty where there is no transaction.
+        var ownership: StaticString = ""
+    }
+
+    /// A refund as version 2 tells it.
+    struct Refund {
+        var transactionID: TransactionID?
+        /// Milliseconds since 1970; nil when absent.
+        var revocationDate: Int64?
+        /// Thousandths of the currency's unit.
+        var price: Int64
+        /// Part of the price in thousandths of a percent, 0 to 100,000.
+        var percentage: Int64
+    }
+
+    /// A cancelled transaction as version 1 and receipts list it.
+    struct Cancellation {
+        var transactionID: TransactionID
+        var dateMilliseconds: Int64
+        /// Whether an upgrade ended it: nobody asked for money back.
+        var isUpgraded: Bool
+        var columns: Columns
+    }
+
+    /// What the event does to the numbers.
+    enum Effect {
+        /// Counts in a measure, and perhaps in a second one; `grossPrice` in thousandths of the unit.
+        case count(Columns, Measure, Measure?, grossPrice: Int64)
+        /// Counts in the measure; in that of refunds unless the refund was counted before.
+        case refund(Columns, Measure, Refund)
+        /// Counts in the measure, and takes a refund of the transaction back.
+        case reversal(Columns, Measure, transactionID: TransactionID?)
+        /// Counts each that was not counted before.
+        case cancellations([Cancellation])
+    }
+
+    var id: RecordID
+    var environment: AppStoreEnvironment
+    var bundleID: Range<Int>
+    var effect: Effect
+}
+
+/// Some records of a batch, decoded together, with the texts of their events.
+struct NotificationChunk: Sendable {
+    struct Item: Sendable {
+        var countedType: StaticString
+        var event: Result<StoreNotificationsEvent, NotificationRefusal>
+    }
+
+    var bytes: [UInt8] = []
+    var items: [Item] = []
+}
+
+/// Why a record is kept instead of counted.
+enum NotificationRefusal: Error {
+    case rejected(Rejection)
+    /// It is not from whom it says it is: a member, and what is wrong with it.
+    case untrusted(StaticString, StaticString)
+
+    var cause: RefusedRecord.Cause {
+        switch self {
+        case .rejected(let rejection): .rejected(rejection)
+        case .untrusted(let member, let explanation):
+            .untrusted(detail: "\(member): \(explanation)")
+        }
+    }
+
+    var outcome: Outcome {
+        switch self {
+        case .rejected: .rejected
+        case .untrusted: .untrusted
+        }
+    }
+}
+
+/// Whom a purchase belongs to. The store sends purchases of family members and of assigned seats beside
+/// those that somebody paid for, so that each has rows of its own.
+package enum Ownership {
+    private static let words: [(word: StaticString, column: StaticString)] = [
+        ("PURCHASED", purchased), ("FAMILY_SHARED", "family"), ("ASSIGNED", "assigned"),
+    ]
+
+    /// What a customer paid for, and what a transaction is that does not say it.
+    package static let purchased: StaticString = "purchased"
+
+    static func column(_ word: UnsafeRawBufferPointer?) -> StaticString {
+        guard let word else { return purchased }
+        return words.first { word.equals($0.word) }?.column ?? "other"
+    }
+}
+
+/// The App Store's id of a transaction, or of a line of purchases: that of its first transaction.
+///
+/// Ids are numbers so far; a JSON number and a string of its digits are the same id.
+enum TransactionID: Hashable, Sendable {
+    case number(Int64)
+    /// A text that is not only digits, in UTF-8.
+    case text([UInt8])
+
+    /// Reads a text that names an id. Digits beyond 64 bits stay a text.
+    init(_ text: UnsafeRawBufferPointer) {
+        if case .number(let number) = Digits(text) {
+            self = .number(number)
+        } else {
+            self = .text(Array(text))
+        }
+    }
+}
+
+extension TransactionID: Comparable {
+    /// Whether an id comes before another one, in the order in which they are stored.
+    static func < (one: TransactionID, other: TransactionID) -> Bool {
+        switch (one, other) {
+        case (.number(let one), .number(let other)): one < other
+        case (.number, .text): true
+        case (.text, .number): false
+        case (.text(let one), .text(let other)): one.lexicographicallyPrecedes(other)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+/// Instants in UTC as text, by the proleptic Gregorian calendar; no locale, no time zone, no clock.
+package enum UTC {
+    private static let millisecondsPerDay: Int64 = 86_400_000
+
+    /// Writes an instant as RFC 3339: `2026-11-21T05:00:00Z`, with milliseconds when there are any.
+    package static func text(milliseconds: Int64) -> String {
+        var days = milliseconds / millisecondsPerDay
+        var rest = milliseconds % millisecondsPerDay
+        if rest < 0 {
+            rest += millisecondsPerDay
+            days -= 1
+        }
+        let date = civilDate(daysSince1970: days)
+        let seconds = rest / 1000
+        let fraction = rest % 1000
+        let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }
+        return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2)
+            + "T" + clock.joined(separator: ":")
+            + (fraction == 0 ? "" : "." + padded(fraction, 3)) + "Z"
+    }
+
+    /// Reads `2026-11-21`, `2026-11-21T05:00:00Z` or `2026-11-21T05:00:00.250+01:00`; nil for anything
+    /// else, and for days that the calendar does not have.
+    package static func milliseconds(text: String) -> Int64? {
+        // Reports read days of every row, and a pattern is compiled each time.
+        if text.utf8.count == 10 { return midnight(Array(text.utf8)) }
+        let match = text.wholeMatch(
+            of: #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:\d\d))?/#
+        )
+        guard let parts = match?.output, let midnight = midnight(Array(text.utf8.prefix(10))) else {
+            return nil
+        }
+        guard let hourText = parts.4, let minuteText = parts.5, let secondText = parts.6,
+            let zone = parts.8
+        else { return midnight }
+        guard let hour = Int64(hourText), let minute = Int64(minuteText),
+            let second = Int64(secondText), hour < 24, minute < 60, second < 60,
+            let zoneMinutes = zoneMinutes(String(zone))
+        else { return nil }
+        let fractionText = String(parts.7 ?? "0")
+        let fraction =
+            (Int64(fractionText) ?? 0) * [1, 100, 10, 1][min(fractionText.count, 3)]
+        let clock = ((hour * 60 + minute - zoneMinutes) * 60 + second) * 1000 + fraction
+        return midnight + clock
+    }
+
+    private static func midnight(_ text: [UInt8]) -> Int64? {
+        let dash = UInt8(ascii: "-")
+        guard text[4] == dash, text[7] == dash else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            var number = Int64(0)
+            for byte in text[range] {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                number = number * 10 + Int64(byte - 0x30)
+            }
+            return number
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            (1...12).contains(month), day >= 1
+        else { return nil }
+        let days = daysSince1970(year: year, month: month, day: day)
+        guard civilDate(daysSince1970: days) == (year, month, day) else { return nil }
+        return days * millisecondsPerDay
+    }
+
+    private static func zoneMinutes(_ zone: String) -> Int64? {
+        if zone == "Z" { return 0 }
+        let digits = zone.dropFirst().split(separator: ":").compactMap { Int64($0) }
+        guard digits.count == 2, digits[0] < 24, digits[1] < 60 else { return nil }
+        let minutes = digits[0] * 60 + digits[1]
+        return zone.hasPrefix("-") ? -minutes : minutes
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    /// Days are counted in eras of 400 years that begin on the first of March.
+    private static func civilDate(
+        daysSince1970: Int64
+    ) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = daysSince1970 + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, day)
+    }
+
+    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+}
+
+/// A whole hour in UTC: the bucket that event times are counted in.
+package struct Hour: Hashable, Comparable, Sendable {
+    package var hoursSince1970: Int64
+
+    package static let milliseconds: Int64 = 3_600_000
+
+    package init(hoursSince1970: Int64) {
+        self.hoursSince1970 = hoursSince1970
+    }
+
+    /// The hour that an instant lies in; rounds towards the past, before 1970 too.
+    package init(containing timestampMilliseconds: Int64) {
+        let quotient = timestampMilliseconds / Self.milliseconds
+        let remainder = timestampMilliseconds % Self.milliseconds
+        hoursSince1970 = remainder < 0 ? quotient - 1 : quotient
+    }
+
+    package var text: String {
+        UTC.text(milliseconds: hoursSince1970 &* Self.milliseconds)
+    }
+
+    package static func < (left: Hour, right: Hour) -> Bool {
+        left.hoursSince1970 < right.hoursSince1970
+    }
+}
