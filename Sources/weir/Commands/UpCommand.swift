@@ -58,23 +58,23 @@ struct UpCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
 
-    /// A worker: the name of its program, and what runs it.
-    private typealias Worker = (
-        name: String, work: @Sendable (WorkerOptions, StopSignal) throws -> Void
-    )
-
     /// The workers, in the order in which a day goes; delivery comes last.
-    private static let workers: [Worker] =
-        allStreams.map { worker(of: $0) }
-        + [
-            (
-                PartnerPostbacksWorker.programName,
-                { @Sendable in try PartnerPostbacksWorker.work($0, stop: $1) }
-            )
-        ]
+    private static func workers(
+        _ options: @escaping @Sendable () -> WorkerOptions
+    ) -> [Components.Part] {
+        allStreams.map { worker(of: $0, options) }
+            + [
+                (
+                    PartnerPostbacksWorker.programName,
+                    { @Sendable in try PartnerPostbacksWorker.work(options(), stop: $0) }
+                )
+            ]
+    }
 
-    private static func worker<Fold: StreamFold>(of stream: Fold.Type) -> Worker {
-        (Fold.programName, { try Fold.work($0, stop: $1) })
+    private static func worker<Fold: StreamFold>(
+        of stream: Fold.Type, _ options: @escaping @Sendable () -> WorkerOptions
+    ) -> Components.Part {
+        (Fold.programName, { try Fold.work(options(), stop: $0) })
     }
 
     func run() throws {
@@ -106,7 +106,12 @@ struct UpCommand: ParsableCommand {
                 collector, stop: .ofProcess, parts: { components.states },
                 listening: { listening in
                     summary.begin(listeningAt: listening)
-                    components.start(Self.parts(address, directory, configuration) + trimming)
+                    let workers = Self.workers {
+                        WorkerOptions(
+                            log: address, data: directory, pipelines: configuration,
+                            untilEnd: false)
+                    }
+                    components.start(workers + trimming)
                 })
         } catch let error as CollectorError {
             throw CommandError.failure(error.description)
@@ -139,22 +144,6 @@ struct UpCommand: ParsableCommand {
                 }
             )
         ]
-    }
-
-    private static func parts(
-        _ address: LogAddress, _ directory: String, _ configuration: String
-    ) -> [Components.Part] {
-        workers.map { worker in
-            (
-                worker.name,
-                { stop in
-                    try worker.work(
-                        WorkerOptions(
-                            log: address, data: directory, pipelines: configuration,
-                            untilEnd: false), stop)
-                }
-            )
-        }
     }
 
     /// Every file is read before anything starts: what is wrong there is wrong for good.
