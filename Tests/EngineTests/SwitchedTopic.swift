@@ -133,7 +133,7 @@ extension Workplace {
             path: path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
             logIdentity: identity, partitionCount: partitionCount)
         var settings = WorkerSettings(
-            try directory.settings(of: "weir-bids"), assignment: .all,
+            try BidsFold.file(in: directory).settings, assignment: .all,
             partitionCount: partitionCount)
         settings.untilEnd = untilEnd
         settings.batchRecords = 500
