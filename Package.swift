@@ -208,8 +208,13 @@ let package = Package(
                 "KafkaLog", "Monitoring", "Streams", "TestKit", "Engine", arguments, crypto, http,
                 logging,
             ],
-            path: "Benchmarks", exclude: ["README.md"], swiftSettings: strict,
+            path: "Benchmarks", exclude: ["BareAuctions", "README.md"], swiftSettings: strict,
             linkerSettings: stripped),
+        // Beside Weir in `weir-benchmarks kafka`. simdjson On-Demand is compiled with the program, for this machine.
+        .executableTarget(
+            name: "weir-bare-auctions", dependencies: ["CRdKafka"], path: "Benchmarks/BareAuctions",
+            cxxSettings: [.unsafeFlags(["-O2", "-march=native"])],
+            linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("sqlite3")]),
         .target(
             name: "TestKit",
             dependencies: [

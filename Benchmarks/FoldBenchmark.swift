@@ -58,7 +58,7 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
             let folded = round * options.batch
             print(
                 "after \(folded): \(Int(Double(folded) / folding.cpuSeconds)) records a CPU second,"
-                    + " memory \(Stopwatch.memoryMiB) MiB, ids \(store.rememberedIDs(of: fold, atMost: .max))"
+                    + " memory \(Stopwatch.memoryMiB) MiB, ids \(store.rememberedIDs(of: FoldLanes([fold]), atMost: .max))"
             )
         }
         report(count: max(1, rounds) * options.batch, bytes: bytes)

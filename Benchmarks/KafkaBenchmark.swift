@@ -25,6 +25,8 @@ struct KafkaBenchmark: ParsableCommand {
     @Option(help: "Number of records.") var count = 600_000
     @Option(help: "Partitions of the topic; by default 4, on mock brokers 48.") var partitions:
         Int32?
+    @Option(help: "How often Weir, and the program without it, fold the topic in turns.")
+    var rounds = 3
     @Option(help: "Memory for fetched records, in MiB.") var memory = 64
     @Option(help: "A topic of a real cluster that an earlier run has filled.") var topic: String?
 
@@ -62,7 +64,11 @@ struct KafkaBenchmark: ParsableCommand {
         }
         guard parsed.sum == parsed.count else { throw ValidationError("a sample does not parse") }
         report("consume + parse", parsed.count, parsed.time)
-        let whole = try fold(addresses, topic)
+        // In turns, so that both meet the same machine.
+        let rounds = try (0..<rounds).map { _ in
+            (whole: try fold(addresses, topic), bare: try runBare(addresses, topic))
+        }
+        let whole = rounds.map(\.whole).median
         report("the whole worker", raw.count, whole)
         print(
             "share of raw consume     "
@@ -70,6 +76,33 @@ struct KafkaBenchmark: ParsableCommand {
                 + " by wall time, "
                 + String(format: "%.2f", raw.time.cpuSeconds / whole.cpuSeconds) + " by CPU time")
         print("peak memory              \(Stopwatch.peakMemoryMiB) MiB")
+        let bare = rounds.compactMap(\.bare)
+        guard !bare.isEmpty else {
+            return print("weir-bare-auctions is not built: swift build -c release builds it")
+        }
+        report("without Weir", raw.count, bare.median, isThisProcess: false)
+        print(
+            "Weir beside that         "
+                + String(format: "%.2f", whole.wallSeconds / bare.median.wallSeconds)
+                + " of its wall time, "
+                + String(format: "%.2f", whole.cpuSeconds / bare.median.cpuSeconds)
+                + " of its CPU time, medians of \(bare.count) rounds in turns")
+    }
+
+    /// The same job without Weir, by a program beside this one; nil when that is not built.
+    private func runBare(_ addresses: [String], _ topic: String) throws -> Stopwatch? {
+        let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            .deletingLastPathComponent().path
+        let program = "\(programs)/weir-bare-auctions"
+        guard FileManager.default.isExecutableFile(atPath: program) else { return nil }
+        let directory = NSTemporaryDirectory() + "weir-bare-\(getpid())"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var time = Stopwatch()
+        try time.measure(
+            program, [addresses.joined(separator: ","), topic, "\(directory)/bids.sqlite"])
+        return time
     }
 
     /// Reads a topic from its beginning to its end.
@@ -113,18 +146,27 @@ struct KafkaBenchmark: ParsableCommand {
         return time
     }
 
-    private func report(_ name: String, _ count: Int, _ time: Stopwatch) {
+    private func report(
+        _ name: String, _ count: Int, _ time: Stopwatch, isThisProcess: Bool = true
+    ) {
         let name = name.padding(toLength: 24, withPad: " ", startingAt: 0)
         print(
             "\(name) \(Int(Double(count) / time.wallSeconds)) records a second, "
-                + "\(Int(Double(count) / time.cpuSeconds)) a CPU second, "
-                + "memory \(Stopwatch.memoryMiB) MiB")
+                + "\(Int(Double(count) / time.cpuSeconds)) a CPU second"
+                + (isThisProcess ? ", memory \(Stopwatch.memoryMiB) MiB" : ""))
     }
 
     static func open(_ addresses: [String], _ memory: Int) throws -> KafkaLog {
         try KafkaLog(
             KafkaSettings(brokers: addresses, memoryBytes: memory << 20),
             logger: Logger(label: "benchmark"))
+    }
+}
+
+extension [Stopwatch] {
+    /// The one with the median of CPU time.
+    fileprivate var median: Stopwatch {
+        sorted { $0.cpuSeconds < $1.cpuSeconds }[count / 2]
     }
 }
 

@@ -15,6 +15,36 @@ struct Stopwatch {
         return try body()
     }
 
+    /// Measures a program that runs to its end, with the CPU time of its process.
+    mutating func measure(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardOutput = FileHandle.nullDevice
+        let cpu = Self.childSeconds
+        let wall = Self.seconds(CLOCK_MONOTONIC)
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(program: program) }
+        cpuSeconds += Self.childSeconds - cpu
+        wallSeconds += Self.seconds(CLOCK_MONOTONIC) - wall
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let program: String
+
+        var description: String { "\(program) did not end well: what it said stands above" }
+    }
+
+    /// CPU time of all children that have ended.
+    private static var childSeconds: Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
+        return [usage.ru_utime, usage.ru_stime].reduce(0) {
+            $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+        }
+    }
+
     private static func seconds(_ clock: clockid_t) -> Double {
         var time = timespec()
         clock_gettime(clock, &time)

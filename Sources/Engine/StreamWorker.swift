@@ -115,9 +115,9 @@ extension StreamFold {
         if try store.origin().partitionCount != partitionCount {
             try store.setPartitionCount(partitionCount)
         }
-        let fold = try make(
-            rules, topic: stream.topic, memory: store,
-            threadCount: ProcessInfo.processInfo.activeProcessorCount)
+        let lanes = try makeLanes(
+            options.laneCount, rules, topic: stream.topic, partitionCount: partitionCount,
+            memory: store, threadCount: ProcessInfo.processInfo.activeProcessorCount)
         var settings = WorkerSettings(
             stream, assignment: try options.assignment, partitionCount: partitionCount)
         settings.name = programName
@@ -139,7 +139,7 @@ extension StreamFold {
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
         let worker = Worker(
-            fold: fold, store: store, reader: reader, emitter: isArchive ? nil : emitter,
+            lanes: lanes, store: store, reader: reader, emitter: isArchive ? nil : emitter,
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
             metrics: monitor?.metrics,

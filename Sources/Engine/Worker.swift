@@ -8,7 +8,7 @@ import Streams
 /// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
 /// log how far it is. One plain thread; only signatures are verified on others.
 package final class Worker<Fold: StreamFold> {
-    private let fold: Fold
+    private let lanes: Lanes<Fold>
     private let store: AggregateStore
     private let reader: any LogReader
     /// Nil where nothing is published: what a fold of an archive gives is due, and published by the worker
@@ -27,8 +27,10 @@ package final class Worker<Fold: StreamFold> {
     private var ends: [Int32: Int64] = [:]
     /// What the group has committed: a store that is being rebuilt never takes that back.
     private var groupOffsets: [Int32: Int64] = [:]
-    private var pending: (batch: RecordBatch, prepared: Fold.Prepared)?
-    /// One batch is folded while the signatures of the next are verified.
+    /// The batch that lanes fold, and since when.
+    private var pending:
+        (batch: RecordBatch, prepared: Fold.Prepared, since: ContinuousClock.Instant)?
+    /// One batch is folded while the next is read and its signatures are verified.
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
     /// Where the next record of each partition is expected in the log.
@@ -50,14 +52,14 @@ package final class Worker<Fold: StreamFold> {
     private var awaited: AwaitedBatch?
 
     package init(
-        fold: Fold, store: AggregateStore, reader: any LogReader, emitter: Emitter?,
+        lanes: [Fold], store: AggregateStore, reader: any LogReader, emitter: Emitter?,
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
         logger: Logger, metrics: WorkerMetrics? = nil,
         configurationFiles: FollowedConfiguration? = nil,
         interruption: @escaping () -> Bool = { false },
         openReader: LogWatch.OpenReader? = nil
     ) {
-        self.fold = fold
+        self.lanes = Lanes(FoldLanes(lanes))
         self.store = store
         self.reader = reader
         self.emitter = emitter
@@ -86,7 +88,8 @@ package final class Worker<Fold: StreamFold> {
     /// when it returns or throws.
     @discardableResult
     package func run() throws(WorkerError) -> WorkerEnd {
-        // Whatever ends it: what was stored is waited for.
+        // Whatever ends it: lanes and what was stored are waited for.
+        defer { lanes.settle() }
         defer { _ = try? store.awaitCommit() }
         // And what ends it with an error is not written behind the progress.
         defer { progress.end() }
@@ -132,22 +135,23 @@ package final class Worker<Fold: StreamFold> {
         case .assigned(let partitions):
             try foldPending()
             try take(partitions)
-            metrics?.noteAssignment(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+            metrics?.noteAssignment(rememberedIDs: rememberedIDs)
             try emit(Set(partitions))
             try checkMemory()
         case .revoked(let partitions):
             try foldPending()
             try commitOffsets()
             for partition in partitions { drop(partition) }
-            metrics?.noteAssignment(rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+            metrics?.noteAssignment(rememberedIDs: rememberedIDs)
         case .records:
             try checkLastFolded(in: batch)
             guard !batch.isEmpty else { break }
             try checkContinuity(of: batch)
-            let prepared = fold.prepare(batch)
+            let prepared = lanes.folds.folds[0].prepare(batch)
             filling = 1 - filling
             try foldPending()
-            pending = (batch, prepared)
+            pending = (batch, prepared, .now)
+            lanes.start(batch, prepared)
             if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
                 try foldPending()
                 if reader.isCaughtUp {
@@ -187,28 +191,29 @@ package final class Worker<Fold: StreamFold> {
     }
 
     private func foldPending() throws {
-        guard let (batch, prepared) = pending else { return }
+        guard let (batch, prepared, start) = pending else { return }
         pending = nil
         try watch?.resolveDoubts(Set((0..<batch.count).map { batch.position($0).partition }))
         try watch?.lookNowAndThen()
         watch?.mark(batch)
-        try store(batch, prepared)
+        try store(batch, prepared, since: start)
     }
 
     /// Folds and commits a batch, then publishes, then tells the log: in this order. When there is
     /// nothing to publish, the commit waits for the disk while the next batch is read and folded.
-    private func store(_ batch: RecordBatch, _ prepared: Fold.Prepared) throws {
-        let start = ContinuousClock.now
-        fold.begin(prepared)
-        for index in 0..<batch.count { try fold.fold(index) }
+    private func store(
+        _ batch: RecordBatch, _ prepared: Fold.Prepared, since start: ContinuousClock.Instant
+    ) throws {
+        try lanes.finish()
         let folded = ContinuousClock.now
         try finishCommit()
-        let hasEmissions = !fold.effects.refused.isEmpty || !fold.outbox.isEmpty
-        let partitions = fold.effects.progress
-        let stored = try store.store(fold, batch: batch)
+        let hasEmissions = lanes.folds.hasEmissions
+        let partitions = lanes.folds.progress
+        let verifications = lanes.folds.folds.reduce(0) { $0 + $1.verifications(in: prepared) }
+        let stored = try store.store(lanes.folds, batch: batch)
         awaited = AwaitedBatch(
             stored: stored, partitions: partitions,
-            verifications: fold.verifications(in: prepared), began: start, folded: folded)
+            verifications: verifications, began: start, folded: folded)
         if hasEmissions || stored.hasOverflowed {
             try finishCommit()
             try emit(Set(partitions.map(\.partition)))
@@ -227,7 +232,7 @@ package final class Worker<Fold: StreamFold> {
         awaited = nil
         let committed = try store.awaitCommit() ?? .now
         metrics?.commit(
-            batch, at: committed, rememberedIDs: store.rememberedIDs(of: fold, atMost: .max))
+            batch, at: committed, rememberedIDs: rememberedIDs)
         var records = 0
         for progress in batch.partitions {
             nextOffsets[progress.partition] = progress.nextOffset
@@ -244,9 +249,15 @@ package final class Worker<Fold: StreamFold> {
         try metrics?.setUnpublished(store.unpublishedCount())
     }
 
+    private var rememberedIDs: Int { rememberedIDs(atMost: .max) }
+
+    private func rememberedIDs(atMost bound: Int) -> Int {
+        store.rememberedIDs(of: lanes.folds, atMost: bound)
+    }
+
     private func checkMemory() throws(WorkerError) {
         guard let bound = settings.dedupeMaxIDs else { return }
-        let ids = store.rememberedIDs(of: fold, atMost: bound)
+        let ids = rememberedIDs(atMost: bound)
         guard ids < bound else {
             throw .dedupeMemoryFull(ids: ids, bound: bound, stream: Fold.streamName)
         }
@@ -342,7 +353,7 @@ extension Worker {
             of: place, nextOffset: state.nextOffset, in: bounds, store: store.path)
         if let refusal { throw refusal }
         try enforceConfiguration(on: state)
-        try store.restore(state, in: fold)
+        try store.restore(state, in: lanes.folds[partition: partition])
         store.expect(state)
         nextOffsets[partition] = state.nextOffset
         readOffsets[partition] = state.nextOffset
@@ -398,25 +409,38 @@ extension Worker {
     /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker. Offsets that come
     /// again, and times long past, are a reason to doubt that the log is the same.
     private func checkContinuity(of batch: RecordBatch) throws {
-        for index in 0..<batch.count {
-            let (partition, offset) = batch.position(index)
-            let expected = readOffsets.updateValue(offset + 1, forKey: partition) ?? offset
-            let time = batch.timestampMilliseconds(index)
-            let newest = newest[partition] ?? time
-            if time > newest { self.newest[partition] = time }
-            watch?.note(time, after: newest, in: partition)
-            guard offset != expected else { continue }
-            let place = TopicPartition(topic: reader.topic, partition: partition)
-            guard offset > expected else {
-                try watch?.lookNow()
-                throw WorkerError.offsetsAgain(place, offset: offset, expected: expected)
+        // Records of a partition come one after the other: what is known of it is looked up once a run.
+        var index = 0
+        while index < batch.count {
+            let partition = batch.position(index).partition
+            var expected = readOffsets[partition]
+            var newest = newest[partition]
+            while index < batch.count, batch.position(index).partition == partition {
+                let offset = batch.position(index).offset
+                if let expected, offset != expected {
+                    try check(offset, of: partition, expected: expected)
+                }
+                expected = offset + 1
+                let time = batch.timestampMilliseconds(index)
+                watch?.note(time, after: newest ?? time, in: partition)
+                newest = max(newest ?? time, time)
+                index += 1
             }
-            let bounds = try reader.bounds(of: [partition]).first
-            if let bounds, bounds.earliestOffset > expected {
-                throw LogChange.logStartsLater(
-                    place, nextOffset: expected, earliest: bounds.earliestOffset,
-                    store: store.path)
-            }
+            readOffsets[partition] = expected
+            self.newest[partition] = newest
+        }
+    }
+
+    private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {
+        let place = TopicPartition(topic: reader.topic, partition: partition)
+        guard offset > expected else {
+            try watch?.lookNow()
+            throw WorkerError.offsetsAgain(place, offset: offset, expected: expected)
+        }
+        let bounds = try reader.bounds(of: [partition]).first
+        if let bounds, bounds.earliestOffset > expected {
+            throw LogChange.logStartsLater(
+                place, nextOffset: expected, earliest: bounds.earliestOffset, store: store.path)
         }
     }
 
@@ -440,7 +464,7 @@ extension Worker {
     }
 
     private func drop(_ partition: Int32) {
-        fold.forget(partition: partition)
+        lanes.folds[partition: partition].forget(partition: partition)
         unpublished.remove(partition)
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil

@@ -7,8 +7,7 @@ import CSimdjson
 /// Parses JSON documents (RFC 8259) with simdjson: one thread and one document at a time.
 ///
 /// Values borrow the memory of the parser, so nothing is allocated for a document after the buffers
-/// have grown. A document that simdjson refuses, or accepts against the contract, is read a second
-/// time, slowly, to find the reason.
+/// have grown. A document that is refused is read a second time, slowly, to find the reason.
 ///
 ///     guard let parser = JSONParser() else { return }
 ///     try bytes.withUnsafeBytes { bytes in
@@ -20,10 +19,6 @@ package final class JSONParser {
     package static let maxDepth = 64
 
     private let parser: OpaquePointer
-    /// Parses what the second reading found well-formed; created on first use. At its limit of
-    /// depth simdjson accepts only empty containers, so this one has a higher limit than
-    /// `maxDepth`.
-    private var secondParser: OpaquePointer?
 
     /// Nil when memory is missing.
     package init?() {
@@ -33,35 +28,29 @@ package final class JSONParser {
 
     deinit {
         weir_json_parser_free(parser)
-        if let secondParser { weir_json_parser_free(secondParser) }
     }
 
     /// The value is valid until the next parse or the end of the parser.
     package func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
-        if let value = Self.accept(bytes, by: parser, checked: false) { return value }
-        var inspection = JSONInspection(bytes)
-        try inspection.run()
-        // Well-formed after all: it has an integer beyond 64 bits, or something at the maximum
-        // depth.
-        let rewritten = inspection.rewritingLargeIntegers()
-        if secondParser == nil { secondParser = weir_json_parser_create(Self.maxDepth + 1) }
-        guard let secondParser,
-            let value = rewritten.withUnsafeBytes({
-                Self.accept($0, by: secondParser, checked: true)
-            })
-        else { throw .malformed("the document is not accepted") }
-        return value
+        try parse(bytes, borrows: false)
     }
 
-    private static func accept(
-        _ bytes: UnsafeRawBufferPointer, by parser: OpaquePointer, checked: Bool
-    ) -> JSONValue? {
-        var tape: UnsafePointer<UInt64>?
-        var strings: UnsafePointer<UInt8>?
+    /// Parses without a copy where that is possible: the value is valid as long as the bytes are, and until
+    /// the next parse or the end of the parser.
+    package func parse(borrowing bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
+        try parse(bytes, borrows: true)
+    }
+
+    private func parse(
+        _ bytes: UnsafeRawBufferPointer, borrows: Bool
+    ) throws(JSONFault) -> JSONValue {
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        let status = weir_json_parse(parser, start, bytes.count, checked, &tape, &strings)
-        guard status == 0, let tape, let strings else { return nil }
-        return JSONValue(tape: tape, strings: strings, index: 1)
+        if let tape = weir_json_parse(parser, start, bytes.count, borrows) {
+            return JSONValue(tape: tape, index: weir_json_root)
+        }
+        var inspection = JSONInspection(bytes)
+        try inspection.run()
+        throw .malformed("the document is not accepted")
     }
 }
 
@@ -86,7 +75,7 @@ extension JSONFault: CustomStringConvertible {
     }
 }
 
-/// The strict, slow reading of a document that simdjson refused. It finds the first fault.
+/// The strict, slow reading of a document that was refused. It finds the first fault.
 ///
 /// It does not recurse, so deep nesting cannot exhaust the stack.
 struct JSONInspection {
@@ -94,8 +83,6 @@ struct JSONInspection {
     private var position = 0
     /// For each open container: whether it is an object.
     private var open: [Bool] = []
-    /// End positions of integers beyond 64 bits.
-    private var largeIntegerEnds: [Int] = []
 
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
@@ -111,20 +98,6 @@ struct JSONInspection {
         }
         skipSpace()
         guard position == bytes.count else { throw fault("text behind the document") }
-    }
-
-    /// Rewrites integers beyond 64 bits as doubles, which simdjson accepts.
-    func rewritingLargeIntegers() -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count + 2 * largeIntegerEnds.count)
-        var start = 0
-        for end in largeIntegerEnds {
-            result.append(contentsOf: bytes[start..<end])
-            result.append(contentsOf: [UInt8(ascii: "e"), UInt8(ascii: "0")])
-            start = end
-        }
-        result.append(contentsOf: bytes[start...])
-        return result
     }
 
     static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -213,21 +186,17 @@ struct JSONInspection {
         if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 {
             throw fault("a number with a leading zero")
         }
-        var isInteger = true
         if byte == UInt8(ascii: ".") {
-            isInteger = false
             position += 1
             guard skipDigits() > 0 else { throw fault("a number ends in a point") }
         }
         if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
-            isInteger = false
             position += 1
             if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { position += 1 }
             guard skipDigits() > 0 else { throw fault("a number without its exponent") }
         }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         guard strtod(text, nil).isFinite else { throw fault("a number too large") }
-        if isInteger, Int64(text) == nil, UInt64(text) == nil { largeIntegerEnds.append(position) }
     }
 
     private mutating func skipDigits() -> Int {

@@ -1,14 +1,13 @@
-/// A value of a parsed document: a position on the tape of simdjson.
+/// A value of a parsed document: a position on its tape (`CSimdjson.h`).
 ///
 /// The value and its bytes are valid until its parser is used again or freed.
 package struct JSONValue {
-    let tape: UnsafePointer<UInt64>
-    let strings: UnsafePointer<UInt8>
-    let index: Int
+    @usableFromInline let tape: UnsafePointer<UInt64>
+    @usableFromInline let index: Int
 
-    init(tape: UnsafePointer<UInt64>, strings: UnsafePointer<UInt8>, index: Int) {
+    @inlinable
+    init(tape: UnsafePointer<UInt64>, index: Int) {
         self.tape = tape
-        self.strings = strings
         self.index = index
     }
 
@@ -16,38 +15,41 @@ package struct JSONValue {
         case object, array, string, number, boolean, null
     }
 
-    private var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
-    private var payload: Int { Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF) }
-    private var indexBehindContainer: Int { Int(tape[index] & 0xFFFF_FFFF) }
+    @inlinable var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
+    @inlinable var indexBehindContainer: Int { Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF) }
 
     package var kind: Kind {
         switch tag {
         case UInt8(ascii: "{"): .object
         case UInt8(ascii: "["): .array
-        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "\""), UInt8(ascii: "s"): .string
         case UInt8(ascii: "l"), UInt8(ascii: "u"), UInt8(ascii: "d"): .number
         case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
         default: .null
         }
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package var isNull: Bool { tag == UInt8(ascii: "n") }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package var isObject: Bool { tag == UInt8(ascii: "{") }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package var isArray: Bool { tag == UInt8(ascii: "[") }
 
     /// Unescaped UTF-8; nil for other kinds.
-    @inline(__always)
+    @inlinable @inline(__always)
     package var string: UnsafeRawBufferPointer? {
-        tag == UInt8(ascii: "\"") ? stringBytes(payload) : nil
+        switch tag {
+        case UInt8(ascii: "\""): plainText(tape[index])
+        case UInt8(ascii: "s"): unescapedText(tape[index])
+        default: nil
+        }
     }
 
     /// Nil for other kinds.
-    @inline(__always)
+    @inlinable @inline(__always)
     package var boolean: Bool? {
         switch tag {
         case UInt8(ascii: "t"): true
@@ -57,7 +59,7 @@ package struct JSONValue {
     }
 
     /// Nil for other kinds.
-    @inline(__always)
+    @inlinable @inline(__always)
     package var number: JSONNumber? {
         switch tag {
         case UInt8(ascii: "l"): .integer(Int64(bitPattern: tape[index + 1]))
@@ -69,7 +71,7 @@ package struct JSONValue {
 
     /// The first member of that name (compared after unescaping) if its value is not null. Nil for
     /// an absent member and for other kinds.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func member(_ name: StaticString) -> JSONValue? {
         guard let value = firstMember(name), !value.isNull else { return nil }
         return value
@@ -80,10 +82,10 @@ package struct JSONValue {
         guard isObject else { return nil }
         let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         var at = index + 1
-        let end = indexBehindContainer - 1
+        let end = indexBehindContainer
         while at < end {
-            let key = stringBytes(Int(tape[at] & 0x00FF_FFFF_FFFF_FFFF))
-            let value = JSONValue(tape: tape, strings: strings, index: at + 1)
+            let key = text(at)
+            let value = JSONValue(tape: tape, index: at + 1)
             if key.equals(wanted) { return value }
             at = value.indexBehind
         }
@@ -92,22 +94,17 @@ package struct JSONValue {
 
     /// The first members of several names in one pass; null ones are absent. Cheaper than `member`
     /// from the second name on.
-    @inline(__always)
-    package func members<let count: Int>(
-        _ names: InlineArray<count, StaticString>
-    ) -> JSONMembers<count> {
-        var members = JSONMembers<count>(of: self)
+    @inlinable @inline(__always)
+    package func members(_ names: JSONNames) -> JSONMembers {
+        var members = JSONMembers(of: self)
         guard isObject else { return members }
         var at = index + 1
-        let end = indexBehindContainer - 1
+        let end = indexBehindContainer
         while at < end {
-            let key = stringBytes(Int(tape[at] & 0x00FF_FFFF_FFFF_FFFF))
-            let value = JSONValue(tape: tape, strings: strings, index: at + 1)
+            let key = text(at)
+            let value = JSONValue(tape: tape, index: at + 1)
             at = value.indexBehind
-            for place in 0..<count where names[place].utf8CodeUnitCount == key.count {
-                let name = UnsafeRawBufferPointer(start: names[place].utf8Start, count: key.count)
-                if key.equals(name) { members.note(value, at: place) }
-            }
+            if let place = names.place(ofReadable: key) { members.note(value, at: place) }
         }
         return members
     }
@@ -117,27 +114,27 @@ package struct JSONValue {
     {
         guard isObject else { return }
         var at = index + 1
-        let end = indexBehindContainer - 1
+        let end = indexBehindContainer
         while at < end {
-            let key = stringBytes(Int(tape[at] & 0x00FF_FFFF_FFFF_FFFF))
-            let value = JSONValue(tape: tape, strings: strings, index: at + 1)
+            let key = text(at)
+            let value = JSONValue(tape: tape, index: at + 1)
             body(key, value)
             at = value.indexBehind
         }
     }
 
     /// Empty for other kinds.
-    @inline(__always)
+    @inlinable @inline(__always)
     package var elements: JSONElements {
         isArray
             ? JSONElements(
-                upcoming: JSONValue(tape: tape, strings: strings, index: index + 1),
-                end: indexBehindContainer - 1)
+                upcoming: JSONValue(tape: tape, index: index + 1),
+                end: indexBehindContainer)
             : JSONElements(upcoming: self, end: index)
     }
 
     /// The tape index after this value.
-    @inline(__always)
+    @inlinable @inline(__always)
     var indexBehind: Int {
         switch tag {
         case UInt8(ascii: "{"), UInt8(ascii: "["): indexBehindContainer
@@ -146,52 +143,170 @@ package struct JSONValue {
         }
     }
 
-    @inline(__always)
-    private func stringBytes(_ offset: Int) -> UnsafeRawBufferPointer {
-        let place = UnsafeRawPointer(strings + offset)
+    /// The text at an index of the tape.
+    @inlinable @inline(__always)
+    func text(_ index: Int) -> UnsafeRawBufferPointer {
+        let word = tape[index]
+        return word >> 56 == UInt64(UInt8(ascii: "\"")) ? plainText(word) : unescapedText(word)
+    }
+
+    /// A text that lies in the document.
+    @inlinable @inline(__always)
+    func plainText(_ word: UInt64) -> UnsafeRawBufferPointer {
+        let bytes = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: tape[0]))
+        return UnsafeRawBufferPointer(
+            start: bytes.map { $0 + Int(word & 0xFFFF_FFFF) }, count: Int(word >> 32 & 0xFF_FFFF))
+    }
+
+    /// A text that had escapes.
+    @usableFromInline func unescapedText(_ word: UInt64) -> UnsafeRawBufferPointer {
+        guard let texts = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: tape[1])) else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        let place = texts + Int(word & 0x00FF_FFFF_FFFF_FFFF)
         return UnsafeRawBufferPointer(
             start: place + 4, count: Int(place.loadUnaligned(as: UInt32.self)))
     }
 }
 
 package struct JSONElements: Sequence, IteratorProtocol {
-    var upcoming: JSONValue
-    let end: Int
+    @usableFromInline var upcoming: JSONValue
+    @usableFromInline let end: Int
 
     /// Whether no element is left.
     package var isEmpty: Bool { upcoming.index >= end }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func next() -> JSONValue? {
         guard upcoming.index < end else { return nil }
         let element = upcoming
-        upcoming = JSONValue(
-            tape: element.tape, strings: element.strings, index: element.indexBehind)
+        upcoming = JSONValue(tape: element.tape, index: element.indexBehind)
         return element
     }
 }
 
-/// Members of an object that were found in one pass.
-package struct JSONMembers<let count: Int> {
-    private let object: JSONValue
-    /// Tape indices; 0 for an absent member.
-    private var places = InlineArray<count, Int>(repeating: 0)
+/// Names to be looked for in one pass over an object. They are made once, and stay in memory:
+///
+///     private static let names = JSONNames("price", "impid", "ext")
+///
+/// A name is found by its first and its last eight bytes: a hash of them picks a slot, and no two of the names share
+/// one. Most members of a document are none of the names, which one byte says.
+package struct JSONNames: @unchecked Sendable {
+    /// The most names of one list.
+    package static let limit = 16
+    @usableFromInline static var slotBits: UInt64 { 6 }
+    @usableFromInline static var noPlace: UInt8 { 0xFF }
 
+    /// A name, or what is compared of one: all of it up to 16 bytes.
+    @usableFromInline struct Name {
+        @usableFromInline let first: UInt64
+        @usableFromInline let last: UInt64
+        @usableFromInline let text: UnsafeRawBufferPointer
+
+        /// Eight bytes can be read from the start of the text on.
+        @inlinable
+        init(readable text: UnsafeRawBufferPointer) {
+            self.text = text
+            guard let start = text.baseAddress, text.count > 0 else {
+                (first, last) = (0, 0)
+                return
+            }
+            let unused = UInt64(8 &* max(8 &- text.count, 0))
+            first = start.loadUnaligned(as: UInt64.self) << unused
+            last =
+                start.loadUnaligned(fromByteOffset: max(text.count &- 8, 0), as: UInt64.self)
+                << unused
+        }
+
+        @inlinable
+        func slot(_ multiplier: UInt64) -> Int {
+            let mixed = first ^ (last << 29 | last >> 35) ^ UInt64(truncatingIfNeeded: text.count)
+            return Int(truncatingIfNeeded: (mixed &* multiplier) >> (64 - slotBits))
+        }
+
+        @inlinable
+        func equals(_ other: Name) -> Bool {
+            first == other.first && last == other.last && text.count == other.text.count
+                && (text.count <= 16 || text.equals(other.text))
+        }
+    }
+
+    /// Written once, before the value is handed out.
+    @usableFromInline let slots: UnsafePointer<UInt8>
+    @usableFromInline let names: UnsafePointer<Name>
+    @usableFromInline let multiplier: UInt64
+
+    package init(_ texts: StaticString...) {
+        precondition(texts.count <= Self.limit, "a list has at most \(Self.limit) names")
+        let names = UnsafeMutablePointer<Name>.allocate(capacity: Self.limit)
+        for (place, text) in texts.enumerated() {
+            let count = text.utf8CodeUnitCount
+            let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: count + 8, alignment: 8)
+            copy.copyMemory(from: UnsafeRawBufferPointer(start: text.utf8Start, count: count))
+            (names + place).initialize(
+                to: Name(readable: UnsafeRawBufferPointer(rebasing: copy[..<count])))
+        }
+        let slots = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << Int(Self.slotBits))
+        var multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+        while !Self.fill(slots, names, count: texts.count, multiplier) {
+            multiplier = multiplier &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        }
+        self.slots = UnsafePointer(slots)
+        self.names = UnsafePointer(names)
+        self.multiplier = multiplier
+    }
+
+    /// False when two names share a slot.
+    private static func fill(
+        _ slots: UnsafeMutablePointer<UInt8>, _ names: UnsafePointer<Name>, count: Int,
+        _ multiplier: UInt64
+    ) -> Bool {
+        slots.initialize(repeating: noPlace, count: 1 << Int(slotBits))
+        for place in 0..<count {
+            let slot = names[place].slot(multiplier)
+            guard slots[slot] == noPlace else {
+                precondition(
+                    !names[place].equals(names[Int(slots[slot])]), "a name is there twice")
+                return false
+            }
+            slots[slot] = UInt8(place)
+        }
+        return true
+    }
+
+    /// The place of a name of a document in the list.
+    @inlinable @inline(__always)
+    func place(ofReadable text: UnsafeRawBufferPointer) -> Int? {
+        let name = Name(readable: text)
+        let place = slots[name.slot(multiplier)]
+        guard place != Self.noPlace, names[Int(place)].equals(name) else { return nil }
+        return Int(place)
+    }
+}
+
+/// Members of an object that were found in one pass.
+package struct JSONMembers {
+    @usableFromInline let object: JSONValue
+    /// Indices of the tape; 0 for an absent member.
+    @usableFromInline var places = InlineArray<16, UInt32>(repeating: 0)
+
+    @inlinable @inline(__always)
     init(of object: JSONValue) {
         self.object = object
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     mutating func note(_ value: JSONValue, at place: Int) {
-        if places[place] == 0 { places[place] = value.index }
+        if places[unchecked: place] == 0 {
+            places[unchecked: place] = UInt32(truncatingIfNeeded: value.index)
+        }
     }
 
-    /// The member of the name at that position; nil when absent or null.
-    @inline(__always)
-    package subscript(position: Int) -> JSONValue? {
-        guard places[position] != 0 else { return nil }
-        let value = JSONValue(
-            tape: object.tape, strings: object.strings, index: places[position])
+    /// The member of the name at that place of the list; nil when absent or null.
+    @inlinable @inline(__always)
+    package subscript(place: Int) -> JSONValue? {
+        guard places[place] != 0 else { return nil }
+        let value = JSONValue(tape: object.tape, index: Int(places[place]))
         return value.isNull ? nil : value
     }
 }
@@ -241,7 +356,7 @@ extension UnsafeRawBufferPointer {
     ///
     /// Compares eight bytes at a time, since the compared texts are short and mostly equal; the
     /// last step overlaps the one before.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func equals(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         if count >= 8 { return equals(other, by: UInt64.self) }
@@ -251,8 +366,8 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Requires equal counts of at least one word.
-    @inline(__always)
-    private func equals<Word: FixedWidthInteger & BitwiseCopyable>(
+    @inlinable @inline(__always)
+    func equals<Word: FixedWidthInteger & BitwiseCopyable>(
         _ other: UnsafeRawBufferPointer, by: Word.Type
     ) -> Bool {
         let last = count - MemoryLayout<Word>.size
@@ -264,8 +379,8 @@ extension UnsafeRawBufferPointer {
         return isWord(at: last, sameIn: other, Word.self)
     }
 
-    @inline(__always)
-    private func isWord<Word: FixedWidthInteger & BitwiseCopyable>(
+    @inlinable @inline(__always)
+    func isWord<Word: FixedWidthInteger & BitwiseCopyable>(
         at start: Int, sameIn other: UnsafeRawBufferPointer, _: Word.Type
     ) -> Bool {
         loadUnaligned(fromByteOffset: start, as: Word.self)

@@ -204,31 +204,45 @@ extension KafkaReader {
         _ count: Int, into batch: RecordBatch, _ messages: KafkaMessages
     ) throws(LogError) {
         var failure: LogError?
+        // Records of a partition come one after the other: its state is looked up once a run.
+        var partition: Int32 = -1
+        var state: Assigned?
         for place in 0..<count {
             guard let message = places[place] else { continue }
             places[place] = nil
-            if failure == nil, isWanted(message.pointee, failure: &failure) {
+            let record = message.pointee
+            if record.partition != partition {
+                if let state { assigned[partition] = state }
+                partition = record.partition
+                state = assigned[partition]
+            }
+            if failure == nil, record.err == RD_KAFKA_RESP_ERR_NO_ERROR, let known = state,
+                !known.isPaused, record.offset >= known.position
+            {
                 messages.keep(message)
                 batch.append(borrowed: Self.view(message), from: messages)
-                assigned[message.pointee.partition]?.position = message.pointee.offset + 1
-                assigned[message.pointee.partition]?.isAtEnd = false
-            } else {
-                rd_kafka_message_destroy(message)
+                state?.position = record.offset + 1
+                state?.isAtEnd = false
+                continue
             }
+            if failure == nil, record.err != RD_KAFKA_RESP_ERR_NO_ERROR {
+                if let state { assigned[partition] = state }
+                note(record, failure: &failure)
+                state = assigned[partition]
+            }
+            rd_kafka_message_destroy(message)
         }
+        if let state { assigned[partition] = state }
         if let failure {
             batch.removeAll()
             throw failure
         }
     }
 
-    /// Whether the message is a record to be read. Also notes ends and failures.
-    private func isWanted(_ message: rd_kafka_message_t, failure: inout LogError?) -> Bool {
+    /// Notes what a message says that is no record: an end, or a failure.
+    private func note(_ message: rd_kafka_message_t, failure: inout LogError?) {
         let partition = message.partition
         switch message.err {
-        case RD_KAFKA_RESP_ERR_NO_ERROR:
-            guard let state = assigned[partition], !state.isPaused else { return false }
-            return message.offset >= state.position
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
             // Control records may follow the last record.
             if let state = assigned[partition], message.offset >= state.position {
@@ -260,7 +274,6 @@ extension KafkaReader {
             isDoubtful = true
             log.logger.warning("\(String(cString: rd_kafka_err2str(message.err)))")
         }
-        return false
     }
 
     /// The partition returned nothing at the wanted offset: it does not hold the offset, or

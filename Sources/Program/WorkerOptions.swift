@@ -104,6 +104,12 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
 
     @Option(
         help: ArgumentHelp(
+            "How many partitions are folded at the same time. Default one a core. [WEIR_LANES]",
+            valueName: "count"))
+    var lanes: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Serve /metrics for Prometheus, /livez and /readyz here, or off.",
             discussion: """
                 Default off. An IPv6 address stands in brackets; port 0 picks a free one, which \
@@ -143,6 +149,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         self.archive = archive ?? Environment.off
         metrics = Environment.off
         member = nil
+        lanes = nil
         acceptPartitionCount = nil
         showsProgress = false
     }
@@ -156,6 +163,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
             throw ValidationError("\(error)")
         }
         _ = try assignment
+        _ = try laneCount
         _ = try acceptedPartitionCount
         _ = try stopsAtEnd
         _ = try metricsAddress
@@ -182,6 +190,19 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         }
     }
 
+    /// How many lanes there are at most.
+    package var laneCount: Int {
+        get throws {
+            let count =
+                try lanes ?? Environment().count("WEIR_LANES")
+                ?? ProcessInfo.processInfo.activeProcessorCount
+            guard (1...Self.mostLanes).contains(count) else {
+                throw ValidationError("--lanes is \(count): it is from 1 to \(Self.mostLanes)")
+            }
+            return count
+        }
+    }
+
     package var assignment: LogAssignment {
         get throws {
             guard let text = partitions ?? Environment()["WEIR_PARTITIONS"] else {
@@ -193,6 +214,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
     }
 
     private static let allPartitions = "all"
+    private static let mostLanes = 64
 
     /// Reads `0,2-3`.
     package static func partitions(_ text: String) throws -> [Int32] {

@@ -67,13 +67,13 @@ package struct AdSignature {
         SignedText.append(to: &text, visitFields)
     }
 
-    /// Whether `signature`, in base64, is a signature of these fields by one of `keys` of the
-    /// network.
-    package func isValid(_ signature: UnsafeRawBufferPointer, keys: [VerificationKey]) -> Bool {
+    /// Whether `signature`, in base64, is a signature of these fields by one of `keys` of the network; nil when
+    /// it is no base64, or a field of the layout is absent.
+    package func isValid(_ signature: UnsafeRawBufferPointer, keys: [VerificationKey]) -> Bool? {
         var arena: [UInt8] = []
         guard let der = Base64.standard.decode(signature, into: &arena),
             appendSignedText(to: &arena)
-        else { return false }
+        else { return nil }
         return arena.withUnsafeBytes { bytes in
             let signature = UnsafeRawBufferPointer(rebasing: bytes[der])
             let text = UnsafeRawBufferPointer(rebasing: bytes[der.upperBound...])

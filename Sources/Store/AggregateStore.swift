@@ -175,28 +175,35 @@ package final class AggregateStore {
     /// is rejected. On an error nothing of the batch is stored.
     ///
     /// - Returns: what became of the batch's records.
+    package func store(
+        _ fold: some StreamFold, batch: RecordBatch
+    ) throws(StoreError) -> StoredBatch {
+        try store(FoldLanes([fold]), batch: batch)
+    }
+
+    /// Stores what the lanes of a stream made of a batch, as above.
     package func store<Fold: StreamFold>(
-        _ fold: Fold, batch: RecordBatch
+        _ lanes: FoldLanes<Fold>, batch: RecordBatch
     ) throws(StoreError) -> StoredBatch {
         var next = positions
         var stored = StoredBatch()
         var newIDs = 0
         do throws(StoreError) {
-            guard !fold.hasOverflowed else { throw .overflow }
+            guard !lanes.hasOverflowed else { throw .overflow }
             try beginCommit { db in
                 let transaction = StoreTransaction(
                     db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids)
-                try self.write(fold, to: transaction, positions: &next)
+                try self.write(lanes, to: transaction, positions: &next)
                 newIDs = transaction.newIDs
             }
-            stored.add(fold.effects)
+            for fold in lanes.folds { stored.add(fold.effects) }
         } catch .overflow {
             stored.hasOverflowed = true
             next = positions
-            newIDs = try refold(fold, batch: batch, positions: &next, stored: &stored)
+            newIDs = try refold(lanes, batch: batch, positions: &next, stored: &stored)
         }
         positions = next
-        fold.clear()
+        lanes.clear()
         if newIDs > 0 {
             try awaitCommit()
             try ids?.noteStored(newIDs)
@@ -205,8 +212,22 @@ package final class AggregateStore {
     }
 
     private func write<Fold: StreamFold>(
-        _ fold: Fold, to transaction: StoreTransaction, positions: inout [Int32: Int64]
+        _ lanes: FoldLanes<Fold>, to transaction: StoreTransaction,
+        positions: inout [Int32: Int64]
     ) throws {
+        for fold in lanes.folds { try write(fold, to: transaction) }
+        try transaction.keep(lanes.refused)
+        for progress in lanes.progress {
+            let expected = positions[progress.partition] ?? 0
+            guard try transaction.advance(progress, from: expected) else {
+                throw StoreError.fenced(
+                    path: path, partition: progress.partition, expected: expected)
+            }
+            positions[progress.partition] = progress.nextOffset
+        }
+    }
+
+    private func write(_ fold: some StreamFold, to transaction: StoreTransaction) throws {
         let symbols = fold.effects.symbols
         // A sum may not have left 64 bits between two records of the batch either. What it was between them
         // lies between it and all that is taken back, and it and all that is added: where both of these
@@ -220,38 +241,30 @@ package final class AggregateStore {
         }
         try fold.writeMemory(to: transaction)
         try transaction.publish(fold.outbox)
-        try transaction.keep(fold.effects.refused)
         try transaction.keep(fold.effects.recollections)
         try transaction.add(fold.effects.hours)
-        for progress in fold.effects.progress {
-            let expected = positions[progress.partition] ?? 0
-            guard try transaction.advance(progress, from: expected) else {
-                throw StoreError.fenced(
-                    path: path, partition: progress.partition, expected: expected)
-            }
-            positions[progress.partition] = progress.nextOffset
-        }
     }
 
     /// Folds a batch again, record by record. Returns how many ids are new.
     private func refold<Fold: StreamFold>(
-        _ fold: Fold, batch: RecordBatch, positions: inout [Int32: Int64],
+        _ lanes: FoldLanes<Fold>, batch: RecordBatch, positions: inout [Int32: Int64],
         stored: inout StoredBatch
     ) throws(StoreError) -> Int {
         var newIDs = 0
-        let partitions = Set(fold.effects.progress.map(\.partition))
-        fold.clear()
+        let partitions = Set(lanes.progress.map(\.partition))
+        lanes.clear()
         for state in try partitionStates() where partitions.contains(state.partition) {
-            try restore(state, in: fold)
+            try restore(state, in: lanes[partition: state.partition])
         }
         try commit { db in
             let transaction = StoreTransaction(
                 db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids)
             for index in 0..<batch.count {
+                let fold = lanes[partition: batch.position(index).partition]
                 try fold.fold(index)
                 if try !self.tryToWrite(fold, to: transaction, positions: &positions) {
                     fold.rejectOverflow(index)
-                    try self.write(fold, to: transaction, positions: &positions)
+                    try self.write(FoldLanes([fold]), to: transaction, positions: &positions)
                 }
                 stored.add(fold.effects)
                 fold.clear()
@@ -271,7 +284,7 @@ package final class AggregateStore {
         var isWritten = true
         try transaction.db.inSavepoint {
             do {
-                try self.write(fold, to: transaction, positions: &next)
+                try self.write(FoldLanes([fold]), to: transaction, positions: &next)
                 return .commit
             } catch StoreError.overflow {
                 isWritten = false
@@ -320,8 +333,10 @@ extension AggregateStore: FoldMemory {
 
     /// Number of ids that a fold remembers: of a window those in memory, of which dead ones are dropped
     /// first when there are more than `bound`; else all that were ever stored.
-    package func rememberedIDs(of fold: some StreamFold, atMost bound: Int) -> Int {
-        ids?.count ?? fold.windowIDs(atMost: bound)
+    package func rememberedIDs(of lanes: FoldLanes<some StreamFold>, atMost bound: Int) -> Int {
+        if let ids { return ids.count }
+        let held = lanes.folds.reduce(0) { $0 + $1.windowIDs(atMost: .max) }
+        return held <= bound ? held : lanes.folds.reduce(0) { $0 + $1.windowIDs(atMost: 0) }
     }
 }
 

@@ -141,7 +141,7 @@ extension Workplace {
         settings.showsProgress = false
         settings.lookInterval = interval
         try Worker(
-            fold: BidsFold.make(rules, topic: "bids", memory: store, threadCount: 1),
+            lanes: [BidsFold.make(rules, topic: "bids", memory: store, threadCount: 1)],
             store: store, reader: reader, emitter: nil, settings: settings,
             configuration: rules.configuration, stop: StopSignal(), logger: .quiet,
             interruption: isDone, openReader: openReader

@@ -38,6 +38,52 @@ struct WindowedWorkerTests {
     }
 
     @Test(
+        "The store and the order of its dead letters are the same for any number of lanes",
+        arguments: WindowedStream.allCases)
+    func lanesChangeNothing(_ stream: WindowedStream) throws {
+        var contents: [[String]] = []
+        var letters: [[String]] = []
+        for lanes in [1, 2, 3, 9] {
+            let place = try Workplace()
+            try place.write("\(stream.rawValue).yaml", "batch_records: 150\n")
+            try place.publish(stream.rawValue, stream.records(1000, seed: 8))
+            try place.fold(
+                stream.rawValue,
+                place.options(data: "data", ["--until-end", "--lanes", "\(lanes)"]))
+            contents.append(try place.contents(stream.rawValue, ofOneLog: false))
+            letters.append(
+                try place.records("\(stream.rawValue).dlq").map {
+                    "\($0.partition) \($0.headerList) \(String(describing: $0.value))"
+                })
+        }
+        #expect(Set(contents).count == 1)
+        #expect(Set(letters).count == 1)
+        #expect(letters[0].count > 20)
+    }
+
+    @Test("A sum that overflows in one lane rejects its one record, and the other lanes' are kept")
+    func overflowInOneLane() throws {
+        var contents: [[String]] = []
+        for lanes in [1, 2] {
+            let place = try Workplace()
+            try place.write("bids.yaml", "batch_records: 1000\n")
+            try place.publish("bids", Samples.bids(40, seed: 9))
+            func fold() throws {
+                try place.fold(
+                    "bids", place.options(data: "data", ["--until-end", "--lanes", "\(lanes)"]))
+            }
+            try fold()
+            try place.execute(
+                "UPDATE bids_sums SET auctions = 9223372036854775806", stream: "bids")
+            try place.publish("bids", Samples.bids(60, seed: 10))
+            try fold()
+            #expect(try !place.refused(for: "overflow", "bids").isEmpty)
+            contents.append(try place.contents("bids", ofOneLog: false))
+        }
+        #expect(contents[0] == contents[1])
+    }
+
+    @Test(
         "The store is the same when partitions are folded one after the other, in any order",
         arguments: WindowedStream.allCases)
     func interleavingChangesNothing(_ stream: WindowedStream) throws {

@@ -35,7 +35,7 @@ struct MemberTests {
         #expect(try integer(text, "id") == nil)
         try withParsed(text) { value in
             #expect(value.firstMember("id")?.isNull == true)
-            let members = value.members(["id"])
+            let members = value.members(JSONNames("id"))
             #expect(members[0] == nil)
         }
     }
@@ -45,7 +45,7 @@ struct MemberTests {
         for text in ["[1]", "\"id\"", "1", "null", "true"] {
             try withParsed(text) { value in
                 #expect(value.member("id") == nil)
-                let members = value.members(["id"])
+                let members = value.members(JSONNames("id"))
                 #expect(members[0] == nil)
                 value.forEachMember { _, _ in Issue.record("a member of \(text)") }
             }
@@ -84,7 +84,8 @@ struct MemberTests {
                     value: documents.tree(depth: 4))
             }
             try withParsed(documents.write(.object(members))) { value in
-                let together = value.members(["a", "ab", "id", "version", "skadn", "", "né"])
+                let together = value.members(
+                    JSONNames("a", "ab", "id", "version", "skadn", "", "né"))
                 let single = [
                     value.member("a"), value.member("ab"), value.member("id"),
                     value.member("version"), value.member("skadn"), value.member(""),

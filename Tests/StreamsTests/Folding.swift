@@ -52,10 +52,9 @@ func foldBids(
     windowMilliseconds: Int64 = 3_600_000, maxRecordBytes: Int = 1_048_576,
     adKeys: [String: [VerificationKey]] = [:], restarts: Bool = false
 ) throws -> FoldResult {
-    let parsers = try (0..<2).map { _ in try #require(JSONParser()) }
-    return try fold(
+    try fold(
         BidsFold.self, records, batching, windowMilliseconds, maxRecordBytes, restarts: restarts
-    ) { $0.verifyAds(of: adKeys, parsers: parsers) }
+    ) { $0.verifyAds(of: adKeys) }
 }
 
 func foldImpressions(_ records: [TestRecord]) throws -> FoldResult {

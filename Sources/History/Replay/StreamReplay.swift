@@ -206,8 +206,10 @@ extension StreamReplay {
         _ reader: any LogReader, rules: Fold.Rules, store: AggregateStore, partitions: [Int32],
         untilEnd: Bool = true, recordsLater: Int64 = 0, interruption: @escaping () -> Bool
     ) throws -> Worker<Fold> {
-        let fold = try Fold.make(
-            rules, topic: settings.topic, memory: store, threadCount: order.threadCount)
+        let lanes = try Fold.makeLanes(
+            order.threadCount, rules, topic: settings.topic,
+            partitionCount: try reader.partitionCount(), memory: store,
+            threadCount: order.threadCount)
         var workerSettings = WorkerSettings(
             settings, assignment: .partitions(partitions),
             partitionCount: try reader.partitionCount())
@@ -216,7 +218,7 @@ extension StreamReplay {
         workerSettings.recordsLater = recordsLater
         workerSettings.showsProgress = order.showsProgress
         return Worker(
-            fold: fold, store: store, reader: reader, emitter: nil, settings: workerSettings,
+            lanes: lanes, store: store, reader: reader, emitter: nil, settings: workerSettings,
             configuration: rules.configuration, stop: stop, logger: logger,
             interruption: interruption, openReader: openReader)
     }

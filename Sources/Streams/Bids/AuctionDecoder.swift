@@ -3,6 +3,12 @@ import JSON
 /// Decodes `openrtb.auction`: `{"request": BidRequest, "response": BidResponse}` of OpenRTB 2.x. One
 /// decoder serves all auctions: it keeps the memory of its lists.
 struct AuctionDecoder {
+    private static let names = JSONNames("request", "response")
+    private static let requestNames = JSONNames("id", "app", "device", "imp")
+    private static let responseNames = JSONNames("cur", "seatbid")
+    private static let seatNames = JSONNames("seat", "bid")
+    private static let bidNames = JSONNames("price", "impid", "ext")
+
     private var faults = FieldFaults()
     private var device = DeviceGates()
     private var impressions = ImpressionList()
@@ -12,15 +18,16 @@ struct AuctionDecoder {
         _ value: JSONValue, symbols: inout SymbolTable
     ) throws(Rejection) -> (auction: BidsEvent.Auction, requestID: UnsafeRawBufferPointer) {
         faults = FieldFaults()
-        let members = value.members(["request", "response"])
+        let members = value.members(Self.names)
         if members[0] == nil { _ = faults.missing("request") }
         let request = faults.object(members[0], "request")
-        device = request.map { DeviceGates($0, &faults) } ?? DeviceGates()
+        let asked = request?.members(Self.requestNames)
+        device = DeviceGates(asked?[2], &faults)
         let requestID =
-            request.map { faults.requiredID($0, "id", field: "request.id") }
+            asked.map { faults.requiredID($0[0], "request.id") }
             ?? UnsafeRawBufferPointer(start: nil, count: 0)
-        let sourceAppID = request.map { Self.sourceApp(of: $0, &faults) } ?? 0
-        readImpressions(of: request)
+        let sourceAppID = Self.sourceApp(asked?[1], &faults)
+        readImpressions(asked?[3], of: request)
         readBids(of: faults.object(members[1], "response"), symbols: &symbols)
         if let rejection = faults.rejection { throw rejection }
         return (BidsEvent.Auction(sourceAppID: sourceAppID, bids: bids), requestID)
@@ -35,30 +42,29 @@ struct AuctionDecoder {
         }
     }
 
-    private static func sourceApp(of request: JSONValue, _ faults: inout FieldFaults) -> Int64 {
-        guard let app = faults.object(request.member("app"), "request.app"),
+    private static func sourceApp(_ app: JSONValue?, _ faults: inout FieldFaults) -> Int64 {
+        guard let app = faults.object(app, "request.app"),
             let bundle = app.member("bundle")
         else { return 0 }
         // Elsewhere than on Apple's platforms a bundle is a name.
         if let text = bundle.string, case .notDigits = Digits(text) { return 0 }
-        let number = faults.optionalIdentifier(app, "bundle", field: "request.app.bundle") ?? 0
-        return max(number, 0)
+        return max(faults.identifier(bundle, "request.app.bundle") ?? 0, 0)
     }
 
     private mutating func readBids(of response: JSONValue?, symbols: inout SymbolTable) {
         bids.removeAll(keepingCapacity: true)
         guard let response else { return }
-        let currency = faults.optionalText(response, "cur", field: "response.cur")
+        let members = response.members(Self.responseNames)
+        let currency = faults.text(members[0], "response.cur")
         let currencySymbol =
             currency.flatMap { $0.isEmpty ? nil : symbols.intern($0) }
             ?? symbols.intern("USD" as StaticString)
-        let seats = faults.array(response, "seatbid", field: "response.seatbid")
-        for seatBid in seats {
+        for seatBid in faults.array(members[1], of: response, "response.seatbid") {
             guard isObject(seatBid, "response.seatbid[]") else { continue }
-            let seat = faults.optionalText(seatBid, "seat", field: "response.seatbid[].seat")
+            let members = seatBid.members(Self.seatNames)
+            let seat = faults.text(members[0], "response.seatbid[].seat")
             let seatSymbol = seat.map { symbols.intern($0) } ?? .empty
-            let seatBids = faults.array(seatBid, "bid", field: "response.seatbid[].bid")
-            for bid in seatBids {
+            for bid in faults.array(members[1], of: seatBid, "response.seatbid[].bid") {
                 guard isObject(bid, "response.seatbid[].bid[]") else { continue }
                 bids.append(self.bid(bid, seat: seatSymbol, currency: currencySymbol, &symbols))
             }
@@ -70,10 +76,10 @@ struct AuctionDecoder {
         return value.isObject
     }
 
-    private mutating func readImpressions(of request: JSONValue?) {
+    private mutating func readImpressions(_ list: JSONValue?, of request: JSONValue?) {
         impressions.removeAll()
         guard let request else { return }
-        for imp in faults.array(request, "imp", field: "request.imp")
+        for imp in faults.array(list, of: request, "request.imp")
         where isObject(imp, "request.imp[]") {
             impressions.append(Impression(imp, &faults))
         }
@@ -82,7 +88,7 @@ struct AuctionDecoder {
     private mutating func bid(
         _ bid: JSONValue, seat: Symbol, currency: Symbol, _ symbols: inout SymbolTable
     ) -> BidsEvent.Bid {
-        let members = bid.members(["price", "impid", "ext"])
+        let members = bid.members(Self.bidNames)
         if members[0] == nil { _ = faults.missing("response.seatbid[].bid[].price") }
         let price = faults.priceMicros(members[0], "response.seatbid[].bid[].price")
         let impID = faults.text(members[1], "response.seatbid[].bid[].impid")
@@ -125,16 +131,21 @@ struct AuctionDecoder {
 
 /// What the device has to be for an overlay: iOS 14 or later.
 private struct DeviceGates {
-    var showsOverlays = false
+    private static let names = JSONNames("os", "osv")
 
-    init() {}
+    let showsOverlays: Bool
 
-    init(_ request: JSONValue, _ faults: inout FieldFaults) {
-        guard let device = faults.object(request.member("device"), "request.device") else {
+    init() {
+        showsOverlays = false
+    }
+
+    init(_ device: JSONValue?, _ faults: inout FieldFaults) {
+        guard let members = faults.object(device, "request.device")?.members(Self.names) else {
+            showsOverlays = false
             return
         }
-        let os = faults.optionalText(device, "os", field: "request.device.os")
-        let osVersion = faults.optionalText(device, "osv", field: "request.device.osv")
+        let os = faults.text(members[0], "request.device.os")
+        let osVersion = faults.text(members[1], "request.device.osv")
         showsOverlays =
             os?.equalsIgnoringCase("iOS") == true
             && (osVersion.flatMap { DottedVersion($0) }?.major ?? 0) >= 14
@@ -144,6 +155,9 @@ private struct DeviceGates {
 /// An impression that was offered. An overlay needs it to be full screen, and HyBid's version gates
 /// (seed document of SKOverlay, "Conditions") to be passed; they are HyBid's alone.
 private struct Impression {
+    private static let names = JSONNames(
+        "id", "ext", "instl", "displaymanager", "displaymanagerver")
+
     let id: UnsafeRawBufferPointer?
     /// `ext.skadn`, well-formed or not.
     let skadn: SkadnOffer?
@@ -152,7 +166,7 @@ private struct Impression {
     private let version: DottedVersion?
 
     init(_ imp: JSONValue, _ faults: inout FieldFaults) {
-        let members = imp.members(["id", "ext", "instl", "displaymanager", "displaymanagerver"])
+        let members = imp.members(Self.names)
         id = faults.text(members[0], "request.imp[].id")
         skadn = faults.object(members[1], "request.imp[].ext")?.member("skadn")
             .map { SkadnOffer($0) }

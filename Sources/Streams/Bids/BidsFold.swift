@@ -3,16 +3,12 @@ import JSON
 import Signatures
 
 package final class BidsFold: WindowedFold {
-    /// A batch with the judged signatures of each record; those are empty when no network has a key.
-    package struct Prepared {
-        let batch: RecordBatch
-        let signatures: [[BidSignature]]
-    }
-
     package let state: WindowedState
     private var decoder = BidsDecoder()
-    private var verifier: BidSignatureVerifier?
-    private var signatures: [[BidSignature]] = []
+    /// Nil when no network has a key.
+    private var signatureJudge: BidSignatureJudge?
+    /// Signatures judged since the last batch was begun.
+    private var judgedCount = 0
 
     let bids = DeltaTable<BidsKey>()
     let bidFaults = DeltaTable<BidFaultsKey>()
@@ -22,28 +18,22 @@ package final class BidsFold: WindowedFold {
 
     package init(topic: String, rules: WindowedRules, parser: JSONParser) {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
+        guard !rules.adSigningKeys.isEmpty else { return }
+        verifyAds(
+            of: rules.adSigningKeys.mapValues { $0.compactMap { VerificationKey(base64: $0) } })
     }
 
-    /// Has the ads of the networks in `keys` (their ids in lower case) verified from the next batch on,
-    /// with a thread for each of the parsers, which are the fold's own from now on.
-    package func verifyAds(of keys: [String: [VerificationKey]], parsers: [JSONParser]) {
-        verifier = BidSignatureVerifier(
-            keys: Dictionary(uniqueKeysWithValues: keys.map { (Array($0.key.utf8), $0.value) }),
-            parsers: parsers, maxRecordBytes: state.rules.maxRecordBytes)
+    /// Has the ads of the networks in `keys`, by their ids in lower case, verified from now on.
+    package func verifyAds(of keys: [String: [VerificationKey]]) {
+        signatureJudge = keys.isEmpty ? nil : BidSignatureJudge(keys: keys)
     }
 
-    package func prepare(_ batch: RecordBatch) -> Prepared {
-        Prepared(batch: batch, signatures: verifier?.judge(batch) ?? [])
+    package func begin(_ batch: RecordBatch) {
+        state.batch = batch
+        judgedCount = 0
     }
 
-    package func verifications(in prepared: Prepared) -> Int {
-        prepared.signatures.reduce(0) { $0 + $1.count }
-    }
-
-    package func begin(_ prepared: Prepared) {
-        state.batch = prepared.batch
-        signatures = prepared.signatures
-    }
+    package func verifications(in batch: RecordBatch) -> Int { judgedCount }
 
     package func count(
         _ value: JSONValue, of kind: BidsEventType, at place: RecordPlace
@@ -51,9 +41,9 @@ package final class BidsFold: WindowedFold {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
         add(event, at: place)
+        if case .auction(let auction) = event { addSignatures(of: auction, value, at: place) }
         return true
     }
-
 }
 
 extension BidsFold {
@@ -79,13 +69,19 @@ extension BidsFold {
         bids.count(.auctions, row: row)
         if auction.bids.isEmpty { bids.count(.noBids, row: row) }
         for bid in auction.bids { add(bid, at: place) }
-        guard !signatures.isEmpty else { return }
-        for signature in signatures[place.index] {
-            let bid = auction.bids[signature.bid]
+    }
+
+    /// Judges signatures on the parse that the auction was decoded from.
+    private func addSignatures(
+        of auction: BidsEvent.Auction, _ value: JSONValue, at place: RecordPlace
+    ) {
+        signatureJudge?.judge(value) { bid, fidelity, verdict in
+            let bid = auction.bids[bid]
             let key = BidSignaturesKey(
                 seat: bid.seat, campaign: bid.campaign, skanVersion: bid.skanVersion,
-                fidelity: signature.fidelity, verdict: signature.verdict)
+                fidelity: fidelity, verdict: verdict)
             bidSignatures.count(.signatures, row: bidSignatures.row(key, at: place))
+            judgedCount += 1
         }
     }
 

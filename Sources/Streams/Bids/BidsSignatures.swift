@@ -1,88 +1,61 @@
-import Dispatch
-import EventLog
 import JSON
 import Signatures
 
-/// Judges the ad signatures of a batch's bids on all cores, for the networks whose keys are configured.
-///
-/// A verdict follows from the record and the keys alone, so it does not matter which thread gives it.
-///
-/// `@unchecked Sendable`: `judge` is called by one thread at a time; the threads that it starts end within it,
-/// and each uses the parser and the places of its own number only.
-final class BidSignatureVerifier: @unchecked Sendable {
-    private let keys: [[UInt8]: [VerificationKey]]
-    private let parsers: [JSONParser]
-    private let maxRecordBytes: Int
-    private var judged: UnsafeMutableBufferPointer<[BidSignature]>
+/// Judges the ad signatures of bids, for the networks whose keys are configured. A verdict follows from the bid
+/// and the keys alone.
+struct BidSignatureJudge {
+    private let keys: [NetworkKeys]
+    /// Places in `keys` by the hash of a network's id.
+    private let places: [UInt64: [Int]]
 
-    /// Takes the keys by network, in lower case, and a parser for each thread to be used.
-    init(keys: [[UInt8]: [VerificationKey]], parsers: [JSONParser], maxRecordBytes: Int) {
-        self.keys = keys
-        self.parsers = parsers
-        self.maxRecordBytes = maxRecordBytes
-        judged = UnsafeMutableBufferPointer(start: nil, count: 0)
+    private struct NetworkKeys {
+        /// In lower case.
+        let network: [UInt8]
+        let keys: [VerificationKey]
     }
 
-    /// The judged signatures of each record, in the order of its bids. None for a record that is no auction;
-    /// what is returned is empty when no network has a key.
-    func judge(_ batch: RecordBatch) -> [[BidSignature]] {
-        guard !keys.isEmpty, !parsers.isEmpty else { return [] }
-        judged = .allocate(capacity: batch.count)
-        judged.initialize(repeating: [])
-        defer {
-            judged.deinitialize()
-            judged.deallocate()
+    /// Takes the keys by network, in lower case.
+    init(keys: [String: [VerificationKey]]) {
+        self.keys = keys.sorted { $0.key < $1.key }.map {
+            NetworkKeys(network: Array($0.key.utf8), keys: $0.value)
         }
-        nonisolated(unsafe) let records = batch
-        let threads = parsers.count
-        DispatchQueue.concurrentPerform(iterations: threads) { thread in
-            for index in stride(from: thread, to: records.count, by: threads) {
-                self.judged[index] = self.signatures(of: records[index], by: self.parsers[thread])
-            }
+        var places: [UInt64: [Int]] = [:]
+        for (place, known) in self.keys.enumerated() {
+            places[known.network.withUnsafeBytes { RowHasher.hash($0) }, default: []].append(place)
         }
-        return Array(judged)
+        self.places = places
     }
 
-    /// A record that is refused has no signatures: whatever is wrong with it is found when it is folded.
-    private func signatures(of record: RecordView, by parser: JSONParser) -> [BidSignature] {
-        let envelope = Envelope<BidsEventType>(record)
-        guard envelope.type == .auction,
-            let value = try? envelope.value(
-                of: record, parser: parser, maxRecordBytes: maxRecordBytes)
-        else { return [] }
-        var signatures: [BidSignature] = []
+    /// Calls `body` with the verdict on each signature of an auction that is well-formed, in the order of its
+    /// bids, with the place of the bid among them.
+    func judge(
+        _ auction: JSONValue,
+        _ body: (_ bid: Int, _ fidelity: AdFidelity, _ verdict: AdSignatureVerdict) -> Void
+    ) {
         var bid = 0
-        AuctionDecoder.forEachBid(of: value) { object in
-            if let skadn = object.member("ext")?.member("skadn"), skadn.isObject {
-                append(skadn, bid: bid, to: &signatures)
+        AuctionDecoder.forEachBid(of: auction) { object in
+            defer { bid += 1 }
+            guard let skadn = object.member("ext")?.member("skadn"), skadn.isObject else { return }
+            let ad = SignedAd(skadn)
+            guard let keys = ad.network.flatMap(self.keys(of:)) else { return }
+            // A fidelity has one signature: a list without end would cost a check for each element.
+            var found: Set<AdFidelity> = []
+            ad.forEachSignature { signature in
+                guard found.insert(signature.fidelity).inserted else { return }
+                body(bid, signature.fidelity, ad.verdict(signature, by: keys))
             }
-            bid += 1
-        }
-        return signatures
-    }
-
-    private func append(_ skadn: JSONValue, bid: Int, to signatures: inout [BidSignature]) {
-        guard let network = skadn.member("network")?.string,
-            let keys = keys[network.map(\.asciiLowercased)]
-        else { return }
-        // A fidelity has one signature: a list without end would cost a check for each element.
-        var found: Set<AdFidelity> = []
-        for place in SignedAd.places(of: skadn) {
-            let ad = SignedAd(skadn, place)
-            let fidelity = AdFidelity(ad.fidelity)
-            guard found.insert(fidelity).inserted else { continue }
-            signatures.append(
-                BidSignature(bid: bid, fidelity: fidelity, verdict: ad.verdict(by: keys)))
         }
     }
-}
 
-/// A signature on the ad of a bid, judged.
-struct BidSignature: Sendable {
-    /// The bid's place among the bids of its auction, from 0.
-    var bid: Int
-    var fidelity: AdFidelity
-    var verdict: AdSignatureVerdict
+    private func keys(of network: UnsafeRawBufferPointer) -> [VerificationKey]? {
+        withUnsafeTemporaryAllocation(byteCount: network.count, alignment: 1) { lower in
+            for index in 0..<network.count { lower[index] = network[index].asciiLowercased }
+            let network = UnsafeRawBufferPointer(lower)
+            return places[RowHasher.hash(network)]?.first {
+                keys[$0].network.elementsEqual(network)
+            }.map { keys[$0].keys }
+        }
+    }
 }
 
 /// What came of checking the signature that a network puts on an ad.
@@ -133,58 +106,82 @@ package enum AdFidelity: Int, ColumnWord {
     }
 }
 
-/// What a bid's skadn object says about one signature on its ad: that of a fidelity, or, below 2.2, of the
-/// object itself.
+/// What a bid's skadn object says about the signatures on its ad.
 struct SignedAd {
-    /// 0 for view-through, 1 for StoreKit-rendered; nil when it is not said.
-    let fidelity: Int64?
+    /// A signature: that of a fidelity, or, below 2.2, of the object itself.
+    struct Signature {
+        private static let names = JSONNames("fidelity", "nonce", "timestamp", "signature")
+
+        let fidelity: AdFidelity
+        fileprivate let nonce: UnsafeRawBufferPointer?
+        fileprivate let timestampMilliseconds: Int64?
+        fileprivate let text: UnsafeRawBufferPointer?
+        /// One that Apple gives no meaning is malformed, whoever signs it.
+        fileprivate let fidelityType: Int64?
+
+        init(_ place: JSONValue) {
+            let members = place.members(Self.names)
+            let number = members[0]?.skadnNumber
+            fidelity = AdFidelity(number)
+            fidelityType = fidelity == .unknown ? nil : number
+            nonce = members[1]?.skadnText
+            timestampMilliseconds = members[2]?.skadnNumber
+            text = members[3]?.skadnText
+        }
+    }
+
+    private static let names = JSONNames(
+        "version", "network", "campaign", "sourceidentifier", "itunesitem", "sourceapp",
+        "fidelities")
+
+    let network: UnsafeRawBufferPointer?
     private let skadn: JSONValue
-    private let place: JSONValue
+    private let members: JSONMembers
 
-    init(_ skadn: JSONValue, _ place: JSONValue) {
+    init(_ skadn: JSONValue) {
         self.skadn = skadn
-        self.place = place
-        fidelity = place.member("fidelity")?.skadnNumber
+        members = skadn.members(Self.names)
+        network = members[1]?.string
     }
 
-    /// Where the signatures lie: in every element of `fidelities`, or in the object when there are none.
-    static func places(of skadn: JSONValue) -> [JSONValue] {
-        let fidelities = skadn.member("fidelities").map { Array($0.elements) } ?? []
-        return fidelities.isEmpty ? [skadn] : fidelities
+    /// Signatures are in every element of `fidelities`, or in the object when there are none.
+    func forEachSignature(_ body: (Signature) -> Void) {
+        guard let fidelities = members[6]?.elements, !fidelities.isEmpty else {
+            return body(Signature(skadn))
+        }
+        for place in fidelities { body(Signature(place)) }
     }
 
-    func verdict(by keys: [VerificationKey]) -> AdSignatureVerdict {
-        guard let version = skadn.member("version")?.skadnText else { return .incomplete }
+    func verdict(_ signature: Signature, by keys: [VerificationKey]) -> AdSignatureVerdict {
+        guard let version = members[0]?.skadnText else { return .incomplete }
         guard let layout = AdSignature.Layout(version: version, isWeb: false) else {
             return .unverifiable
         }
-        var decoded: [UInt8] = []
-        guard let signature = place.member("signature")?.skadnText,
-            Base64.standard.decode(signature, into: &decoded) != nil
-        else { return .incomplete }
+        guard let text = signature.text else { return .incomplete }
         return withSourceIdentifier { sourceIdentifier in
-            guard var ad = signedFields(layout) else { return .incomplete }
+            guard var ad = signedFields(signature, layout) else { return .incomplete }
             ad.sourceIdentifier = sourceIdentifier
-            var text: [UInt8] = []
-            guard ad.appendSignedText(to: &text) else { return .incomplete }
-            return ad.isValid(signature, keys: keys) ? .valid : .invalid
+            return switch ad.isValid(text, keys: keys) {
+            case nil: .incomplete
+            case true: .valid
+            case false: .invalid
+            }
         }
     }
 
     /// The fields but for the source identifier; nil when one that every layout has is missing.
-    private func signedFields(_ layout: AdSignature.Layout) -> AdSignature? {
-        guard let network = skadn.member("network")?.skadnText,
-            let item = skadn.member("itunesitem")?.skadnNumber,
-            let nonce = place.member("nonce")?.skadnText,
-            let timestamp = place.member("timestamp")?.skadnNumber
+    private func signedFields(
+        _ signature: Signature, _ layout: AdSignature.Layout
+    ) -> AdSignature? {
+        guard let network = members[1]?.skadnText, let item = members[4]?.skadnNumber,
+            let nonce = signature.nonce, let timestamp = signature.timestampMilliseconds
         else { return nil }
         var ad = AdSignature(
             layout: layout, adNetworkID: network, itunesItemID: item, nonce: nonce,
             timestampMilliseconds: timestamp)
-        ad.campaignID = skadn.member("campaign")?.skadnNumber
-        ad.sourceAppID = skadn.member("sourceapp")?.skadnNumber
-        // One that Apple gives no meaning is malformed, whoever signs it.
-        ad.fidelityType = AdFidelity(fidelity) == .unknown ? nil : fidelity
+        ad.campaignID = members[2]?.skadnNumber
+        ad.sourceAppID = members[5]?.skadnNumber
+        ad.fidelityType = signature.fidelityType
         return ad
     }
 
@@ -192,9 +189,8 @@ struct SignedAd {
     private func withSourceIdentifier<Result>(
         _ body: (UnsafeRawBufferPointer?) -> Result
     ) -> Result {
-        let identifier = skadn.member("sourceidentifier")
-        if let text = identifier?.skadnText { return body(text) }
-        guard let number = identifier?.skadnNumber else { return body(nil) }
+        if let text = members[3]?.skadnText { return body(text) }
+        guard let number = members[3]?.skadnNumber else { return body(nil) }
         return Array("\(number)".utf8).withUnsafeBytes { body($0) }
     }
 }

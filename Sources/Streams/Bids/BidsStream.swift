@@ -53,18 +53,6 @@ extension BidsFold {
         }
         return keys
     }
-
-    /// The ads of the networks that have keys are verified.
-    package static func make(
-        _ rules: WindowedRules, topic: String, memory: any FoldMemory, threadCount: Int
-    ) throws -> BidsFold {
-        let fold = try BidsFold(topic: topic, rules: rules, parser: .make())
-        guard !rules.adSigningKeys.isEmpty else { return fold }
-        fold.verifyAds(
-            of: rules.adSigningKeys.mapValues { $0.compactMap { VerificationKey(base64: $0) } },
-            parsers: try (0..<max(1, threadCount)).map { _ in try .make() })
-        return fold
-    }
 }
 
 package enum BidsEventType: EventType {

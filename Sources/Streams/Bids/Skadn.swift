@@ -3,6 +3,11 @@ import JSON
 /// The skadn object of a bid (IAB's SKAdNetwork extension of OpenRTB). Malformed members are faults,
 /// never rejections.
 struct Skadn {
+    private static let bidNames = JSONNames(
+        "version", "network", "campaign", "sourceidentifier", "itunesitem", "sourceapp",
+        "fidelities", "skoverlay", "nonce", "timestamp", "signature")
+    private static let fidelityNames = JSONNames("nonce", "timestamp", "signature")
+
     /// The version as the bid says it; nil when that is no text.
     let version: UnsafeRawBufferPointer?
     let overlay: JSONValue?
@@ -16,10 +21,7 @@ struct Skadn {
     private let isSignedAtRoot: Bool
 
     init(_ bid: JSONValue) {
-        let members = bid.members([
-            "version", "network", "campaign", "sourceidentifier", "itunesitem", "sourceapp",
-            "fidelities", "skoverlay", "nonce", "timestamp", "signature",
-        ])
+        let members = bid.members(Self.bidNames)
         version = members[0]?.skadnText
         number = version.flatMap { DottedVersion($0) }
         network = members[1]?.skadnText
@@ -79,7 +81,7 @@ struct Skadn {
     }
 
     private static func isSigned(_ fidelity: JSONValue) -> Bool {
-        let members = fidelity.members(["nonce", "timestamp", "signature"])
+        let members = fidelity.members(Self.fidelityNames)
         return isSigned(members[0], members[1], members[2])
     }
 
@@ -119,6 +121,9 @@ struct SkadnSourceApp {
 
 /// The skadn object of an impression: what a bid may answer with.
 struct SkadnOffer {
+    private static let offerNames = JSONNames(
+        "sourceapp", "skoverlay", "versions", "version", "skadnetids", "skadnetlist")
+
     let sourceApp: SkadnSourceApp
     /// The overlay signal: a list of attributes, or 1.
     let overlay: JSONValue?
@@ -128,9 +133,7 @@ struct SkadnOffer {
     private let networkList: JSONValue?
 
     init(_ offer: JSONValue) {
-        let members = offer.members([
-            "sourceapp", "skoverlay", "versions", "version", "skadnetids", "skadnetlist",
-        ])
+        let members = offer.members(Self.offerNames)
         sourceApp = SkadnSourceApp(members[0])
         overlay = members[1]
         versions = members[2]

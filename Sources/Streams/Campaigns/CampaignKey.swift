@@ -23,6 +23,9 @@ package struct CampaignKey: Equatable, Sendable {
 }
 
 extension CampaignKey {
+    private static let names = JSONNames(
+        "ad_network_id", "campaign_id", "source_identifier", "app_id", "source_app_id")
+
     /// Decodes the member `campaign` of Weir's own event types: the object and each member of it may be
     /// absent.
     init(
@@ -37,9 +40,7 @@ extension CampaignKey {
     ) {
         self = .unknown
         guard let object = faults.object(value, "campaign") else { return }
-        let members = object.members([
-            "ad_network_id", "campaign_id", "source_identifier", "app_id", "source_app_id",
-        ])
+        let members = object.members(Self.names)
         if let network = faults.text(members[0], "campaign.ad_network_id") {
             adNetworkID = symbols.internLowercased(network)
         }

@@ -36,19 +36,24 @@ struct ConversionUpdatesEvent {
 }
 
 struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
+    private static let idNames = JSONNames("update_id", "install_id", "app_id")
+    private static let aboutNames = JSONNames(
+        "framework", "model", "sequence_index", "windows", "outcome", "request")
+    private static let toldNames = JSONNames("fine", "coarse", "lock_window", "error")
+    private static let changeNames = JSONNames("told", "told_before", "reported", "reported_before")
+    private static let valueNames = JSONNames("value", "model")
+
     private var idBuilder = RecordIDBuilder()
 
     mutating func decode(
         _ value: JSONValue, _ kind: ConversionUpdatesEventType, symbols: inout SymbolTable
     ) throws(Rejection) -> (ConversionUpdatesEvent, RecordID) {
         var faults = FieldFaults()
-        let ids = value.members(["update_id", "install_id", "app_id"])
+        let ids = value.members(Self.idNames)
         let updateID = faults.requiredID(ids[0], "update_id")
         let installID = faults.requiredID(ids[1], "install_id")
         let appID = faults.requiredIdentifier(ids[2], "app_id")
-        let about = value.members([
-            "framework", "model", "sequence_index", "windows", "outcome", "request",
-        ])
+        let about = value.members(Self.aboutNames)
         let framework = Self.word(
             about[0], "framework", &faults, of: ["skadnetwork", "adattributionkit"])
         let model = faults.name(about[1], "model", &symbols)
@@ -63,7 +68,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
             of: ["told", "unchanged", "locked", "ended", "no_model", "stale"])
         let request = Self.word(
             about[5], "request", &faults, of: ["conversion_value", "launch", "event"])
-        let told = value.members(["fine", "coarse", "lock_window", "error"])
+        let told = value.members(Self.toldNames)
         let fine = Self.change(told[0], "fine", &faults, &symbols, Self.fineValue)
         let coarse = Self.change(told[1], "coarse", &faults, &symbols, Self.coarseValue)
         let currencies = faults.array(value, "uncounted_currencies")
@@ -106,10 +111,10 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
         _ read: (JSONValue?, StaticString, inout FieldFaults) -> Int64?
     ) -> ConversionUpdatesEvent.Change? {
         guard let object = faults.object(value, field) else { return nil }
-        let members = object.members(["told", "told_before", "reported", "reported_before"])
+        let members = object.members(Self.changeNames)
         func toldValue(_ place: Int) -> ConversionUpdatesEvent.ToldValue? {
             guard let object = faults.object(members[place], field) else { return nil }
-            let members = object.members(["value", "model"])
+            let members = object.members(Self.valueNames)
             let model = faults.name(members[1], "model", &symbols)
             guard let value = read(members[0], field, &faults) else { return nil }
             return ConversionUpdatesEvent.ToldValue(value: value, model: model)

@@ -69,7 +69,7 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     /// and having their signatures checked on other threads meanwhile. May be called for the next
     /// batch before the last one is folded; the batch is not to be changed until it is.
     func prepare(_ batch: RecordBatch) -> Prepared
-    /// How many records, or signatures in them, were verified for a batch that was begun.
+    /// How many records, or signatures in them, were verified for a batch that was folded.
     func verifications(in prepared: Prepared) -> Int
     /// Begins to fold a batch that was prepared.
     func begin(_ prepared: Prepared)

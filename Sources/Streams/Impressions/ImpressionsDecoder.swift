@@ -24,12 +24,19 @@ struct ImpressionsDecoder: EventDecoder {
 }
 
 extension ImpressionsDecoder {
+    private static let names = JSONNames(
+        "impression_id", "zone_id", "by", "error", "campaign", "test")
+    private static let skadnNames = JSONNames(
+        "impression_id", "fidelity", "campaign", "test")
+    private static let inAppNames = JSONNames(
+        "impression_id", "adapter", "ad_format", "stage", "campaign", "test")
+
     /// `skoverlay.presented`, `skoverlay.dismissed` and `skoverlay.failed`.
     fileprivate static func overlay(
         _ value: JSONValue, _ kind: ImpressionsEventType, _ symbols: inout SymbolTable
     ) throws(Rejection) -> Decoded {
         var faults = FieldFaults()
-        let members = value.members(["impression_id", "zone_id", "by", "error", "campaign", "test"])
+        let members = value.members(Self.names)
         let impressionID = faults.requiredID(members[0], "impression_id")
         let zone = faults.name(members[1], "zone_id", &symbols)
         let fate: ImpressionsEvent.Ad.Fate
@@ -56,7 +63,7 @@ extension ImpressionsDecoder {
         _ value: JSONValue, _ symbols: inout SymbolTable
     ) throws(Rejection) -> Decoded {
         var faults = FieldFaults()
-        let members = value.members(["impression_id", "fidelity", "campaign", "test"])
+        let members = value.members(Self.skadnNames)
         let impressionID = faults.requiredID(members[0], "impression_id")
         let fidelity = faults.requiredInteger(members[1], "fidelity")
         if fidelity != 0, fidelity != 1 {
@@ -78,9 +85,7 @@ extension ImpressionsDecoder {
         _ value: JSONValue, _ kind: ImpressionsEventType, _ symbols: inout SymbolTable
     ) throws(Rejection) -> Decoded {
         var faults = FieldFaults()
-        let members = value.members([
-            "impression_id", "adapter", "ad_format", "stage", "campaign", "test",
-        ])
+        let members = value.members(Self.inAppNames)
         let impressionID = faults.requiredID(members[0], "impression_id")
         let adapter = faults.requiredID(members[1], "adapter")
         let fate: ImpressionsEvent.Ad.Fate

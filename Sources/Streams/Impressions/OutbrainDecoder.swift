@@ -3,6 +3,16 @@ import JSON
 /// Decodes `outbrain.recommendations`: what an app asked Outbrain for, and the answer as it came. One
 /// decoder serves all answers: it keeps the memory of its list.
 struct RecommendationsDecoder {
+    private static let names = JSONNames("request", "response", "test")
+    private static let requestNames = JSONNames(
+        "widget_id", "widget_index", "test_mode", "test_rtb")
+    private static let answerNames = JSONNames("request", "documents")
+    private static let documentNames = JSONNames(
+        "pc_id", "pc_cmp_id", "disclosure", "sk_adnetwork_data")
+    private static let attributionNames = JSONNames(
+        "ad_network_id", "itunes_item_id", "source_app_id")
+    private static let disclosureNames = JSONNames("icon", "url")
+
     private var faults = FieldFaults()
     private var documents: [ImpressionsEvent.Recommendations.Document] = []
 
@@ -11,11 +21,11 @@ struct RecommendationsDecoder {
     ) throws(Rejection) -> ImpressionsDecoder.Decoded {
         faults = FieldFaults()
         documents.removeAll(keepingCapacity: true)
-        let members = value.members(["request", "response", "test"])
+        let members = value.members(Self.names)
         var isTest = faults.boolean(members[2], "test") ?? false
         var placement = Symbol.empty
         if let request = faults.requiredObject(members[0], "request") {
-            let asked = request.members(["widget_id", "widget_index", "test_mode", "test_rtb"])
+            let asked = request.members(Self.requestNames)
             let widget = OutbrainWidget(
                 id: asked[0], index: asked[1], &faults, idField: "request.widget_id",
                 indexField: "request.widget_index")
@@ -42,7 +52,7 @@ struct RecommendationsDecoder {
         let wrapped = body.member("response")
         let answer = wrapped == nil ? body : faults.object(wrapped, "response.response")
         guard let answer else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        let members = answer.members(["request", "documents"])
+        let members = answer.members(Self.answerNames)
         let found = faults.object(members[1], "response.documents")
         if let list = found?.member("doc") { readDocuments(list, &symbols) }
         guard let request = faults.requiredObject(members[0], "response.request") else {
@@ -65,9 +75,7 @@ struct RecommendationsDecoder {
     private mutating func document(
         _ document: JSONValue, _ symbols: inout SymbolTable
     ) -> ImpressionsEvent.Recommendations.Document {
-        let members = document.members([
-            "pc_id", "pc_cmp_id", "disclosure", "sk_adnetwork_data",
-        ])
+        let members = document.members(Self.documentNames)
         var campaign = CampaignKey.unknown
         campaign.campaign = self.campaign(members[1], &symbols)
         readAttribution(members[3], into: &campaign, &symbols)
@@ -90,7 +98,7 @@ struct RecommendationsDecoder {
     ) {
         let field: StaticString = "response.documents.doc[].sk_adnetwork_data"
         guard let attribution = faults.object(value, field) else { return }
-        let members = attribution.members(["ad_network_id", "itunes_item_id", "source_app_id"])
+        let members = attribution.members(Self.attributionNames)
         if let network = faults.text(members[0], "sk_adnetwork_data.ad_network_id") {
             campaign.adNetworkID = symbols.internLowercased(network)
         }
@@ -102,7 +110,7 @@ struct RecommendationsDecoder {
         guard let disclosure = faults.object(value, "response.documents.doc[].disclosure") else {
             return false
         }
-        let members = disclosure.members(["icon", "url"])
+        let members = disclosure.members(Self.disclosureNames)
         let icon = faults.text(members[0], "disclosure.icon")
         let url = faults.text(members[1], "disclosure.url")
         return icon?.isEmpty == false && url?.isEmpty == false
@@ -110,14 +118,15 @@ struct RecommendationsDecoder {
 }
 
 extension ImpressionsDecoder {
+    private static let names = JSONNames(
+        "request_id", "widget_id", "widget_index", "elapsed_ms", "test")
+
     /// `outbrain.widget_viewed`.
     static func widgetView(
         _ value: JSONValue, _ symbols: inout SymbolTable
     ) throws(Rejection) -> Decoded {
         var faults = FieldFaults()
-        let members = value.members([
-            "request_id", "widget_id", "widget_index", "elapsed_ms", "test",
-        ])
+        let members = value.members(Self.names)
         let requestID = faults.requiredID(members[0], "request_id")
         let widget = OutbrainWidget(id: members[1], index: members[2], &faults)
         let elapsed = faults.requiredInteger(members[3], "elapsed_ms")
@@ -133,6 +142,9 @@ extension ImpressionsDecoder {
 
 /// Decodes `outbrain.listings_viewed`. One decoder serves all records: it keeps the memory of its list.
 struct ListingsDecoder {
+    private static let names = JSONNames("widget_id", "widget_index", "listings", "test")
+    private static let listingNames = JSONNames("request_id", "position", "time_elapsed_ms")
+
     private var faults = FieldFaults()
     private var listings: [ImpressionsEvent.Listings.Listing] = []
 
@@ -141,7 +153,7 @@ struct ListingsDecoder {
         _ value: JSONValue, symbols: inout SymbolTable
     ) throws(Rejection) -> ImpressionsDecoder.Decoded {
         faults = FieldFaults()
-        let members = value.members(["widget_id", "widget_index", "listings", "test"])
+        let members = value.members(Self.names)
         let widget = OutbrainWidget(id: members[0], index: members[1], &faults)
         let requestID = readListings(members[2])
         let isTest = faults.boolean(members[3], "test") ?? false
@@ -163,7 +175,7 @@ struct ListingsDecoder {
                 faults.note(.wrongType, "listings[]", "is not an object")
                 continue
             }
-            let members = listing.members(["request_id", "position", "time_elapsed_ms"])
+            let members = listing.members(Self.listingNames)
             let id = faults.requiredID(members[0], "listings[].request_id")
             let position = faults.requiredIdentifier(members[1], "listings[].position")
             let elapsed = faults.requiredInteger(members[2], "listings[].time_elapsed_ms")

@@ -50,15 +50,19 @@ extension OverlayClicksFold: ProducedStream {
 // MARK: `skoverlay.click` (HyBid's SKOverlay: clicks are tracked from 3.1.0 on)
 
 extension OverlayClicksDecoder {
+    private static let storeKitNames = JSONNames(
+        "impression_id", "click_id", "initiated_by", "zone_id", "campaign", "test")
+    private static let overlayNames = JSONNames(
+        "overlay", "presented_at_ms", "clicked_at_ms", "sdk_version")
+    private static let wishNames = JSONNames("present", "click")
+
     private static let firstVersion = DottedVersion(3, 1, 0)
 
     private mutating func overlayClick(
         _ value: JSONValue, _ symbols: inout SymbolTable
     ) throws(Rejection) -> OverlayClicksEvent {
         var faults = FieldFaults()
-        let members = value.members([
-            "impression_id", "click_id", "initiated_by", "zone_id", "campaign", "test",
-        ])
+        let members = value.members(Self.storeKitNames)
         let impressionID = faults.requiredID(members[0], "impression_id")
         let clickID = faults.text(members[1], "click_id")
         let initiator = faults.requiredWord(members[2], "initiated_by", of: ["user", "automatic"])
@@ -85,11 +89,9 @@ extension OverlayClicksDecoder {
     private static func overlayJudgement(
         _ value: JSONValue, isAutomatic: Bool, _ faults: inout FieldFaults
     ) -> OverlayClicksEvent.Judgement {
-        let members = value.members([
-            "overlay", "presented_at_ms", "clicked_at_ms", "sdk_version",
-        ])
+        let members = value.members(Self.overlayNames)
         // What the bid sent is kept as it is: members of other types forbid nothing.
-        let wishes = faults.object(members[0], "overlay")?.members(["present", "click"])
+        let wishes = faults.object(members[0], "overlay")?.members(Self.wishNames)
         let presented = faults.integer(members[1], "presented_at_ms")
         let clicked = faults.requiredInteger(members[2], "clicked_at_ms")
         let version = faults.text(members[3], "sdk_version").flatMap { DottedVersion($0) }
@@ -108,13 +110,15 @@ extension JSONValue {
 // MARK: `outbrain.click`
 
 extension OverlayClicksDecoder {
+    private static let outbrainNames = JSONNames(
+        "request_id", "position", "widget_id", "widget_index", "campaign", "test")
+    private static let outcomeNames = JSONNames("paid", "opened", "url")
+
     private mutating func outbrainClick(
         _ value: JSONValue, _ symbols: inout SymbolTable
     ) throws(Rejection) -> OverlayClicksEvent {
         var faults = FieldFaults()
-        let members = value.members([
-            "request_id", "position", "widget_id", "widget_index", "campaign", "test",
-        ])
+        let members = value.members(Self.outbrainNames)
         let requestID = faults.requiredID(members[0], "request_id")
         let position = faults.requiredIdentifier(members[1], "position")
         let widget = OutbrainWidget(id: members[2], index: members[3], &faults)
@@ -134,7 +138,7 @@ extension OverlayClicksDecoder {
     private static func outbrainJudgement(
         _ value: JSONValue, _ faults: inout FieldFaults
     ) -> OverlayClicksEvent.Judgement {
-        let members = value.members(["paid", "opened", "url"])
+        let members = value.members(Self.outcomeNames)
         if members[0] == nil { _ = faults.missing("paid") }
         let isPaid = faults.boolean(members[0], "paid") ?? false
         let isOpened = faults.boolean(members[1], "opened") ?? true
@@ -150,11 +154,13 @@ extension OverlayClicksDecoder {
 // MARK: `inapp.click` (Smart AdServer's in-app bidding adapters)
 
 extension OverlayClicksDecoder {
+    private static let inAppNames = JSONNames("impression_id", "adapter", "campaign", "test")
+
     private mutating func inAppClick(
         _ value: JSONValue, _ symbols: inout SymbolTable
     ) throws(Rejection) -> OverlayClicksEvent {
         var faults = FieldFaults()
-        let members = value.members(["impression_id", "adapter", "campaign", "test"])
+        let members = value.members(Self.inAppNames)
         let impressionID = faults.requiredID(members[0], "impression_id")
         let adapter = faults.requiredID(members[1], "adapter")
         let isTest = faults.boolean(members[3], "test") ?? false

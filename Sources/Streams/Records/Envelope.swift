@@ -65,7 +65,7 @@ struct Envelope<Type: EventType> {
         }
         let value: JSONValue
         do throws(JSONFault) {
-            value = try parser.parse(bytes)
+            value = try parser.parse(borrowing: bytes)
         } catch {
             throw Rejection(error)
         }

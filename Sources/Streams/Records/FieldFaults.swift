@@ -176,9 +176,17 @@ struct FieldFaults {
     mutating func array(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
     ) -> JSONElements {
+        array(object.member(name), of: object, field ?? name)
+    }
+
+    /// The elements of a member of an object; none when it is absent.
+    @inline(__always)
+    mutating func array(
+        _ value: JSONValue?, of object: JSONValue, _ field: StaticString
+    ) -> JSONElements {
         // An object has no elements: that stands for the array that is not there.
-        guard let value = object.member(name) else { return object.elements }
-        if !value.isArray { note(.wrongType, field ?? name, "is not an array") }
+        guard let value else { return object.elements }
+        if !value.isArray { note(.wrongType, field, "is not an array") }
         return value.elements
     }
 

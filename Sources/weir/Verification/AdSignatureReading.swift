@@ -40,7 +40,8 @@ struct AdSignatureReading {
     ) -> SignedDocument.Judgement {
         let signed = ad.signedFields
         let verdict: Verdict =
-            keys.isEmpty ? .unverifiable : ad.isValid(signature, keys: keys) ? .valid : .invalid
+            keys.isEmpty
+            ? .unverifiable : ad.isValid(signature, keys: keys) == true ? .valid : .invalid
         return SignedDocument.Judgement(
             verdict: verdict,
             note: keys.isEmpty

@@ -1,0 +1,66 @@
+import Dispatch
+import EventLog
+import Streams
+import Synchronization
+
+/// Folds batches, each lane on a thread of its own, while the worker reads the next batch.
+///
+/// A stream that remembers for ever reads its memory from the store, which is used from one thread: it has one
+/// lane, which folds on the worker's thread when its batch is due.
+///
+/// `@unchecked Sendable`: between `start` and `finish` a fold is used by its lane's thread only.
+final class Lanes<Fold: StreamFold>: @unchecked Sendable {
+    let folds: FoldLanes<Fold>
+    private let queues: [DispatchQueue]
+    private let group = DispatchGroup()
+    private let failure = Mutex<(any Error)?>(nil)
+    private var upcoming: (batch: RecordBatch, prepared: Fold.Prepared)?
+
+    init(_ folds: FoldLanes<Fold>) {
+        self.folds = folds
+        queues = folds.folds.indices.map { DispatchQueue(label: "lane \($0)") }
+    }
+
+    /// Whether folds run beside the worker's thread.
+    private var isBeside: Bool { Fold.hasWindow }
+
+    /// Begins to fold a batch, which stays as it is until `finish`.
+    func start(_ batch: RecordBatch, _ prepared: Fold.Prepared) {
+        upcoming = (batch, prepared)
+        guard isBeside else { return }
+        nonisolated(unsafe) let (batch, prepared) = (batch, prepared)
+        for lane in queues.indices {
+            queues[lane].async(group: group) { self.fold(batch, prepared, in: lane) }
+        }
+    }
+
+    /// Folds the batch to its end. Throws what a lane could not read.
+    func finish() throws {
+        guard let (batch, prepared) = upcoming else { return }
+        upcoming = nil
+        if isBeside { group.wait() } else { fold(batch, prepared, in: 0) }
+        if let failure = failure.withLock({ $0.take() }) { throw failure }
+    }
+
+    /// Waits until no lane is at work, whatever comes of it.
+    func settle() {
+        group.wait()
+    }
+
+    private func fold(_ batch: RecordBatch, _ prepared: Fold.Prepared, in lane: Int) {
+        let fold = folds.folds[lane]
+        do {
+            fold.begin(prepared)
+            if queues.count == 1 {
+                for index in 0..<batch.count { try fold.fold(index) }
+            } else {
+                for index in 0..<batch.count
+                where folds.lane(of: batch.position(index).partition) == lane {
+                    try fold.fold(index)
+                }
+            }
+        } catch {
+            failure.withLock { $0 = $0 ?? error }
+        }
+    }
+}
