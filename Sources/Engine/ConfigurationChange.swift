@@ -16,31 +16,42 @@ extension StreamFold {
 }
 
 extension FoldConfiguration {
-    /// Why a store, at this path, cannot go on under the configuration, whichever of its partitions is folded
-    /// on; nil when it can.
-    func refusal(of snapshot: StoreSnapshot, store path: String) throws -> WorkerError? {
+    /// What keeps a store from going on under the configuration, whichever of its partitions is folded on;
+    /// nil when nothing does.
+    package func faultInHistory(of snapshot: StoreSnapshot) throws -> String? {
         for state in try snapshot.partitionStates() {
-            if let refusal = try refusal(of: state, in: snapshot, store: path) { return refusal }
+            if let fault = try faultInHistory(of: state, in: snapshot) { return fault }
         }
         return nil
     }
 
-    /// Why one partition of a store cannot go on under the configuration; nil when it can. It is judged
-    /// against the one that its last record was folded under.
+    /// Why a store, at this path, cannot go on under the configuration; nil when it can.
+    func refusal(of snapshot: StoreSnapshot, store path: String) throws -> WorkerError? {
+        try faultInHistory(of: snapshot).map { .historyChanged(detail: $0, store: path) }
+    }
+
+    /// The same of one of its partitions.
     func refusal(
         of state: PartitionState, in snapshot: StoreSnapshot, store path: String
     ) throws -> WorkerError? {
+        try faultInHistory(of: state, in: snapshot)
+            .map { .historyChanged(detail: $0, store: path) }
+    }
+
+    /// A partition is judged against the configuration that its last record was folded under.
+    private func faultInHistory(
+        of state: PartitionState, in snapshot: StoreSnapshot
+    ) throws -> String? {
         guard let folded = try snapshot.configurationOfLastRecord(of: state), folded.hash != hash
         else { return nil }
         return try ConfigurationChange(from: folded, to: self)
             .faultInHistory(of: state, in: snapshot)
-            .map { .historyChanged(detail: $0, store: path) }
     }
 }
 
 /// A change of the configuration that a partition is folded under. Conversion models may only grow at
 /// their end: what decoded a folded postback is never edited.
-package struct ConfigurationChange {
+struct ConfigurationChange {
     private struct Version {
         var effectiveFromMilliseconds: Int64
         var text: [UInt8]
@@ -50,21 +61,19 @@ package struct ConfigurationChange {
     private let before: [Int64: [[UInt8]: Version]]
     private let after: [Int64: [[UInt8]: Version]]
 
-    /// How long before its postback came a value can have been set: a version counts for so long after the
-    /// next one took effect.
+    /// The longest time from setting a value to receiving its postback. A version stays relevant for this long
+    /// after its successor takes effect.
     private static let longestWait =
         PostbackTiming.allCases.map { -$0.settingInterval(received: 0).earliest }.max() ?? 0
 
-    package init(from old: FoldConfiguration, to new: FoldConfiguration) {
+    init(from old: FoldConfiguration, to new: FoldConfiguration) {
         before = Self.versions(in: old.text)
         after = Self.versions(in: new.text)
     }
 
     /// What is wrong with the change, for a partition as far as it is folded; nil when nothing is. Only a
     /// version under which postbacks of its app were folded, or would have been, is history.
-    package func faultInHistory(
-        of state: PartitionState, in snapshot: StoreSnapshot
-    ) throws -> String? {
+    func faultInHistory(of state: PartitionState, in snapshot: StoreSnapshot) throws -> String? {
         let folded = state.watermarkMilliseconds
         for app in Set(before.keys).union(after.keys).sorted() {
             let old = before[app] ?? [:]

@@ -6,9 +6,9 @@ import Program
 /// Waits for a log that does not take what is to be published: says so to those who watch, and gives up
 /// soon after a stop was asked for. What was not acknowledged then is published by the next start.
 final class EmissionPatience {
-    /// Waiting for so long is no longer usual, and is told.
+    /// Longer waits are reported.
     private static let usualWait = Duration.seconds(5)
-    /// What a stop leaves to be published has so long to be acknowledged.
+    /// How long to keep publishing after a stop was requested.
     private static let stopWait = Duration.seconds(5)
 
     private let address: String

@@ -122,5 +122,5 @@ package final class Emitter {
 
 extension StoredRefusal {
     /// Conflicts and untrusted records are kept, and not published: they can be decoded.
-    fileprivate var isRejected: Bool { reason != "conflict" && reason != "untrusted" }
+    fileprivate var isRejected: Bool { RefusedRecord.isRejection(reason) }
 }

@@ -3,9 +3,9 @@ import Store
 
 /// Reads folded records again, to see whether a log still holds them.
 package struct FingerprintCheck {
-    /// Of each partition the first record whose place another one has.
+    /// Per partition, the first folded record whose offset now holds a different record.
     package private(set) var others: [RecordFingerprint] = []
-    /// Partitions that did not answer in time: of them nothing is known.
+    /// Partitions that did not answer in time.
     package private(set) var unread: Set<Int32> = []
 
     private static let waitMilliseconds = 100

@@ -184,8 +184,8 @@ package final class LogWatch {
         }.map(\.element)
         let known = Set(chosen + [state.lastFingerprint].compactMap { $0 })
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
-        // All marks may be of another log that took the place of the one that the partition was begun on: its hours
-        // say so, and hold the marks of the next looks.
+        // The marks may themselves come from a log that replaced the folded one. The stored fingerprints of hours
+        // reveal that, so they are compared once after a partition is taken.
         guard thoroughly || !compared.contains(state.partition) else { return Array(known) }
         return Array(
             known.union(try store.snapshot { try $0.fingerprints(of: state, from: earliest) }))

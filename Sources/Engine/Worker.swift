@@ -11,8 +11,8 @@ package final class Worker<Fold: StreamFold> {
     private let lanes: Lanes<Fold>
     private let store: AggregateStore
     private let reader: any LogReader
-    /// Nil where nothing is published: what a fold of an archive gives is due, and published by the worker
-    /// that goes on with the log that the archive was copied from.
+    /// Nil when this worker must not publish. What was folded from an archive stays due until a worker goes on with
+    /// the original log.
     private let emitter: Emitter?
     private let settings: WorkerSettings
     private let configuration: FoldConfiguration
@@ -91,7 +91,7 @@ package final class Worker<Fold: StreamFold> {
         // Whatever ends it: lanes and what was stored are waited for.
         defer { lanes.settle() }
         defer { _ = try? store.awaitCommit() }
-        // And what ends it with an error is not written behind the progress.
+        // An error begins a line of its own, not after the line of progress.
         defer { progress.end() }
         do {
             try reader.subscribe(settings.assignment)
@@ -102,7 +102,7 @@ package final class Worker<Fold: StreamFold> {
             }
             try foldPending()
             try commitOffsets()
-            // A group that has members may not take them, and a later rebuild would publish again.
+            // A group with members may refuse the offsets; a later rebuild would then publish again.
             if settings.untilEnd, isOver {
                 try reader.awaitCommits(Self.commitPatience)
             }

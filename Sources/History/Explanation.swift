@@ -33,7 +33,7 @@ package struct Explanation: Sendable {
         package let records: Int64
     }
 
-    /// Records that were left out, of which cannot be told whether they concern the number.
+    /// Left-out records that may or may not belong to the number.
     package struct Untold: Equatable, Sendable {
         package let topic: String
         /// Why they were left out.

@@ -10,10 +10,9 @@ package struct KeptRecord: Sendable {
 }
 
 package struct DeadLetterQuery: Sendable {
-    /// The reasons of records that could be decoded and are kept all the same.
-    package static let otherReasons = ["untrusted", "conflict"]
     /// All reasons: those of rejected records first.
-    package static let knownReasons = RejectionReason.allCases.map(\.name) + otherReasons
+    package static let knownReasons =
+        RejectionReason.allCases.map(\.name) + RefusedRecord.otherReasons
 
     /// Only these topics; empty for all.
     package var topics: Set<String> = []
@@ -32,7 +31,7 @@ package struct DeadLetterQuery: Sendable {
     }
 
     fileprivate func includes(reason: String) -> Bool {
-        reasons.isEmpty ? !Self.otherReasons.contains(reason) : reasons.contains(reason)
+        reasons.isEmpty ? RefusedRecord.isRejection(reason) : reasons.contains(reason)
     }
 
     fileprivate var dumpQuery: DumpQuery {

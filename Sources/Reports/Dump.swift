@@ -2,7 +2,7 @@ import ConfigurationFiles
 import Store
 import Streams
 
-// Inspection answers questions about stores: what they hold (`dump`, `funnel`, `export`, `deadLetters`,
+// Reports answers questions about stores: what they hold (`dump`, `funnel`, `export`, `deadLetters`,
 // `digest`), how two sets of them differ (`diff`), how numbers changed over time (`StoreChanges`), and what
 // other conversion models would have made of them (`whatIf`). It reads one consistent state of the stores
 // of some data directories, of each partition the copy that is folded furthest, and never writes. What a

@@ -96,7 +96,6 @@ struct RowSelection {
         untilMilliseconds = query.untilMilliseconds
     }
 
-    ///
     /// - Parameters:
     ///   - values: one for each of the dump's columns.
     ///   - timeMilliseconds: the row's hour, or the record's timestamp; nil when it has none, which
@@ -312,9 +311,9 @@ enum RefusalKind: String, CaseIterable, Sendable {
 
     /// Whether a stored reason is of this kind.
     func includes(reason: String) -> Bool {
-        switch reason {
-        case "untrusted": self == .untrusted
-        case "conflict": self == .conflicts
+        switch RefusedRecord.outcome(ofReason: reason) {
+        case .untrusted: self == .untrusted
+        case .conflicts: self == .conflicts
         default: self == .rejected
         }
     }

@@ -33,8 +33,8 @@ package protocol Number: AnyObject {
 
     /// What a stored row adds; nil when it is not selected.
     func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]?
-    /// Whether a row that does not count would be selected if it had been trusted and winning:
-    /// whether the conditions hold on those of its columns that are compared.
+    /// Whether a row that does not count (untrusted, or superseded) matches the conditions on the columns that it
+    /// has.
     func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
     /// Whether records of an hour may count.
     func mayCount(in hour: Hour) -> Bool

@@ -40,8 +40,8 @@ extension AggregateStore {
             arguments: [offset, deadLetters, partition])
     }
 
-    /// Takes over from another store of the same records, which has published what is for partners of those
-    /// below `offset`, and the dead letters below `deadLetters`.
+    /// Marks as published what another store of the same records has published: documents of records below
+    /// `offset`, and dead letters below `deadLetters`.
     package func takeOverEmission(
         partition: Int32, from offset: Int64, deadLetters: Int64
     ) throws(StoreError) {
@@ -171,7 +171,7 @@ extension AggregateStore {
                 sql: """
                     SELECT coalesce(sum(outbox_next - outbox_emitted + (
                       SELECT count(*) FROM refused WHERE refused.partition = partitions.partition
-                        AND offset >= dead_letters_next AND reason NOT IN ('conflict', 'untrusted')
+                        AND offset >= dead_letters_next AND reason NOT IN (\(StoreSchema.otherReasons))
                     )), 0) FROM partitions
                     """)
         } ?? 0

@@ -7,8 +7,8 @@ import Streams
 /// The store of one stream, opened by its one worker: aggregates, dedupe memory, refused records, outbox
 /// and the next offsets, in one SQLite file.
 ///
-/// All commits and checkpoints happen on one connection (SQLite 3.40 has a fault that needs two
-/// checkpointing ones), and are durable when they return. Used from one thread.
+/// All commits and checkpoints happen on one connection (with two that checkpoint, SQLite 3.40 can corrupt
+/// the file), and are durable when they return. Used from one thread.
 package final class AggregateStore {
     package let path: String
     /// Name of the stream.
@@ -48,6 +48,7 @@ package final class AggregateStore {
                 guard found == fold.streamName else {
                     throw StoreError.otherStream(path: path, found: found, wanted: fold.streamName)
                 }
+                try StoreSchema.requireColumns(of: fold.tables, in: db, path: path)
                 try StoreReader.requireSums(db, path: path)
             }
             return queue
@@ -58,8 +59,7 @@ package final class AggregateStore {
     }
 
     deinit {
-        // The lock is given up after the last commit, and the connection, which checkpoints when it is
-        // closed, does not outlive it on the thread of that commit.
+        // Order matters: the last commit first, then the connection, whose closing checkpoints, and then the lock.
         _ = try? awaitCommit()
         try? queue.close()
     }
@@ -149,7 +149,7 @@ package final class AggregateStore {
 
     /// Waits until everything that was stored is durable.
     ///
-    /// - Returns: when the commit that was waited for was; nil when there was none.
+    /// - Returns: when the pending commit became durable; nil when none was pending.
     @discardableResult
     package func awaitCommit() throws(StoreError) -> ContinuousClock.Instant? {
         guard let commit = commitUnderWay else { return nil }
@@ -168,8 +168,8 @@ package final class AggregateStore {
     }
 
     /// Stores what a fold made of a batch, all of it in one transaction, and clears the fold. The commit
-    /// waits for the disk while the next batch is folded: it is durable when `awaitCommit` returns, which
-    /// the next batch to be stored waits for too.
+    /// waits for the disk while the next batch is folded: it is durable when `awaitCommit` returns.
+    /// Storing the next batch awaits it too.
     ///
     /// When a sum would overflow, the batch is folded again record by record, so that the one record
     /// is rejected. On an error nothing of the batch is stored.
@@ -229,9 +229,9 @@ package final class AggregateStore {
 
     private func write(_ fold: some StreamFold, to transaction: StoreTransaction) throws {
         let symbols = fold.effects.symbols
-        // A sum may not have left 64 bits between two records of the batch either. What it was between them
-        // lies between it and all that is taken back, and it and all that is added: where both of these
-        // fit, everything did, and else the batch is folded record by record.
+        // A sum must not overflow at any point within the batch. Every intermediate value lies between the stored
+        // sum less all that is taken back and the stored sum plus all that is added. When both fit, none
+        // overflowed; otherwise the batch is folded record by record.
         for (index, table) in fold.deltas.enumerated()
         where fold.deltas[..<index].contains(where: { $0.table.name == table.table.name }) {
             try transaction.requireRoom(for: table, symbols: symbols)

@@ -13,6 +13,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
     case newerVersion(path: String, found: Int, known: Int)
     /// The store has a schema of before the first release, which is not migrated.
     case olderVersion(path: String, found: Int)
+    /// A table of the store has other columns than the program declares: another version of Weir folded it.
+    case otherColumns(path: String, table: String, columns: [String])
     case locked(path: String, owner: String)
     /// Another worker has folded records of the partition meanwhile.
     case fenced(path: String, partition: Int32, expected: Int64)
@@ -42,6 +44,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
             "\(path) has schema \(found) and this program knows \(known): use the newer program"
         case .olderVersion(let path, let found):
             "\(path) has schema \(found), of before the first release: move the file away and fold again"
+        case .otherColumns(let path, let table, let columns):
+            "\(path) was folded by another version of Weir: \(table) there differs in \(columns.joined(separator: ", ")); use that version, or move the file away and fold again"
         case .locked(let path, let owner):
             "\(path) is in use by another worker\(owner): stop it, or give --data another directory"
         case .fenced(let path, let partition, let expected):

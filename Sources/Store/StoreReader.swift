@@ -38,7 +38,10 @@ package final class StoreReader {
                     guard try StoreSchema.checkVersion(db, path: path) > 0 else {
                         throw StoreError.noStore(path: path)
                     }
-                    return try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
+                    let stream = try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
+                    try StoreSchema.requireColumns(
+                        of: Streams.stream(named: stream)?.tables ?? [], in: db, path: path)
+                    return stream
                 }
                 return (queue, stream)
             } catch let error as DatabaseError
@@ -58,8 +61,8 @@ package final class StoreReader {
     }
 
     /// Throws `damaged` when the records of a partition do not add up to what became of them, or to those of
-    /// its hours: tables that are of different states of the file, each page of them sound. So is an older
-    /// copy under the `-wal` of a newer one.
+    /// its hours. Then every page passes its checksum, and the tables come from different points in time: for
+    /// example an older file under a newer `-wal`.
     static func requireSums(_ db: Database, path: String) throws {
         let row = try Row.fetchOne(
             db,

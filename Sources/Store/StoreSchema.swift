@@ -10,6 +10,9 @@ enum StoreSchema {
     /// Older ones were never released.
     private static let oldestVersion = 5
 
+    /// The reasons of refused records that are not rejections, in SQL.
+    static let otherReasons = RefusedRecord.otherReasons.map { "'\($0)'" }.joined(separator: ", ")
+
     /// The schema's version; 0 for a file that has none yet.
     static func checkVersion(_ db: Database, path: String) throws -> Int {
         let version = try mark.check(db, path: path)
@@ -27,6 +30,27 @@ enum StoreSchema {
         if fold.emits { parts.append(outbox) }
         parts += ([OutcomeKey.table] + fold.tables).map(\.schema)
         return parts.joined(separator: "\n")
+    }
+
+    /// Throws `otherColumns` when a table has not the columns that are declared: a measure was added, or went,
+    /// since the store was made.
+    static func requireColumns(
+        of tables: [AggregateTable], in db: Database, path: String
+    ) throws {
+        for table in tables {
+            let found = try Set(
+                String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT name FROM pragma_table_info(?)
+                        UNION SELECT name FROM pragma_table_info(?)
+                        """, arguments: ["\(table.sqlName)_keys", "\(table.sqlName)_sums"]))
+            let declared = Set(["row"] + table.keyNames + table.measures)
+            guard found != declared else { continue }
+            throw StoreError.otherColumns(
+                path: path, table: table.name,
+                columns: found.symmetricDifference(declared).sorted())
+        }
     }
 
     private static let common = """
@@ -170,7 +194,7 @@ extension AggregateTable {
         note.isEmpty ? "" : " -- \(note)"
     }
 
-    private var keyNames: [String] { ["partition"] + columns.map(\.name) }
+    fileprivate var keyNames: [String] { ["partition"] + columns.map(\.name) }
 
     /// Makes the row of a key, unless it is there.
     var insertKeySQL: String {

@@ -48,7 +48,7 @@ extension StoreSnapshot {
             db,
             sql: """
                 SELECT min(offset) FROM refused
-                WHERE partition = ? AND offset >= ? AND reason NOT IN ('conflict', 'untrusted')
+                WHERE partition = ? AND offset >= ? AND reason NOT IN (\(StoreSchema.otherReasons))
                 """,
             arguments: [state.partition, state.deadLettersNext])
         return (outbox ?? state.nextOffset, letter ?? state.nextOffset)

@@ -115,13 +115,13 @@ extension PartitionState {
 }
 
 extension StoreSnapshot {
-    /// How many hours before the last one the hours are that are looked at.
+    /// Which hours to sample, counted back from the last.
     private static let steps = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
     /// A few folded records of a partition at or after an offset, in order: the last one, the first of the
     /// last hour, the last ones of hours further and further back, and the oldest that is known.
     ///
-    /// - Parameter hours: of so many last hours none is left out.
+    /// - Parameter hours: how many of the latest hours to include without gaps.
     package func fingerprints(
         of state: PartitionState, from offset: Int64, hours: Int = 0
     ) throws -> [RecordFingerprint] {

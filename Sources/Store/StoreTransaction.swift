@@ -1,4 +1,3 @@
-import Dispatch
 import EventLog
 import GRDB
 import GRDBSQLite
@@ -43,12 +42,12 @@ package final class StoreTransaction {
         try add(deltas, symbols: symbols, numbers: rowNumbers.table(for: deltas))
     }
 
-    /// Throws `StoreError.overflow` unless the sums as they are stored could take these too, before
-    /// anything else is added to them. Nothing is changed.
+    /// Throws `StoreError.overflow` unless these could be added to the stored sums before anything else is.
+    /// Nothing is changed.
     func requireRoom(for deltas: Deltas, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
         try db.inSavepoint {
-            // Of the rows that are taken back at once no number may be remembered.
+            // The rows are rolled back at once, so their numbers must not be remembered.
             try add(deltas, symbols: symbols, numbers: RowNumberTable(deltas.generation))
             return .rollback
         }
@@ -249,60 +248,6 @@ extension StoreTransaction: FoldMemoryWriter {
                 .integer(postback.sourceAppID), .text(postback.document.stored),
             ])
             try counter.execute(arguments: [postback.partition])
-        }
-    }
-}
-
-/// A commit that was begun: it waits for the disk while the next batch is folded.
-///
-/// `@unchecked Sendable`: the result is written before the semaphore is signalled, and read after that.
-final class CommitUnderWay: @unchecked Sendable {
-    private let done = DispatchSemaphore(value: 0)
-    private var failure: (any Error)?
-    private var end = ContinuousClock.now
-
-    /// Commits the transaction that is open on the queue's connection. What the queue is given next waits for
-    /// it.
-    init(on queue: DatabaseQueue) {
-        queue.asyncWriteWithoutTransaction { [self] db in
-            do {
-                try db.commit()
-            } catch {
-                failure = error
-                try? db.rollback()
-            }
-            end = .now
-            done.signal()
-        }
-    }
-
-    /// Waits until the commit is durable, and returns since when; throws why it is not. To be called once.
-    func wait() throws -> ContinuousClock.Instant {
-        done.wait()
-        if let failure { throw failure }
-        return end
-    }
-}
-
-/// How many records of a stored batch had each outcome.
-package struct StoredBatch: Equatable, Sendable {
-    /// Whether a sum overflowed, so that the batch was folded again record by record.
-    package internal(set) var hasOverflowed = false
-    private var records = Array(repeating: Int64(0), count: Outcome.allCases.count)
-    private var rejections = Array(repeating: Int64(0), count: RejectionReason.allCases.count)
-
-    package func count(_ outcome: Outcome) -> Int64 { records[outcome.rawValue] }
-
-    package func count(_ reason: RejectionReason) -> Int64 { rejections[Int(reason.rawValue)] }
-
-    mutating func add(_ effects: FoldEffects) {
-        effects.outcomes.forEachRow { _, measures in
-            for (outcome, count) in measures.enumerated() { records[outcome] += count }
-        }
-        for refused in effects.refused {
-            if case .rejected(let rejection) = refused.cause {
-                rejections[Int(rejection.reason.rawValue)] += 1
-            }
         }
     }
 }

@@ -30,6 +30,21 @@ struct RefusalToWorkTests {
         #expect(try words { try other.foldBids() }.contains("is not a log"))
     }
 
+    @Test(
+        "A store with other columns than are declared is refused, by worker and reader, and left alone"
+    )
+    func otherColumns() throws {
+        let place = try Workplace()
+        try place.publishAuctions("a")
+        try place.foldBids()
+        try place.execute("ALTER TABLE bids_sums RENAME COLUMN wins TO won", stream: "bids")
+        let refusal = "was folded by another version of Weir: bids there differs in wins, won"
+        #expect(try words { try place.foldBids() }.contains(refusal))
+        #expect(try words { _ = try place.stores() }.contains(refusal))
+        try place.execute("ALTER TABLE bids_sums RENAME COLUMN won TO wins", stream: "bids")
+        try place.foldBids()
+    }
+
     @Test("A store that is another program's, another stream's or a newer version's is left alone")
     func badStores() throws {
         let place = try Workplace()

@@ -51,25 +51,14 @@ final class FunnelStores {
         }
     }
 
-    /// A store of a stream whose aggregate has these columns and rows.
-    func store(_ stream: String, _ rows: [String: Any]...) throws {
-        if !FileManager.default.fileExists(atPath: try path("bids")) { try sample.foldBids([]) }
-        try sample.copy("bids", to: stream)
-        try sample.change("UPDATE store SET stream = '\(stream)'", stream: stream)
-        try sample.change(
-            "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
-            stream: stream)
-        let table = stream.replacing("-", with: "_")
-        let names = Set(rows.flatMap(\.keys)).union(["hour", "partition"]).sorted()
-        try sample.change(
-            "CREATE TABLE \(table) (\(names.joined(separator: ", ")))", stream: stream)
-        for row in rows {
-            let values = names.map { name -> String in
-                literal(row[name] ?? ["hour": hour, "partition": 0][name] ?? "")
-            }
-            try sample.change(
-                "INSERT INTO \(table) VALUES (\(values.joined(separator: ", ")))", stream: stream)
+    /// A store of a stream with these rows of its aggregate: columns that are not given are empty.
+    func store(_ name: String, _ rows: [String: Any]...) throws {
+        guard let stream = Streams.stream(named: name), let table = stream.tables.first else {
+            return
         }
+        _ = try AggregateStore(
+            path: path(name), fold: stream, topic: name, logIdentity: "log", partitionCount: 4)
+        for row in rows { try insert(row, into: table, of: name) }
     }
 
     func funnel(
@@ -106,7 +95,7 @@ final class FunnelStores {
     private func insert(
         _ row: [String: Any], into table: AggregateTable, of stream: String
     ) throws {
-        if stream == "bids" {
+        if stream != "postbacks" {
             try sample.change(
                 "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
                 stream: stream)

@@ -20,7 +20,7 @@ package struct PromotionOrder: Sendable {
     package var acceptsLostHistory: Bool
     /// On how many threads signatures are verified.
     package var threadCount: Int
-    /// Whether corrections are sent then: with `back`, behind a roll-back, those of that one.
+    /// Whether to send corrections afterwards; with `back` right after a roll-back, those of the roll-back.
     package var sendsCorrections: Bool
     /// How long workers may take to give their stores up, in seconds.
     package var patienceSeconds: Int

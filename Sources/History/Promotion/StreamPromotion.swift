@@ -164,14 +164,7 @@ struct StreamPromotion<Fold: StreamFold> {
         guard let present = try? Fold.rules(in: order.source.pipelines).configuration else {
             return nil
         }
-        return try store.snapshot { snapshot in
-            for state in try snapshot.partitionStates() {
-                guard let last = try snapshot.configurationOfLastRecord(of: state) else { continue }
-                let change = ConfigurationChange(from: last, to: present)
-                if let fault = try change.faultInHistory(of: state, in: snapshot) { return fault }
-            }
-            return nil
-        }
+        return try store.snapshot { try present.faultInHistory(of: $0) }
     }
 }
 

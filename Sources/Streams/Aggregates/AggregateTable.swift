@@ -26,7 +26,7 @@ package struct AggregateTable: Sendable {
         case boolean
     }
 
-    /// What a number is counted in. Where nothing is declared it follows from the name: `_micros`, `_ms`.
+    /// What a number is counted in. Where nothing is declared it follows from the name: `_micros`, or a count.
     package enum Unit: String, Sendable {
         case count
         /// Millionths of a unit of the row's currency.

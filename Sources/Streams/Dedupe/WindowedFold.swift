@@ -17,7 +17,7 @@ package protocol WindowedFold: StreamFold where Rules == WindowedRules {
     /// Decodes a record and, unless its ids were all seen before, adds to the stream's tables.
     ///
     /// - Returns: false for a duplicate.
-    /// - Throws: why the record is rejected; before it was given an id.
+    /// - Throws: why the record is rejected. Nothing of it is remembered then.
     func count(
         _ value: JSONValue, of kind: Kind, at place: RecordPlace
     ) throws(Rejection) -> Bool
@@ -139,7 +139,7 @@ package final class WindowedState {
     /// The ids that were seen in the partition of the record that is being folded.
     private var window: DedupeWindow
     private var timestampMilliseconds: Int64 = 0
-    /// What the window had admitted before that record.
+    /// How many ids the window had admitted before that record.
     private var admittedBefore = 0
     /// What the window answered about that record.
     private var answers = WindowAnswers()
@@ -223,8 +223,8 @@ extension RecalledMemory {
     }
 }
 
-/// What is noted of a dedupe window's answers about one record: which of the ids that it was asked for
-/// were seen before, by their places.
+/// A dedupe window's answers about one record: which of the record's ids were seen before, as places in the
+/// order in which they were asked for.
 struct WindowAnswers: Equatable, Sendable {
     /// Places of the ids that were seen before, in order.
     private(set) var seenPlaces: [Int] = []

@@ -50,7 +50,7 @@ package protocol StreamFold: AnyObject, SendableMetatype {
         _ rules: Rules, topic: String, memory: any FoldMemory, threadCount: Int
     ) throws -> Self
 
-    /// What the batch adds to each of them; there may be two tables of one aggregate, which add up.
+    /// What the batch adds to each of `tables`. Two deltas of one table add up.
     var deltas: [Deltas] { get }
 
     /// The tables of its memory, where it remembers for ever.
@@ -85,13 +85,13 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     ) throws
     /// Drops what is known of a partition that is no longer folded here.
     func forget(partition: Int32)
-    /// Number of ids within windows that are held in memory; those that left them are dropped first when there
-    /// are more than `bound`.
+    /// Counts the ids of windows in memory. When there are more than `bound`, those that have left their window
+    /// are dropped first.
     func windowIDs(atMost bound: Int) -> Int
     func writeMemory(to writer: any FoldMemoryWriter) throws
 
-    /// From now on, replays recorded lookups instead of querying memory, and remembers nothing. The caller rejects
-    /// the records again whose sums overflowed the first time.
+    /// From now on, replays recorded lookups instead of querying memory, and remembers nothing. Records that
+    /// were rejected for an overflow are rejected again by the caller.
     func recall(from memory: RecalledMemory)
     /// The offset of the record that a duplicate or a conflict repeats, from what memory answered about it; nil where
     /// memory does not hold it.

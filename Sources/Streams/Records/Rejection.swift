@@ -65,6 +65,23 @@ package struct RefusedRecord: Sendable {
         case untrusted(detail: String)
     }
 
+    private static let conflictReason = "conflict"
+    private static let untrustedReason = "untrusted"
+    /// The reasons of records that could be decoded and are kept all the same. They are no dead letters.
+    package static let otherReasons = [untrustedReason, conflictReason]
+
+    /// Whether a stored reason is that of a rejection.
+    package static func isRejection(_ reason: String) -> Bool { !otherReasons.contains(reason) }
+
+    /// What a stored reason says became of the record.
+    package static func outcome(ofReason reason: String) -> Outcome {
+        switch reason {
+        case conflictReason: .conflicts
+        case untrustedReason: .untrusted
+        default: .rejected
+        }
+    }
+
     /// Place of the record in the batch that was folded.
     package var index: Int
     /// The type that the record's header said; empty when it said none.
@@ -74,8 +91,8 @@ package struct RefusedRecord: Sendable {
     package var reason: String {
         switch cause {
         case .rejected(let rejection): rejection.reason.name
-        case .conflict: "conflict"
-        case .untrusted: "untrusted"
+        case .conflict: Self.conflictReason
+        case .untrusted: Self.untrustedReason
         }
     }
 

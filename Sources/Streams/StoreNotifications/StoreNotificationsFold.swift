@@ -15,8 +15,8 @@ package final class StoreNotificationsFold: StreamFold {
 
     package internal(set) var effects: FoldEffects
     package let notifications = DeltaTable<StoreNotificationsKey>()
-    /// What reversals take from the sums of `store-notifications`; apart from what the batch adds, since
-    /// the two of them only together say how far a sum may have gone in either direction.
+    /// What reversals take from the sums of `store-notifications`; kept apart from what the batch
+    /// adds, because an overflow within the batch shows only when both directions are known.
     package let takenBack = DeltaTable<StoreNotificationsKey>()
     package var deltas: [Deltas] { [notifications, takenBack] }
     /// The ids that the batch accepted, with their offsets.
@@ -144,7 +144,7 @@ package final class StoreNotificationsFold: StreamFold {
             answers =
                 recalled.answers(partition: place.partition, offset: place.offset)
                 .flatMap { NotificationAnswers($0) } ?? NotificationAnswers()
-            // Records that are folded so are held against nothing else.
+            // Recalled records are not compared with each other.
             refunds.removeAll(keepingCapacity: true)
         } else {
             answers = NotificationAnswers(

@@ -1,0 +1,110 @@
+import Foundation
+import GRDB
+import Streams
+
+/// The ids of a table that are remembered for ever: on disk, with a small filter in memory that recognises
+/// nearly all new ids.
+final class StoredIDs {
+    private unowned let store: AggregateStore
+    private let table: MemoryTable
+    private var filter = IDFilter(capacity: 0)
+
+    init(store: AggregateStore, table: MemoryTable) throws(StoreError) {
+        self.store = store
+        self.table = table
+        try fillFilter()
+    }
+
+    /// False for an id that is certainly not in the table.
+    func mayContain(_ id: RecordID, partition: Int32) -> Bool {
+        filter.mayContain(id, partition: partition)
+    }
+
+    private(set) var count = 0
+
+    /// Adds an id that is being stored to the filter.
+    func insert(_ id: RecordID, partition: Int32) {
+        filter.insert(id, partition: partition)
+    }
+
+    /// Counts ids that were stored and had not been there before, and makes the filter larger when it has
+    /// become too full to be of use. Not to be called within a commit.
+    func noteStored(_ newIDs: Int) throws(StoreError) {
+        count += newIDs
+        if filter.isFull { try fillFilter() }
+    }
+
+    private func fillFilter() throws(StoreError) {
+        (count, filter) = try store.read { db in
+            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.name)") ?? 0
+            var filter = IDFilter(capacity: count * 2)
+            let rows = try Row.fetchCursor(db, sql: "SELECT partition, id FROM \(table.name)")
+            while let row = try rows.next() {
+                let bytes: Data = row[1]
+                filter.insert(RecordID(bytes: bytes), partition: row[0])
+            }
+            return (count, filter)
+        }
+    }
+}
+
+/// A blocked Bloom filter: 16 bits an id, all of an id's bits in one word of 64.
+struct IDFilter {
+    private var words: [UInt64]
+    private let capacity: Int
+    private(set) var count = 0
+
+    /// Room for `capacity` ids, and for at least 65,536.
+    init(capacity: Int) {
+        self.capacity = max(capacity, 65_536)
+        words = Array(repeating: 0, count: self.capacity / 4)
+    }
+
+    /// True when it holds more ids than it was made for.
+    var isFull: Bool { count > capacity }
+
+    func mayContain(_ id: RecordID, partition: Int32) -> Bool {
+        let (word, bits) = place(id, partition)
+        return words[word] & bits == bits
+    }
+
+    mutating func insert(_ id: RecordID, partition: Int32) {
+        let (word, bits) = place(id, partition)
+        if words[word] & bits != bits { count += 1 }
+        words[word] |= bits
+    }
+
+    private func place(_ id: RecordID, _ partition: Int32) -> (word: Int, bits: UInt64) {
+        let mixed = id.high &+ UInt64(truncatingIfNeeded: partition) &* 0x9E37_79B9_7F4A_7C15
+        let word = Int(mixed.multipliedFullWidth(by: UInt64(words.count)).high)
+        let bits = (0..<4).reduce(UInt64(0)) { $0 | 1 << (id.low >> (UInt64($1) * 6) & 63) }
+        return (word, bits)
+    }
+}
+
+extension RecordID {
+    /// The 16 bytes that ids are stored as.
+    func write(to bytes: UnsafeMutableRawBufferPointer, at start: Int = 0) {
+        bytes.storeBytes(of: high.bigEndian, toByteOffset: start, as: UInt64.self)
+        bytes.storeBytes(of: low.bigEndian, toByteOffset: start + 8, as: UInt64.self)
+    }
+
+    /// Reads what `write` wrote.
+    init(_ bytes: UnsafeRawBufferPointer, at start: Int = 0) {
+        func word(_ place: Int) -> UInt64 {
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+        }
+        self.init(high: word(start), low: word(start + 8))
+    }
+
+    var bytes: Data {
+        var bytes = Data(count: 16)
+        bytes.withUnsafeMutableBytes { write(to: $0) }
+        return bytes
+    }
+
+    /// Zeros for what is no id.
+    init(bytes: Data) {
+        self = bytes.withUnsafeBytes { $0.count >= 16 ? RecordID($0) : RecordID(high: 0, low: 0) }
+    }
+}
