@@ -159,14 +159,14 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         try checkAddress()
         do {
             _ = try archivePath
-        } catch {
+            _ = try assignment
+            _ = try laneCount
+            _ = try acceptedPartitionCount
+            _ = try stopsAtEnd
+            _ = try metricsAddress
+        } catch let error as UsageError {
             throw ValidationError("\(error)")
         }
-        _ = try assignment
-        _ = try laneCount
-        _ = try acceptedPartitionCount
-        _ = try stopsAtEnd
-        _ = try metricsAddress
         try checkDataDirectory(remedy: "a worker has one, give --data")
     }
 
