@@ -42,7 +42,7 @@ final class Lanes<Fold: StreamFold>: @unchecked Sendable {
         if let failure = failure.withLock({ $0.take() }) { throw failure }
     }
 
-    /// Waits until no lane is at work, whatever comes of it.
+    /// Waits until every lane has stopped, and ignores their errors.
     func settle() {
         group.wait()
     }

@@ -2,7 +2,7 @@ import EventLog
 import Program
 import Store
 
-/// Why a worker stops before it is told to: what, where, and what to do about it.
+/// An error that ends a worker: what happened, where, and what to do about it.
 package enum WorkerError: OperatorError {
     /// The log failed.
     case log(LogError)

@@ -26,7 +26,7 @@ package struct WorkerSettings {
     var dedupeMaxIDs: Int?
     /// How many records are left for later, when these are folded: for the time that is left.
     package var recordsLater: Int64 = 0
-    /// Whether a person at the terminal is told how far it is.
+    /// Whether progress is shown on a terminal.
     package var showsProgress = true
 
     /// The settings that a stream's file gives, of a worker that is named for its topic and goes on without

@@ -130,7 +130,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
             valueName: "count"))
     var acceptPartitionCount: Int32?
 
-    /// Whether a person at the terminal is told how far the worker is.
+    /// Whether progress is shown on a terminal.
     package var showsProgress = true
 
     /// Options that were not given.

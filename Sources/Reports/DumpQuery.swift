@@ -197,7 +197,7 @@ extension DumpColumn {
 package struct DumpDescription: Sendable {
     enum Source: Sendable {
         case aggregate(AggregateTable)
-        /// A table of what installs were told, beside the values that postbacks brought.
+        /// A table that compares the values sent to installs with those in postbacks.
         case toldAndBrought(AggregateTable)
         case refusals(RefusalKind)
     }
@@ -268,7 +268,7 @@ package struct DumpDescription: Sendable {
             source: .aggregate(table))
     }
 
-    /// What installs were told is shown beside what postbacks brought; all else as it is.
+    /// Values sent to installs stand beside those in postbacks; other tables are as they are.
     private var withPostbacks: DumpDescription {
         guard case .aggregate(let table) = source, name == ConversionUpdatesKey.table.name else {
             return self

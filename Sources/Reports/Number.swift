@@ -179,7 +179,7 @@ package final class DumpNumber: Number {
             ? values : nil
     }
 
-    /// Whether a table gives what postbacks brought, beside what installs were told.
+    /// Whether a table has the values in postbacks that are compared with those sent to installs.
     private func isBrought(_ table: AggregateTable) -> Bool {
         guard case .toldAndBrought = description.source else { return false }
         return table.name == ConversionValuesKey.table.name

@@ -15,7 +15,7 @@ package struct ReplayOrder: Sendable {
     package var batchRecords: Int?
     /// On how many threads signatures are verified. Nothing else depends on it.
     package var threadCount: Int
-    /// Whether a person at the terminal is told how far it is.
+    /// Whether progress is shown on a terminal.
     package var showsProgress: Bool
 
     /// Takes the parts.

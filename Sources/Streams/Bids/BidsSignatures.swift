@@ -58,7 +58,7 @@ struct BidSignatureJudge {
     }
 }
 
-/// What came of checking the signature that a network puts on an ad.
+/// The result of checking a network's signature on an ad.
 package enum AdSignatureVerdict: Int, CaseIterable, ColumnWord {
     /// One of the network's keys made it over the ad's fields.
     case valid

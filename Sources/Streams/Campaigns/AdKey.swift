@@ -17,7 +17,7 @@ struct AdKey: Equatable, Sendable {
 /// What kind of ad was shown or clicked.
 package enum AdFormat: ColumnWord {
     case skOverlay
-    /// An impression that SKAdNetwork was told of.
+    /// An impression that was reported to SKAdNetwork.
     case skadn
     case outbrain
     case inApp

@@ -6,7 +6,7 @@ struct ConversionUpdatesEvent {
         case told, unchanged, locked, ended, noModel, stale
     }
 
-    /// A value and the version of the model that it was told under.
+    /// A value, and the version of the model that it was sent under.
     struct ToldValue {
         /// 0...63, or 0...2 for low, medium and high.
         var value: Int64
