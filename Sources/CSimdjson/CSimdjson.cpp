@@ -214,8 +214,8 @@ class Reading {
         if (bytes[*token] != '}') return nullptr;
         goto close;
 
-    // As after a member's colon, and written again: a branch for each place is predicted better, which took a third
-    // off the time of one loop for both.
+    // As after a member's colon, and written again: a branch for each place is predicted better. One loop for both,
+    // not inlined, took half as long again.
     element:
         first = bytes[*token];
         if (first == '"') {
