@@ -87,7 +87,6 @@ package enum CheckedPages {
 /// The checksum of a record in a log.
 package enum RecordSum {
     /// Covers the offset, the time and all bytes. An absent part differs from an empty one.
-    @inlinable
     package static func of(
         offset: Int64, timestampMilliseconds: Int64, key: UnsafeRawBufferPointer?,
         headers: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?

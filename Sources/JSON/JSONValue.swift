@@ -1,7 +1,10 @@
 /// A value of a parsed document: a position on its tape (`CSimdjson.h`).
 ///
 /// The value and its bytes are valid until its parser is used again or freed.
-package struct JSONValue {
+///
+/// Public, as all of this file, although only this package uses it: Swift 6.3 inlines into other modules what is
+/// public, and nothing that is `package`.
+public struct JSONValue {
     @usableFromInline let tape: UnsafePointer<UInt64>
     @usableFromInline let index: Int
 
@@ -11,14 +14,14 @@ package struct JSONValue {
         self.index = index
     }
 
-    package enum Kind: Sendable {
+    public enum Kind: Sendable {
         case object, array, string, number, boolean, null
     }
 
     @inlinable var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
     @inlinable var indexBehindContainer: Int { Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF) }
 
-    package var kind: Kind {
+    public var kind: Kind {
         switch tag {
         case UInt8(ascii: "{"): .object
         case UInt8(ascii: "["): .array
@@ -30,17 +33,17 @@ package struct JSONValue {
     }
 
     @inlinable @inline(__always)
-    package var isNull: Bool { tag == UInt8(ascii: "n") }
+    public var isNull: Bool { tag == UInt8(ascii: "n") }
 
     @inlinable @inline(__always)
-    package var isObject: Bool { tag == UInt8(ascii: "{") }
+    public var isObject: Bool { tag == UInt8(ascii: "{") }
 
     @inlinable @inline(__always)
-    package var isArray: Bool { tag == UInt8(ascii: "[") }
+    public var isArray: Bool { tag == UInt8(ascii: "[") }
 
     /// Unescaped UTF-8; nil for other kinds.
     @inlinable @inline(__always)
-    package var string: UnsafeRawBufferPointer? {
+    public var string: UnsafeRawBufferPointer? {
         switch tag {
         case UInt8(ascii: "\""): plainText(tape[index])
         case UInt8(ascii: "s"): unescapedText(tape[index])
@@ -50,7 +53,7 @@ package struct JSONValue {
 
     /// Nil for other kinds.
     @inlinable @inline(__always)
-    package var boolean: Bool? {
+    public var boolean: Bool? {
         switch tag {
         case UInt8(ascii: "t"): true
         case UInt8(ascii: "f"): false
@@ -60,7 +63,7 @@ package struct JSONValue {
 
     /// Nil for other kinds.
     @inlinable @inline(__always)
-    package var number: JSONNumber? {
+    public var number: JSONNumber? {
         switch tag {
         case UInt8(ascii: "l"): .integer(Int64(bitPattern: tape[index + 1]))
         case UInt8(ascii: "u"): .large(tape[index + 1])
@@ -72,13 +75,13 @@ package struct JSONValue {
     /// The first member of that name (compared after unescaping) if its value is not null. Nil for
     /// an absent member and for other kinds.
     @inlinable @inline(__always)
-    package func member(_ name: StaticString) -> JSONValue? {
+    public func member(_ name: StaticString) -> JSONValue? {
         guard let value = firstMember(name), !value.isNull else { return nil }
         return value
     }
 
     /// Like `member`, but returns a null value too.
-    package func firstMember(_ name: StaticString) -> JSONValue? {
+    public func firstMember(_ name: StaticString) -> JSONValue? {
         guard isObject else { return nil }
         let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         var at = index + 1
@@ -95,7 +98,7 @@ package struct JSONValue {
     /// The first members of several names in one pass; null ones are absent. Cheaper than `member`
     /// from the second name on.
     @inlinable @inline(__always)
-    package func members(_ names: JSONNames) -> JSONMembers {
+    public func members(_ names: JSONNames) -> JSONMembers {
         var members = JSONMembers(of: self)
         guard isObject else { return members }
         var at = index + 1
@@ -110,7 +113,7 @@ package struct JSONValue {
     }
 
     /// Calls `body` with every member in order, including duplicates; does nothing for other kinds.
-    package func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void)
+    public func forEachMember(_ body: (_ name: UnsafeRawBufferPointer, _ value: JSONValue) -> Void)
     {
         guard isObject else { return }
         var at = index + 1
@@ -125,7 +128,7 @@ package struct JSONValue {
 
     /// Empty for other kinds.
     @inlinable @inline(__always)
-    package var elements: JSONElements {
+    public var elements: JSONElements {
         isArray
             ? JSONElements(
                 upcoming: JSONValue(tape: tape, index: index + 1),
@@ -169,15 +172,21 @@ package struct JSONValue {
     }
 }
 
-package struct JSONElements: Sequence, IteratorProtocol {
+public struct JSONElements: Sequence, IteratorProtocol {
     @usableFromInline var upcoming: JSONValue
     @usableFromInline let end: Int
 
+    @inlinable @inline(__always)
+    init(upcoming: JSONValue, end: Int) {
+        self.upcoming = upcoming
+        self.end = end
+    }
+
     /// Whether no element is left.
-    package var isEmpty: Bool { upcoming.index >= end }
+    public var isEmpty: Bool { upcoming.index >= end }
 
     @inlinable @inline(__always)
-    package mutating func next() -> JSONValue? {
+    public mutating func next() -> JSONValue? {
         guard upcoming.index < end else { return nil }
         let element = upcoming
         upcoming = JSONValue(tape: element.tape, index: element.indexBehind)
@@ -191,9 +200,9 @@ package struct JSONElements: Sequence, IteratorProtocol {
 ///
 /// A name is found by its first and its last eight bytes: a hash of them picks a slot, and no two of the names share
 /// one. Most members of a document are none of the names, which one byte says.
-package struct JSONNames: @unchecked Sendable {
+public struct JSONNames: @unchecked Sendable {
     /// The most names of one list.
-    package static let limit = 16
+    public static let limit = 16
     @usableFromInline static var slotBits: UInt64 { 6 }
     @usableFromInline static var noPlace: UInt8 { 0xFF }
 
@@ -204,7 +213,7 @@ package struct JSONNames: @unchecked Sendable {
         @usableFromInline let text: UnsafeRawBufferPointer
 
         /// Eight bytes can be read from the start of the text on.
-        @inlinable
+        @inlinable @inline(__always)
         init(readable text: UnsafeRawBufferPointer) {
             self.text = text
             guard let start = text.baseAddress, text.count > 0 else {
@@ -218,13 +227,13 @@ package struct JSONNames: @unchecked Sendable {
                 << unused
         }
 
-        @inlinable
+        @inlinable @inline(__always)
         func slot(_ multiplier: UInt64) -> Int {
             let mixed = first ^ (last << 29 | last >> 35) ^ UInt64(truncatingIfNeeded: text.count)
             return Int(truncatingIfNeeded: (mixed &* multiplier) >> (64 - slotBits))
         }
 
-        @inlinable
+        @inlinable @inline(__always)
         func equals(_ other: Name) -> Bool {
             first == other.first && last == other.last && text.count == other.text.count
                 && (text.count <= 16 || text.equals(other.text))
@@ -236,7 +245,7 @@ package struct JSONNames: @unchecked Sendable {
     @usableFromInline let names: UnsafePointer<Name>
     @usableFromInline let multiplier: UInt64
 
-    package init(_ texts: StaticString...) {
+    public init(_ texts: StaticString...) {
         precondition(texts.count <= Self.limit, "a list has at most \(Self.limit) names")
         let names = UnsafeMutablePointer<Name>.allocate(capacity: Self.limit)
         for (place, text) in texts.enumerated() {
@@ -285,7 +294,7 @@ package struct JSONNames: @unchecked Sendable {
 }
 
 /// Members of an object that were found in one pass.
-package struct JSONMembers {
+public struct JSONMembers {
     @usableFromInline let object: JSONValue
     /// Indices of the tape; 0 for an absent member.
     @usableFromInline var places = InlineArray<16, UInt32>(repeating: 0)
@@ -304,7 +313,7 @@ package struct JSONMembers {
 
     /// The member of the name at that place of the list; nil when absent or null.
     @inlinable @inline(__always)
-    package subscript(place: Int) -> JSONValue? {
+    public subscript(place: Int) -> JSONValue? {
         guard places[place] != 0 else { return nil }
         let value = JSONValue(tape: object.tape, index: Int(places[place]))
         return value.isNull ? nil : value
@@ -312,7 +321,7 @@ package struct JSONMembers {
 }
 
 /// A JSON number, as exact as 64 bits allow.
-package enum JSONNumber: Equatable, Sendable {
+public enum JSONNumber: Equatable, Sendable {
     /// An integer within Int64.
     case integer(Int64)
     /// An integer beyond Int64, within UInt64.
@@ -321,7 +330,7 @@ package enum JSONNumber: Equatable, Sendable {
     case double(Double)
 
     /// Rounded to the nearest double.
-    package var double: Double {
+    public var double: Double {
         switch self {
         case .integer(let value): Double(value)
         case .large(let value): Double(value)
@@ -330,7 +339,7 @@ package enum JSONNumber: Equatable, Sendable {
     }
 
     /// A number read as an integer.
-    package enum AsInteger: Equatable, Sendable {
+    public enum AsInteger: Equatable, Sendable {
         /// An integer within Int64; 5.0 and 5e0 are the integer 5.
         case exact(Int64)
         /// An integer beyond Int64.
@@ -339,7 +348,7 @@ package enum JSONNumber: Equatable, Sendable {
         case fraction
     }
 
-    package var asInteger: AsInteger {
+    public var asInteger: AsInteger {
         switch self {
         case .integer(let value): return .exact(value)
         case .large: return .beyondInt64
@@ -357,7 +366,7 @@ extension UnsafeRawBufferPointer {
     /// Compares eight bytes at a time, since the compared texts are short and mostly equal; the
     /// last step overlaps the one before.
     @inlinable @inline(__always)
-    package func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+    public func equals(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         if count >= 8 { return equals(other, by: UInt64.self) }
         if count >= 4 { return equals(other, by: UInt32.self) }
