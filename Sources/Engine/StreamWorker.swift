@@ -25,23 +25,42 @@ package struct StreamWorker<Fold: StreamFold>: CommandLineProgram {
 
     @OptionGroup package var options: WorkerOptions
 
+    @Option(
+        help: ArgumentHelp(
+            "How many partitions are folded at the same time. Default one a core. [WEIR_LANES]",
+            valueName: "count"))
+    var lanes: Int?
+
     package init() {}
 
+    package func validate() throws {
+        do {
+            _ = try Environment().laneCount(lanes)
+        } catch let error as UsageError {
+            throw ValidationError("\(error)")
+        }
+    }
+
     package func run() throws {
-        try Fold.work(options, stop: .ofProcess)
+        try Fold.work(options, lanes: lanes, stop: .ofProcess)
     }
 }
 
 extension StreamFold {
     /// Runs the worker with these options. While a set of stores is promoted it gives its store up, and goes
     /// on with the one that is in force then.
-    package static func work(_ options: WorkerOptions, stop: StopSignal) throws {
+    ///
+    /// - Parameter lanes: as `Environment.laneCount` takes them.
+    package static func work(
+        _ options: WorkerOptions, lanes: Int? = nil, stop: StopSignal
+    ) throws {
         var monitor: WorkerMonitor?
         defer { monitor?.stop() }
         while waitForPromotion(options, stop: stop, metrics: monitor?.metrics) {
             let directory = try setDirectory(options)
             do {
-                let end = try workOnce(options, in: directory, stop: stop, monitor: &monitor)
+                let end = try workOnce(
+                    options, lanes: lanes, in: directory, stop: stop, monitor: &monitor)
                 guard end == .interrupted else { return }
             } catch let error as StoreError {
                 // A promotion may have had the store that was not seen yet, or is over already.
@@ -79,7 +98,7 @@ extension StreamFold {
     }
 
     private static func workOnce(
-        _ options: WorkerOptions, in directory: String, stop: StopSignal,
+        _ options: WorkerOptions, lanes: Int?, in directory: String, stop: StopSignal,
         monitor: inout WorkerMonitor?
     ) throws -> WorkerEnd {
         let address = try options.address
@@ -116,7 +135,7 @@ extension StreamFold {
             try store.setPartitionCount(partitionCount)
         }
         let lanes = try makeLanes(
-            options.laneCount, rules, topic: stream.topic, partitionCount: partitionCount,
+            Environment().laneCount(lanes), rules, topic: stream.topic, partitionCount: partitionCount,
             memory: store, threadCount: ProcessInfo.processInfo.activeProcessorCount)
         var settings = WorkerSettings(
             stream, assignment: try options.assignment, partitionCount: partitionCount)

@@ -104,12 +104,6 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
 
     @Option(
         help: ArgumentHelp(
-            "How many partitions are folded at the same time. Default one a core. [WEIR_LANES]",
-            valueName: "count"))
-    var lanes: Int?
-
-    @Option(
-        help: ArgumentHelp(
             "Serve /metrics for Prometheus, /livez and /readyz here, or off.",
             discussion: """
                 Default off. An IPv6 address stands in brackets; port 0 picks a free one, which \
@@ -149,7 +143,6 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         self.archive = archive ?? Environment.off
         metrics = Environment.off
         member = nil
-        lanes = nil
         acceptPartitionCount = nil
         showsProgress = false
     }
@@ -160,7 +153,6 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         do {
             _ = try archivePath
             _ = try assignment
-            _ = try laneCount
             _ = try acceptedPartitionCount
             _ = try stopsAtEnd
             _ = try metricsAddress
@@ -190,19 +182,6 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         }
     }
 
-    /// How many lanes there are at most.
-    package var laneCount: Int {
-        get throws {
-            let count =
-                try lanes ?? Environment().count("WEIR_LANES")
-                ?? ProcessInfo.processInfo.activeProcessorCount
-            guard (1...Self.mostLanes).contains(count) else {
-                throw ValidationError("--lanes is \(count): it is from 1 to \(Self.mostLanes)")
-            }
-            return count
-        }
-    }
-
     package var assignment: LogAssignment {
         get throws {
             guard let text = partitions ?? Environment()["WEIR_PARTITIONS"] else {
@@ -214,7 +193,6 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
     }
 
     private static let allPartitions = "all"
-    private static let mostLanes = 64
 
     /// Reads `0,2-3`.
     package static func partitions(_ text: String) throws -> [Int32] {
@@ -231,5 +209,20 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
             numbers.formUnion(first...last)
         }
         return numbers.sorted()
+    }
+}
+
+extension Environment {
+    private static let mostLanes = 64
+
+    /// How many partitions are folded at the same time: what the option says, or WEIR_LANES, or one a core.
+    package func laneCount(_ option: Int?) throws -> Int {
+        let count =
+            try option ?? self.count("WEIR_LANES")
+            ?? ProcessInfo.processInfo.activeProcessorCount
+        guard (1...Self.mostLanes).contains(count) else {
+            throw UsageError("--lanes is \(count): it is from 1 to \(Self.mostLanes)")
+        }
+        return count
     }
 }

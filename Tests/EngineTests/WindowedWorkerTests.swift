@@ -47,9 +47,7 @@ struct WindowedWorkerTests {
             let place = try Workplace()
             try place.write("\(stream.rawValue).yaml", "batch_records: 150\n")
             try place.publish(stream.rawValue, stream.records(1000, seed: 8))
-            try place.fold(
-                stream.rawValue,
-                place.options(data: "data", ["--until-end", "--lanes", "\(lanes)"]))
+            try place.fold(stream.rawValue, place.options(data: "data"), lanes: lanes)
             contents.append(try place.contents(stream.rawValue, ofOneLog: false))
             letters.append(
                 try place.records("\(stream.rawValue).dlq").map {
@@ -68,10 +66,7 @@ struct WindowedWorkerTests {
             let place = try Workplace()
             try place.write("bids.yaml", "batch_records: 1000\n")
             try place.publish("bids", Samples.bids(40, seed: 9))
-            func fold() throws {
-                try place.fold(
-                    "bids", place.options(data: "data", ["--until-end", "--lanes", "\(lanes)"]))
-            }
+            func fold() throws { try place.fold("bids", place.options(data: "data"), lanes: lanes) }
             try fold()
             try place.execute(
                 "UPDATE bids_sums SET auctions = 9223372036854775806", stream: "bids")

@@ -93,6 +93,7 @@ struct UpCommand: ParsableCommand {
             listen: listen, log: address, data: directory, pipelines: configuration,
             metrics: metrics)
         try collector.validate()
+        _ = try environment.laneCount(nil)
         let trimming = try trimming(of: address, directory: directory)
         try checkConfiguration()
         try createTopics(at: address, dataDirectory: directory)

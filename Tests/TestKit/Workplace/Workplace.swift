@@ -110,11 +110,11 @@ package final class Workplace {
     }
 
     /// Folds a stream to the end of the log.
-    package func fold(_ stream: String, _ options: WorkerOptions) throws {
+    package func fold(_ stream: String, _ options: WorkerOptions, lanes: Int? = nil) throws {
         guard let stream = Streams.stream(named: stream) else {
             throw TestFault("no worker folds \(stream)")
         }
-        try stream.work(options, stop: StopSignal())
+        try stream.work(options, lanes: lanes, stop: StopSignal())
     }
 
     package func fold(_ stream: WindowedStream, data: String = "data") throws {
