@@ -64,6 +64,8 @@ final class EvidenceBundle {
     private let rules: RuleSource
     private let directory: String
     private var writers: [EvidenceFile: EvidenceFileWriter] = [:]
+    /// Lines of the rows: they are written in an order that no store's history decides.
+    private var rows: [Data] = []
     private var models: Set<EvidenceModel> = []
     private var roots: [String: String] = [:]
     private var logs: [EvidenceManifest.Log] = []
@@ -94,18 +96,19 @@ final class EvidenceBundle {
         _ measures: [Int64]
     ) throws {
         let terms = number.terms(of: table, columns: columns) ?? []
-        try writers[.rows]?.write(
-            EvidenceRow(
-                stream: place.stream, partition: place.partition, aggregate: table.name,
-                columns: Dictionary(
-                    zip(table.columns.map(\.name), columns),
-                    uniquingKeysWith: { first, _ in first }),
-                measures: Dictionary(
-                    zip(table.measures, measures).filter { $0.1 != 0 },
-                    uniquingKeysWith: { first, _ in first }),
-                gives: terms.map {
-                    [table.measures[$0.rowMeasure], number.measures[$0.measure]]
-                }))
+        rows.append(
+            try EvidenceCoding.encode(
+                EvidenceRow(
+                    stream: place.stream, partition: place.partition, aggregate: table.name,
+                    columns: Dictionary(
+                        zip(table.columns.map(\.name), columns),
+                        uniquingKeysWith: { first, _ in first }),
+                    measures: Dictionary(
+                        zip(table.measures, measures).filter { $0.1 != 0 },
+                        uniquingKeysWith: { first, _ in first }),
+                    gives: terms.map {
+                        [table.measures[$0.rowMeasure], number.measures[$0.measure]]
+                    })))
     }
 
     /// Takes a record, and what it is folded again with.
@@ -149,6 +152,8 @@ final class EvidenceBundle {
     }
 
     func finish(_ explanation: Explanation, to path: String) throws {
+        rows.sort { $0.lexicographicallyPrecedes($1) }
+        for row in rows { try writers[.rows]?.write(line: row) }
         for model in models.sorted() { try writers[.models]?.write(model) }
         try writers[.keys]?.write(
             EvidenceKeys(builtIn: TrustedKeys.builtInKeys, roots: roots), pretty: true)
@@ -216,7 +221,11 @@ final class EvidenceFileWriter {
     }
 
     func write(_ part: some Encodable, pretty: Bool = false) throws {
-        buffer.append(try EvidenceCoding.encode(part, pretty: pretty))
+        try write(line: EvidenceCoding.encode(part, pretty: pretty))
+    }
+
+    func write(line: Data) throws {
+        buffer.append(line)
         if buffer.count >= Self.pieceBytes { try flush() }
     }
 
