@@ -96,23 +96,44 @@ package struct JSONText {
 
     /// Appends a string with its quotes; `text` is UTF-8. JSON allows DEL (0x7F) as it is, a terminal may not.
     package static func append(
-        string text: some Sequence<UInt8>, to json: inout [UInt8], escapingDelete: Bool = false
+        string text: some Collection<UInt8>, to json: inout [UInt8], escapingDelete: Bool = false
+    ) {
+        let isAppended: Void? = text.withContiguousStorageIfAvailable {
+            append(string: $0, to: &json, escapingDelete)
+        }
+        if isAppended == nil {
+            Array(text).withUnsafeBufferPointer { append(string: $0, to: &json, escapingDelete) }
+        }
+    }
+
+    private static func append(
+        string text: UnsafeBufferPointer<UInt8>, to json: inout [UInt8], _ escapingDelete: Bool
     ) {
         json.append(UInt8(ascii: "\""))
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                json.append(UInt8(ascii: "\\"))
-                json.append(byte)
-            case 0x0A: json.append(contentsOf: "\\n".utf8)
-            case 0x0D: json.append(contentsOf: "\\r".utf8)
-            case 0x09: json.append(contentsOf: "\\t".utf8)
-            case 0..<0x20: json.append(contentsOf: "\\u00\([byte].hexDigits)".utf8)
-            case 0x7F where escapingDelete: json.append(contentsOf: "\\u007f".utf8)
-            default: json.append(byte)
-            }
+        var start = 0
+        for (place, byte) in text.enumerated() {
+            guard let escape = escape(byte, escapingDelete) else { continue }
+            json.append(contentsOf: text[start..<place])
+            json.append(contentsOf: escape.utf8)
+            start = place + 1
         }
+        json.append(contentsOf: text[start...])
         json.append(UInt8(ascii: "\""))
+    }
+
+    /// What stands for a byte that may not stand in a string; nil for one that may.
+    @inline(__always)
+    private static func escape(_ byte: UInt8, _ escapingDelete: Bool) -> String? {
+        switch byte {
+        case UInt8(ascii: "\""): "\\\""
+        case UInt8(ascii: "\\"): "\\\\"
+        case 0x0A: "\\n"
+        case 0x0D: "\\r"
+        case 0x09: "\\t"
+        case 0..<0x20: "\\u00\([byte].hexDigits)"
+        case 0x7F where escapingDelete: "\\u007f"
+        default: nil
+        }
     }
 }
 

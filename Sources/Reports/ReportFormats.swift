@@ -141,7 +141,7 @@ package enum JSONBytes {
     }
 
     /// Appends a string with its quotes; `text` is UTF-8.
-    package static func appendString(_ text: some Sequence<UInt8>, to json: inout [UInt8]) {
+    package static func appendString(_ text: some Collection<UInt8>, to json: inout [UInt8]) {
         JSONText.append(string: text, to: &json, escapingDelete: true)
     }
 

@@ -198,6 +198,9 @@ package enum ReportValue: Equatable, Sendable {
         case .null: JSONBytes.append("null", to: &json)
         case .text(let text): JSONBytes.appendString(text.utf8, to: &json)
         case .money(let money): money.append(to: &json)
+        case .integer(let integer) where Int64(exactly: integer) != nil:
+            // Twice as fast as an integer of 128 bits.
+            JSONBytes.append(String(Int64(truncatingIfNeeded: integer)), to: &json)
         case .integer, .decimal, .boolean: JSONBytes.append(plainText, to: &json)
         }
     }

@@ -61,10 +61,15 @@ struct RowKeyBytes: Hashable, Comparable {
             // Negative ones come first.
             let ordered = UInt64(bitPattern: integer) ^ 1 << 63
             withUnsafeBytes(of: ordered.bigEndian) { bytes.append(contentsOf: $0) }
-        case .text(let text):
-            for byte in text.utf8 {
-                bytes.append(byte)
-                if byte == 0 { bytes.append(0xFF) }
+        case .text(var text):
+            text.withUTF8 { text in
+                var rest = text[...]
+                while let nul = rest.firstIndex(of: 0) {
+                    bytes.append(contentsOf: rest[...nul])
+                    bytes.append(0xFF)
+                    rest = rest[(nul + 1)...]
+                }
+                bytes.append(contentsOf: rest)
             }
             // Below whatever a longer text goes on with.
             bytes.append(0)

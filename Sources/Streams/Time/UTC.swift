@@ -22,40 +22,32 @@ package enum UTC {
     /// Reads `2026-11-21`, `2026-11-21T05:00:00Z` or `2026-11-21T05:00:00.250+01:00`; nil for anything
     /// else, and for days that the calendar does not have.
     package static func milliseconds(text: String) -> Int64? {
-        // Reports read days of every row, and a pattern is compiled each time.
-        if text.utf8.count == 10 { return midnight(Array(text.utf8)) }
-        let match = text.wholeMatch(
-            of: #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:\d\d))?/#
-        )
-        guard let parts = match?.output, let midnight = midnight(Array(text.utf8.prefix(10))) else {
-            return nil
-        }
-        guard let hourText = parts.4, let minuteText = parts.5, let secondText = parts.6,
-            let zone = parts.8
-        else { return midnight }
-        guard let hour = Int64(hourText), let minute = Int64(minuteText),
-            let second = Int64(secondText), hour < 24, minute < 60, second < 60,
-            let zoneMinutes = zoneMinutes(String(zone))
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 10, let midnight = midnight(bytes) else { return nil }
+        if bytes.count == 10 { return midnight }
+        guard bytes.count >= 20, bytes[10] == UInt8(ascii: "T"), bytes[13] == colon,
+            bytes[16] == colon, let hour = number(bytes[11..<13]), hour < 24,
+            let minute = number(bytes[14..<16]), minute < 60,
+            let second = number(bytes[17..<19]), second < 60
         else { return nil }
-        let fractionText = String(parts.7 ?? "0")
-        let fraction =
-            (Int64(fractionText) ?? 0) * [1, 100, 10, 1][min(fractionText.count, 3)]
-        let clock = ((hour * 60 + minute - zoneMinutes) * 60 + second) * 1000 + fraction
-        return midnight + clock
+        var rest = bytes[19...]
+        var fraction: Int64 = 0
+        if rest.first == UInt8(ascii: ".") {
+            let digits = rest.dropFirst().prefix { (0x30...0x39).contains($0) }
+            guard (1...3).contains(digits.count), let number = number(digits) else { return nil }
+            fraction = number * [100, 10, 1][digits.count - 1]
+            rest = rest.dropFirst(1 + digits.count)
+        }
+        guard let zoneMinutes = zoneMinutes(Array(rest)) else { return nil }
+        return midnight + ((hour * 60 + minute - zoneMinutes) * 60 + second) * 1000 + fraction
     }
+
+    private static let colon = UInt8(ascii: ":")
 
     private static func midnight(_ text: [UInt8]) -> Int64? {
         let dash = UInt8(ascii: "-")
-        guard text[4] == dash, text[7] == dash else { return nil }
-        func number(_ range: Range<Int>) -> Int64? {
-            var number = Int64(0)
-            for byte in text[range] {
-                guard (0x30...0x39).contains(byte) else { return nil }
-                number = number * 10 + Int64(byte - 0x30)
-            }
-            return number
-        }
-        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+        guard text[4] == dash, text[7] == dash, let year = number(text[0..<4]),
+            let month = number(text[5..<7]), let day = number(text[8..<10]),
             (1...12).contains(month), day >= 1
         else { return nil }
         let days = daysSince1970(year: year, month: month, day: day)
@@ -63,12 +55,22 @@ package enum UTC {
         return days * millisecondsPerDay
     }
 
-    private static func zoneMinutes(_ zone: String) -> Int64? {
-        if zone == "Z" { return 0 }
-        let digits = zone.dropFirst().split(separator: ":").compactMap { Int64($0) }
-        guard digits.count == 2, digits[0] < 24, digits[1] < 60 else { return nil }
-        let minutes = digits[0] * 60 + digits[1]
-        return zone.hasPrefix("-") ? -minutes : minutes
+    private static func zoneMinutes(_ zone: [UInt8]) -> Int64? {
+        if zone == [UInt8(ascii: "Z")] { return 0 }
+        let isWest = zone.first == UInt8(ascii: "-")
+        guard zone.count == 6, isWest || zone[0] == UInt8(ascii: "+"), zone[3] == colon,
+            let hours = number(zone[1..<3]), hours < 24, let minutes = number(zone[4..<6]),
+            minutes < 60
+        else { return nil }
+        return (hours * 60 + minutes) * (isWest ? -1 : 1)
+    }
+
+    /// A few decimal digits.
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        digits.reduce(0) { number, byte in
+            guard let number, (0x30...0x39).contains(byte) else { return nil }
+            return number * 10 + Int64(byte - 0x30)
+        }
     }
 
     private static func padded(_ number: Int64, _ width: Int) -> String {

@@ -275,7 +275,7 @@ extension RecordLine {
         }
     }
 
-    private static func appendText(_ text: some Sequence<UInt8>, to line: inout [UInt8]) {
+    private static func appendText(_ text: some Collection<UInt8>, to line: inout [UInt8]) {
         var string: [UInt8] = []
         JSONBytes.appendString(text, to: &string)
         line.append(contentsOf: JSONBytes.shown(string))
