@@ -67,7 +67,9 @@ struct NumberScan {
     ) throws {
         let hourPlace = table.columns.firstIndex { $0.kind == .hour }
         let currencyPlace = table.columns.firstIndex { $0.name == "currency" }
-        try slice.snapshot.forEachRow(of: table, partitions: slice.numbers) {
+        try slice.snapshot.forEachRow(
+            of: table, partitions: slice.numbers, whereHour: number.mayCount(inHour:)
+        ) {
             partition, columns, measures in
             guard measures.contains(where: { $0 != 0 }),
                 let terms = number.terms(of: table, columns: columns)

@@ -17,9 +17,10 @@ extension OpenStores {
             var lines = HashedLines()
             for description in DumpDescription.stored
             where !view.streams.isDisjoint(with: description.streams) {
-                let query = DumpQuery(name: description.name)
-                let dump = try view.dump(DumpNumber(query, of: description))
-                for row in Self.rows(of: dump) { lines.add("\(description.name) ", row) }
+                let number = try DumpNumber(DumpQuery(name: description.name), of: description)
+                try view.forEachDump(of: number) { dump in
+                    for row in Self.rows(of: dump) { lines.add("\(description.name) ", row) }
+                }
             }
             for stream in Self.streams { try view.hashPartitions(of: stream, into: &lines) }
             return lines.finish()
@@ -42,6 +43,23 @@ extension OpenStores {
 }
 
 extension StoreView {
+    /// Calls `body` with a dump hour by hour, in order of the lines that begin with the hour, so that only the
+    /// rows of one are in memory; refused records come at once.
+    fileprivate func forEachDump(
+        of number: DumpNumber, _ body: (Dump) throws -> Void
+    ) throws {
+        guard number.selection.columns.first?.kind == .hour else {
+            return try body(try dump(number))
+        }
+        let hours = try slices.filter { number.streams.contains($0.stream) }
+            .reduce(into: Set<String>()) { $0.formUnion(try $1.snapshot.hourTexts()) }
+        for hour in hours.sorted(by: {
+            ($0 + "\"").utf8.lexicographicallyPrecedes(($1 + "\"").utf8)
+        }) {
+            try body(try dump(number, whereHour: { $0 == hour }))
+        }
+    }
+
     fileprivate func hashPartitions(of stream: String, into lines: inout HashedLines) throws {
         let partitions = slices.filter { $0.stream == stream }
             .flatMap { slice in slice.partitions.map { (slice.snapshot, $0) } }

@@ -47,9 +47,13 @@ extension OpenStores {
 
 extension StoreView {
     /// Reads an aggregate: sums over the partitions.
-    func dump(_ number: DumpNumber) throws -> Dump {
+    ///
+    /// - Parameter isWanted: whether to read the rows of an hour.
+    func dump(
+        _ number: DumpNumber, whereHour isWanted: (String) -> Bool = { _ in true }
+    ) throws -> Dump {
         var groups = DumpGroups(number)
-        try forEachRow(of: number) { values, measures, first in
+        try forEachRow(of: number, whereHour: isWanted) { values, measures, first in
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
@@ -60,14 +64,16 @@ extension StoreView {
     /// Calls `body` with the values of all columns of each selected row, its measures, and the place
     /// of the first of these in the dump.
     func forEachRow(
-        of number: DumpNumber,
+        of number: DumpNumber, whereHour isWanted: (String) -> Bool = { _ in true },
         _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) -> Void
     ) throws {
         for slice in slices {
             for (stream, tables) in number.sources where stream == slice.stream {
                 for table in tables {
                     let first = number.firstMeasure(of: table)
-                    try slice.forEachRow(of: table) { _, columns, measures in
+                    try slice.forEachRow(
+                        of: table, whereHour: { isWanted($0) && number.mayCount(inHour: $0) }
+                    ) { _, columns, measures in
                         guard let values = number.values(of: table, columns) else { return }
                         body(values, measures, first)
                     }

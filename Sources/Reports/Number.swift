@@ -47,6 +47,11 @@ package protocol Number: AnyObject {
 extension Number {
     package var streams: [String] { sources.map(\.stream) }
 
+    /// Whether rows of a stored hour may count. Years of more than four digits are looked at row by row.
+    package func mayCount(inHour text: String) -> Bool {
+        UTC.milliseconds(text: text).map { mayCount(in: Hour(containing: $0)) } ?? true
+    }
+
     /// Most dumps are of one stream, or of every stream.
     package func streams(of _: String) -> [String] { [] }
 

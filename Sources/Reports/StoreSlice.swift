@@ -19,22 +19,25 @@ extension StoreSlice {
     /// Calls `body` with the rows of the partitions, as `StoreSnapshot` does; with an instant, of
     /// records before it only.
     func forEachRow(
-        of table: AggregateTable,
+        of table: AggregateTable, whereHour isWanted: (String) -> Bool = { _ in true },
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         guard let asOfMilliseconds,
             let hourPlace = table.columns.firstIndex(where: { $0.kind == .hour })
         else {
-            return try snapshot.forEachRow(of: table, partitions: numbers, body)
+            return try snapshot.forEachRow(
+                of: table, partitions: numbers, whereHour: isWanted, body)
         }
         let hours = HourTexts()
         let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
-        try snapshot.forEachRow(of: table, partitions: numbers) { partition, columns, measures in
+        try snapshot.forEachRow(of: table, partitions: numbers, whereHour: isWanted) {
+            partition, columns, measures in
             guard hours[columns[hourPlace].text].milliseconds < end else { return }
             try body(partition, columns, measures)
         }
         for row in try partialHour?.rows() ?? [] where row.table.name == table.name {
             let columns = row.table.places(ofColumns: table).map { row.columns[$0] }
+            guard isWanted(columns[hourPlace].text) else { continue }
             let measures = row.table.places(ofMeasures: table).map { row.measures[$0] }
             try body(row.partition, columns, measures)
         }

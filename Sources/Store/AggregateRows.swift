@@ -2,53 +2,77 @@ import GRDB
 import Streams
 
 /// Writes the rows of one aggregate within a transaction.
+///
+/// A row's number is its hour's, of `slots`, and its key's: rows of an hour of a partition lie together.
 final class AggregateRows {
     private let table: AggregateTable
     private let db: Database
-    private let keys: StatementRow
-    private let firstSums: StatementRow
     /// Statements that add to some of the measures, by these measures as bits.
     private var additions: [UInt64: StatementRow] = [:]
     // Most rows change in the same few measures as the one before.
     private var lastAddition: (measures: UInt64, statement: StatementRow)?
 
-    init(_ table: AggregateTable, _ db: Database) throws {
+    init(_ table: AggregateTable, _ db: Database) {
         self.table = table
         self.db = db
-        keys = StatementRow(try db.cachedStatement(sql: table.insertKeySQL))
-        firstSums = StatementRow(try db.cachedStatement(sql: table.insertSumsSQL))
     }
 
-    /// Makes the row of a key, without sums yet; false when it is there already.
-    func insert(
-        _ row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8]
-    ) throws -> Bool {
-        keys.begin()
-        Self.bind(row, of: deltas, symbols, hourText, to: keys)
-        try keys.step()
-        return db.changesCount == 1
+    /// Adds a batch's sums: one row written for each row touched, in order of their numbers.
+    ///
+    /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite
+    /// then refuses to store. That is how an overflow is noticed.
+    func add(_ deltas: Deltas, _ symbols: SymbolTable, _ numbers: RowNumbers) throws {
+        let known = numbers.table(for: deltas)
+        var order: [(number: Int64, row: Int, isKnown: Bool)] = []
+        order.reserveCapacity(deltas.count)
+        try deltas.forEachRow { row, _ in
+            if let number = known.numbers[row] {
+                order.append((number, row, true))
+            } else {
+                let number = try self.number(ofRow: row, of: deltas, symbols, numbers, known)
+                known.numbers[row] = number
+                order.append((number, row, false))
+            }
+        }
+        order.sort { $0.number < $1.number }
+        let first = StatementRow(try db.cachedStatement(sql: table.firstSumsSQL))
+        for (number, row, isKnown) in order {
+            try deltas.withMeasures(ofRow: row) { measures in
+                if isKnown { return try add(measures, toRow: number) }
+                first.begin()
+                first.bind(number)
+                for measure in measures { first.bind(measure) }
+                try first.step()
+            }
+        }
     }
 
-    /// The number of a row that is there.
-    func number(
-        ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8]
+    private func number(
+        ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ numbers: RowNumbers,
+        _ known: RowNumberTable
     ) throws -> Int64 {
-        let select = StatementRow(try db.cachedStatement(sql: table.rowNumberSQL))
-        select.begin()
-        Self.bind(row, of: deltas, symbols, hourText, to: select)
+        let slot = try numbers.slot(of: deltas.place(ofRow: row), in: db)
+        let like = deltas.firstRow(likeRow: row)
+        let key = try known.keys[like] ?? self.key(ofRow: row, of: deltas, symbols)
+        known.keys[like] = key
+        return RowNumbers.number(slot: slot, key: key)
+    }
+
+    /// The number of a row's key, which is made when it is not there.
+    private func key(
+        ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable
+    ) throws -> Int64 {
+        let insertion = StatementRow(try db.cachedStatement(sql: table.insertKeySQL))
+        Self.bind(row, of: deltas, symbols, to: insertion)
+        try insertion.step()
+        guard db.changesCount == 0 else { return db.lastInsertedRowID }
+        let select = StatementRow(try db.cachedStatement(sql: table.keySQL))
+        Self.bind(row, of: deltas, symbols, to: select)
         return try select.stepForInteger()
     }
 
-    /// Gives a row that was just made its sums.
-    func insertSums(_ measures: UnsafeBufferPointer<Int64>, asRow number: Int64) throws {
-        firstSums.begin()
-        firstSums.bind(number)
-        for measure in measures { firstSums.bind(measure) }
-        try firstSums.step()
-    }
-
     /// Adds to the sums of a row. Measures that nothing is added to are left as they are.
-    func add(_ measures: UnsafeBufferPointer<Int64>, toRow number: Int64) throws {
+    private func add(_ measures: UnsafeBufferPointer<Int64>, toRow number: Int64) throws {
         var changed: UInt64 = 0
         for index in measures.indices where measures[index] != 0 { changed |= 1 << UInt64(index) }
         guard changed != 0 else { return }
@@ -70,13 +94,12 @@ final class AggregateRows {
     }
 
     private static func bind(
-        _ row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ hourText: (Hour) -> [UInt8],
-        to statement: StatementRow
+        _ row: Int, of deltas: Deltas, _ symbols: SymbolTable, to statement: StatementRow
     ) {
-        statement.bind(Int64(deltas.partition(ofRow: row)))
+        statement.begin()
         deltas.forEachColumn(ofRow: row) { value in
             switch value {
-            case .hour(let hour): statement.bind(hourText(hour))
+            case .hour: break
             case .symbol(let symbol): symbols.withBytes(of: symbol) { statement.bind(text: $0) }
             case .text(let text): statement.bind(text: text)
             case .integer(let integer): statement.bind(integer)
@@ -89,10 +112,23 @@ final class AggregateRows {
 /// The numbers of the rows that were written lately, by generation of a `Deltas`: writing to a row by its number saves
 /// looking for its key.
 ///
-/// Only numbers of committed rows, and of those of the transaction under way, are here: a rollback
+/// Only numbers of what is committed, and of what the transaction under way has made, are here: a rollback
 /// forgets all.
 final class RowNumbers {
+    private struct Place: Hashable {
+        let partition: Int32
+        let hour: Hour
+    }
+
     private var tables: [ObjectIdentifier: RowNumberTable] = [:]
+    private var slots: [Place: Int64] = [:]
+    /// A year of hours of some partitions.
+    private static let slotLimit = 100_000
+
+    /// How many bits of a row's number are its key's; those above are its slot's.
+    static let keyBits: Int64 = 32
+
+    static func number(slot: Int64, key: Int64) -> Int64 { slot << keyBits | key }
 
     /// The numbers of the rows that a batch's table knows, as far as they are known themselves.
     func table(for deltas: Deltas) -> RowNumberTable {
@@ -104,19 +140,57 @@ final class RowNumbers {
         return table
     }
 
+    /// The number of an hour of a partition, which is made when it is not there.
+    func slot(of place: (partition: Int32, hour: Hour), in db: Database) throws -> Int64 {
+        let known = Place(partition: place.partition, hour: place.hour)
+        if let slot = slots[known] { return slot }
+        let values: [MemoryValue] = [.integer(Int64(place.partition)), .text(place.hour.text)]
+        let insertion = StatementRow(
+            try db.cachedStatement(
+                sql: "INSERT INTO slots (partition, hour) VALUES (?, ?) ON CONFLICT DO NOTHING"))
+        try insertion.run(values)
+        var slot = db.lastInsertedRowID
+        if db.changesCount == 0 {
+            let select = StatementRow(
+                try db.cachedStatement(
+                    sql: "SELECT slot FROM slots WHERE partition = ? AND hour = ?"))
+            select.begin()
+            for value in values { select.bind(value) }
+            slot = try select.stepForInteger()
+        }
+        if slots.count >= Self.slotLimit { slots.removeAll() }
+        slots[known] = slot
+        return slot
+    }
+
     /// Number of generations whose rows are known.
     var generationCount: Int { tables.count }
 
     func removeAll() {
         tables.removeAll()
+        slots.removeAll()
     }
 }
 
-/// The row numbers of one aggregate, by the rows of one generation of its `Deltas`.
+/// The numbers of one aggregate's rows, by the rows of one generation of its `Deltas`.
 final class RowNumberTable {
+    /// Numbers from 1, by rows; 0 is one that is not known.
+    struct Numbers {
+        private var all: [Int64] = []
+
+        subscript(row: Int) -> Int64? {
+            get { row < all.count && all[row] != 0 ? all[row] : nil }
+            set {
+                while all.count <= row { all.append(0) }
+                all[row] = newValue ?? 0
+            }
+        }
+    }
+
     private var generation: RowGeneration
-    /// SQLite numbers rows from 1; 0 is a row whose number is not known.
-    private var numbers: [Int64] = []
+    var numbers = Numbers()
+    /// Numbers of keys, by the first row that has the key.
+    var keys = Numbers()
 
     init(_ generation: RowGeneration) {
         self.generation = generation
@@ -124,13 +198,120 @@ final class RowNumberTable {
 
     /// Whether no `Deltas` has this generation any more.
     var isLastToHoldGeneration: Bool { isKnownUniquelyReferenced(&generation) }
+}
 
-    /// The number of a row, when it is known.
-    subscript(row: Int) -> Int64? {
-        get { row < numbers.count && numbers[row] != 0 ? numbers[row] : nil }
-        set {
-            while numbers.count <= row { numbers.append(0) }
-            numbers[row] = newValue ?? 0
+/// Reads the rows of aggregates in one state of a store.
+final class RowReading {
+    private typealias Slot = (number: Int64, partition: Int32)
+
+    private let db: Database
+    private let path: String
+    /// The hours of the store with their slots, once they were read.
+    private var knownHours: [(text: String, slots: [Slot])]?
+    private var tables: [String: AggregateKeys] = [:]
+
+    init(_ db: Database, path: String) {
+        self.db = db
+        self.path = path
+    }
+
+    /// The hours that rows count, each with its number in each partition.
+    func hours() throws -> [(text: String, slots: [(number: Int64, partition: Int32)])] {
+        if let knownHours { return knownHours }
+        var hours: [(text: String, slots: [Slot])] = []
+        for row in try Row.fetchAll(
+            db, sql: "SELECT hour, slot, partition FROM slots ORDER BY hour")
+        {
+            let (text, slot): (String, Slot) = (row[0], (row[1], row[2]))
+            if hours.last?.text == text {
+                hours[hours.count - 1].slots.append(slot)
+            } else {
+                hours.append((text, [slot]))
+            }
         }
+        knownHours = hours
+        return hours
+    }
+
+    func forEach(
+        of table: AggregateTable, partitions: Set<Int32>, whereHour isWanted: (String) -> Bool,
+        _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+    ) throws {
+        let keys = try keys(of: table)
+        let rows = StatementRow(
+            try db.makeStatement(
+                sql: """
+                    SELECT \((["number & 4294967295"] + table.measures).joined(separator: ", "))
+                    FROM \(table.sqlName)_sums WHERE number >= ?1 << 32 AND number < (?1 + 1) << 32
+                    """))
+        for hour in try hours() where isWanted(hour.text) {
+            let text = StoredValue.text(hour.text)
+            for slot in hour.slots where partitions.contains(slot.partition) {
+                rows.begin()
+                rows.bind(slot.number)
+                while try StoreError.naming("read", path, rows.next) {
+                    let columns = try keys.columns(ofKey: rows.integer(0), hour: text)
+                    let measures = table.measures.indices.map { rows.integer($0 + 1) }
+                    try body(slot.partition, columns, measures)
+                }
+            }
+        }
+    }
+
+    private func keys(of table: AggregateTable) throws -> AggregateKeys {
+        let name = "\(table.name) \(table.columns.map(\.name))"
+        if let known = tables[name] { return known }
+        let keys = try AggregateKeys(table, db, path: path)
+        tables[name] = keys
+        return keys
+    }
+}
+
+/// The keys of an aggregate's rows, each read when the first row has it.
+private final class AggregateKeys {
+    private let table: AggregateTable
+    private let path: String
+    private let kinds: [AggregateTable.ColumnKind]
+    private let hourPlace: Int?
+    private let row: StatementRow
+    private var known: [Int64: [StoredValue]] = [:]
+
+    init(_ table: AggregateTable, _ db: Database, path: String) throws {
+        self.table = table
+        self.path = path
+        kinds = table.columns.map(\.kind)
+        hourPlace = kinds.firstIndex(of: .hour)
+        let names = table.columns.map { $0.kind == .hour ? "''" : $0.name }
+        row = StatementRow(
+            try db.makeStatement(
+                sql: """
+                    SELECT \((["key"] + names).joined(separator: ", ")) FROM \(table.sqlName)_keys
+                    WHERE key = ?
+                    """))
+    }
+
+    /// The columns of the row that a key has in an hour.
+    func columns(ofKey key: Int64, hour: StoredValue) throws -> [StoredValue] {
+        var columns = try known[key] ?? read(key)
+        if let hourPlace { columns[hourPlace] = hour }
+        return columns
+    }
+
+    private func read(_ key: Int64) throws -> [StoredValue] {
+        row.begin()
+        row.bind(key)
+        guard try StoreError.naming("read", path, row.next) else {
+            throw StoreError.damaged(
+                path: path,
+                detail: "\(table.sqlName)_keys has no key \(key), and a row of sums has it")
+        }
+        let columns = kinds.indices.map { index -> StoredValue in
+            switch kinds[index] {
+            case .hour, .text: .text(row.text(index + 1))
+            case .integer, .boolean: .integer(row.integer(index + 1))
+            }
+        }
+        known[key] = columns
+        return columns
     }
 }

@@ -22,16 +22,16 @@ final class StatementRow {
     }
 
     func bind(_ integer: Int64) {
-        sqlite3_bind_int64(handle, next(), integer)
+        sqlite3_bind_int64(handle, nextPlace(), integer)
     }
 
-    func bindNull() { sqlite3_bind_null(handle, next()) }
+    func bindNull() { sqlite3_bind_null(handle, nextPlace()) }
 
     /// Copies the bytes, which are UTF-8.
     func bind(text: UnsafeRawBufferPointer) {
         let start = text.baseAddress?.assumingMemoryBound(to: CChar.self)
         sqlite3_bind_text(
-            handle, next(), start ?? Self.noText, Int32(text.count), Self.copied)
+            handle, nextPlace(), start ?? Self.noText, Int32(text.count), Self.copied)
     }
 
     func bind(text: StaticString) {
@@ -55,21 +55,22 @@ final class StatementRow {
             return
         }
         if blob.isEmpty {
-            sqlite3_bind_zeroblob(handle, next(), 0)
+            sqlite3_bind_zeroblob(handle, nextPlace(), 0)
         } else {
-            sqlite3_bind_blob64(handle, next(), blob.baseAddress, sqlite3_uint64(blob.count), nil)
+            sqlite3_bind_blob64(
+                handle, nextPlace(), blob.baseAddress, sqlite3_uint64(blob.count), nil)
         }
     }
 
     /// Copies the bytes.
     func bind(copyOf blob: [UInt8]) {
         guard !blob.isEmpty else {
-            sqlite3_bind_zeroblob(handle, next(), 0)
+            sqlite3_bind_zeroblob(handle, nextPlace(), 0)
             return
         }
         _ = blob.withUnsafeBytes { bytes in
             sqlite3_bind_blob(
-                handle, next(), bytes.baseAddress, Int32(bytes.count), Self.copied)
+                handle, nextPlace(), bytes.baseAddress, Int32(bytes.count), Self.copied)
         }
     }
 
@@ -87,7 +88,7 @@ final class StatementRow {
     func bind(_ id: RecordID) {
         withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
             id.write(to: bytes)
-            _ = sqlite3_bind_blob(handle, next(), bytes.baseAddress, 16, Self.copied)
+            _ = sqlite3_bind_blob(handle, nextPlace(), bytes.baseAddress, 16, Self.copied)
         }
     }
 
@@ -116,6 +117,25 @@ final class StatementRow {
         return integer
     }
 
+    /// Runs the statement up to its next row; false when there is no more.
+    func next() throws -> Bool {
+        let code = sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        if code != SQLITE_DONE { try fail() }
+        sqlite3_reset(handle)
+        return false
+    }
+
+    /// A column of the present row, from 0.
+    func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+
+    /// A column of the present row, from 0, with whatever NULs it has.
+    func text(_ column: Int) -> String {
+        let bytes = sqlite3_column_blob(handle, Int32(column))
+        let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+        return String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
     private func fail() throws {
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: sqlite3_extended_errcode(sqlite3_db_handle(handle))),
@@ -127,7 +147,7 @@ final class StatementRow {
         throw error
     }
 
-    private func next() -> Int32 {
+    private func nextPlace() -> Int32 {
         place += 1
         return place
     }

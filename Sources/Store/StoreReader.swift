@@ -74,7 +74,7 @@ package final class StoreReader {
                   UNION ALL
                   SELECT partition, 0,
                     sum(accepted + duplicates + conflicts + untrusted + rejected), 0
-                  FROM outcomes_keys JOIN outcomes_sums USING (row) GROUP BY partition
+                  FROM outcomes_sums JOIN slots ON slot = number >> 32 GROUP BY partition
                   UNION ALL
                   SELECT partition, 0, 0, sum(records) FROM hours GROUP BY partition
                 )

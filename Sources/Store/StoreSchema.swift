@@ -6,9 +6,9 @@ import Streams
 enum StoreSchema {
     /// "Weir".
     static let mark = StoreMark(
-        applicationID: 0x5765_6972, version: 5, foreign: "a database of something else")
+        applicationID: 0x5765_6972, version: 6, foreign: "a database of something else")
     /// Older ones were never released.
-    private static let oldestVersion = 5
+    private static let oldestVersion = 6
 
     /// The reasons of refused records that are not rejections, in SQL.
     static let otherReasons = RefusedRecord.otherReasons.map { "'\($0)'" }.joined(separator: ", ")
@@ -24,7 +24,7 @@ enum StoreSchema {
 
     /// The schema of a store: what every store has, the memory of its fold, and its aggregates.
     static func text(of fold: (some StreamFold).Type) -> String {
-        var parts = [common]
+        var parts = [common, slots]
         if fold.hasWindow { parts.append(dedupe) }
         parts += fold.memoryTables.map(\.schema)
         if fold.emits { parts.append(outbox) }
@@ -45,7 +45,7 @@ enum StoreSchema {
                         SELECT name FROM pragma_table_info(?)
                         UNION SELECT name FROM pragma_table_info(?)
                         """, arguments: ["\(table.sqlName)_keys", "\(table.sqlName)_sums"]))
-            let declared = Set(["row"] + table.keyNames + table.measures)
+            let declared = Set(["key", "number"] + table.keyNames + table.measures)
             guard found != declared else { continue }
             throw StoreError.otherColumns(
                 path: path, table: table.name,
@@ -124,6 +124,18 @@ enum StoreSchema {
         ) STRICT, WITHOUT ROWID;
         """
 
+    /// The hours that rows of aggregates count.
+    private static let slots = """
+        CREATE TABLE slots (
+          -- Hours of partitions, each with a number: the upper half of the numbers of the rows that count in it.
+          slot INTEGER PRIMARY KEY CHECK (slot < 2147483648),
+          partition INTEGER NOT NULL,
+          hour TEXT NOT NULL, -- of the record's timestamp, UTC
+          UNIQUE (partition, hour)
+        ) STRICT;
+
+        """
+
     /// The memory of streams whose ids are remembered for a window.
     private static let dedupe = """
         CREATE TABLE dedupe (
@@ -159,33 +171,36 @@ enum StoreSchema {
 }
 
 extension AggregateTable {
-    /// An aggregate is kept as two tables: its keys, and its sums under the same row numbers. Most rows that a
-    /// batch touches are there already, so SQLite reads and writes short rows of sums. The view that joins
-    /// them has the aggregate's name.
+    /// An aggregate is kept as two tables: its keys, and its sums under the numbers of an hour's slot and of a
+    /// key. A key is written once and not for every hour, most rows that a batch touches are short ones that
+    /// are there already, and the rows of an hour lie together. The view that joins them has the
+    /// aggregate's name.
     fileprivate var schema: String {
-        let keys = [Column("partition", .integer)] + columns
-        let keyLines = keys.map {
+        let keyLines = keyColumns.map {
             "  \($0.name) \($0.kind.sqlType) NOT NULL," + Self.comment($0.note.schemaText)
         }
         let sums =
-            [("row INTEGER PRIMARY KEY", "of \(sqlName)_keys")]
+            [("number INTEGER PRIMARY KEY", "slot << 32 | key")]
             + measures.map { ("\($0) INTEGER NOT NULL", note(ofMeasure: $0).schemaText) }
         let sumLines = sums.enumerated().map { index, sum in
             "  \(sum.0)" + (index + 1 < sums.count ? "," : "") + Self.comment(sum.1)
         }
+        let names = ["number", "partition"] + columns.map(\.name) + measures
         return """
             CREATE TABLE \(sqlName)_keys (
               -- \(note)
-              row INTEGER PRIMARY KEY,
+              key INTEGER PRIMARY KEY CHECK (key < 4294967296),
             \(keyLines.joined(separator: "\n"))
-              UNIQUE (\(keys.map(\.name).joined(separator: ", ")))
+              UNIQUE (\(keyNames.joined(separator: ", ")))
             ) STRICT;
 
             CREATE TABLE \(sqlName)_sums (
             \(sumLines.joined(separator: "\n"))
             ) STRICT;
 
-            CREATE VIEW \(sqlName) AS SELECT * FROM \(sqlName)_keys JOIN \(sqlName)_sums USING (row);
+            CREATE VIEW \(sqlName) AS SELECT \(names.joined(separator: ", "))
+            FROM \(sqlName)_sums JOIN slots ON slot = number >> 32
+              JOIN \(sqlName)_keys ON key = number & 4294967295;
 
             """
     }
@@ -194,9 +209,12 @@ extension AggregateTable {
         note.isEmpty ? "" : " -- \(note)"
     }
 
-    fileprivate var keyNames: [String] { ["partition"] + columns.map(\.name) }
+    /// The columns of keys: the hour is the slot's.
+    var keyColumns: [Column] { columns.filter { $0.kind != .hour } }
 
-    /// Makes the row of a key, unless it is there.
+    fileprivate var keyNames: [String] { keyColumns.map(\.name) }
+
+    /// Makes a key, unless it is there.
     var insertKeySQL: String {
         """
         INSERT INTO \(sqlName)_keys (\(keyNames.joined(separator: ", ")))
@@ -205,18 +223,20 @@ extension AggregateTable {
         """
     }
 
-    /// The number of a key's row.
-    var rowNumberSQL: String {
+    /// The number of a key.
+    var keySQL: String {
         let conditions = keyNames.map { "\($0) = ?" }
-        return "SELECT row FROM \(sqlName)_keys WHERE \(conditions.joined(separator: " AND "))"
+        return "SELECT key FROM \(sqlName)_keys WHERE \(conditions.joined(separator: " AND "))"
     }
 
-    /// The first sums of a row that was just made: its number, then every measure.
-    var insertSumsSQL: String {
-        """
-        INSERT INTO \(sqlName)_sums (row, \(measures.joined(separator: ", ")))
-        VALUES (\(Self.places(1 + measures.count)))
-        """
+    /// Adds to all measures of a row, which may be new: its number, then every measure.
+    var firstSumsSQL: String {
+        let sums = measures.map { "\($0) = \($0) + excluded.\($0)" }
+        return """
+            INSERT INTO \(sqlName)_sums (number, \(measures.joined(separator: ", ")))
+            VALUES (\(Self.places(1 + measures.count)))
+            ON CONFLICT (number) DO UPDATE SET \(sums.joined(separator: ", "))
+            """
     }
 
     /// Adds to some measures, given as bits, of the row of a number: the measures in order, then the
@@ -224,7 +244,7 @@ extension AggregateTable {
     func addSQL(_ changed: UInt64) -> String {
         let sums = measures.enumerated().filter { changed >> UInt64($0.offset) & 1 == 1 }
             .map { "\($0.element) = \($0.element) + ?" }
-        return "UPDATE \(sqlName)_sums SET \(sums.joined(separator: ", ")) WHERE row = ?"
+        return "UPDATE \(sqlName)_sums SET \(sums.joined(separator: ", ")) WHERE number = ?"
     }
 
     private static func places(_ count: Int) -> String {

@@ -59,6 +59,7 @@ package struct StoreSnapshot {
     let db: Database
     private let stream: String
     private let path: String
+    private let rows: RowReading
     /// The topic that is folded.
     package let topic: String
     /// What told the topic from others of its name when the store began.
@@ -67,6 +68,7 @@ package struct StoreSnapshot {
     init(_ db: Database, path: String) throws {
         self.db = db
         self.path = path
+        rows = RowReading(db, path: path)
         let row = try Row.fetchOne(db, sql: "SELECT stream, topic, log_identity FROM store")
         stream = row?["stream"] ?? ""
         topic = row?["topic"] ?? ""
@@ -104,7 +106,7 @@ package struct StoreSnapshot {
     package func hours(ofPostbacksOfApp app: Int64, partition: Int32) throws -> [Hour] {
         try String.fetchAll(
             db,
-            sql: "SELECT DISTINCT hour FROM postbacks_keys WHERE partition = ? AND app_id = ?",
+            sql: "SELECT DISTINCT hour FROM postbacks WHERE partition = ? AND app_id = ?",
             arguments: [partition, app]
         ).map { text in
             // Years of more than four digits come after every version.
@@ -113,24 +115,19 @@ package struct StoreSnapshot {
         }
     }
 
+    /// The hours that rows may count, in no order.
+    package func hourTexts() throws -> [String] { try rows.hours().map(\.text) }
+
     /// Calls `body` with the partition, the columns and the measures of each row of an aggregate that
     /// counts one of these partitions, in no order.
+    ///
+    /// - Parameter isWanted: whether to read the rows of an hour.
     package func forEachRow(
         of table: AggregateTable, partitions: Set<Int32>,
+        whereHour isWanted: (String) -> Bool = { _ in true },
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
-        let names = ["partition"] + table.columns.map(Self.expression) + table.measures
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT \(names.joined(separator: ", ")) FROM \(table.sqlName)")
-        let firstMeasure = 1 + table.columns.count
-        while let row = try rows.next() {
-            let partition: Int32 = row[0]
-            guard partitions.contains(partition) else { continue }
-            let columns = table.columns.indices.map { index in
-                Self.value(row, index + 1, table.columns[index].kind)
-            }
-            try body(partition, columns, table.measures.indices.map { row[firstMeasure + $0] })
-        }
+        try rows.forEach(of: table, partitions: partitions, whereHour: isWanted, body)
     }
 
     /// The refused records of a partition from an offset on, in order, without their bytes; at most
@@ -191,24 +188,8 @@ package struct StoreSnapshot {
             arguments: [partition])
     }
 
-    /// Texts are read as bytes: GRDB would end them at a NUL.
-    private static func expression(_ column: AggregateTable.Column) -> String {
-        switch column.kind {
-        case .hour, .text: "CAST(\(column.name) AS BLOB)"
-        case .integer, .boolean: column.name
-        }
-    }
-
+    /// A text that was read as bytes: GRDB would end it at a NUL.
     static func text(_ bytes: Data) -> String { String(decoding: bytes, as: UTF8.self) }
-
-    private static func value(
-        _ row: Row, _ index: Int, _ kind: AggregateTable.ColumnKind
-    ) -> StoredValue {
-        switch kind {
-        case .hour, .text: .text(Self.text(row[index]))
-        case .integer, .boolean: .integer(row[index])
-        }
-    }
 }
 
 extension StoredRefusal {

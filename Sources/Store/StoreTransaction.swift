@@ -17,7 +17,6 @@ package final class StoreTransaction {
     private let rowNumbers: RowNumbers
     private let memory: any FoldMemory
     private let ids: StoredIDs?
-    private var hourTexts: [Hour: [UInt8]] = [:]
     /// The indices and fingerprints of the records of the batch that were looked for.
     private var places: [RecordPosition: Int] = [:]
     private var fingerprints: [RecordPosition: String] = [:]
@@ -33,13 +32,10 @@ package final class StoreTransaction {
         self.ids = ids
     }
 
-    /// Adds a batch's sums to the rows of an aggregate: one row written for each row touched.
-    ///
-    /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite
-    /// then refuses to store. That is how an overflow is noticed.
+    /// Adds a batch's sums to the rows of an aggregate.
     func add(_ deltas: Deltas, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
-        try add(deltas, symbols: symbols, numbers: rowNumbers.table(for: deltas))
+        try AggregateRows(deltas.table, db).add(deltas, symbols, rowNumbers)
     }
 
     /// Throws `StoreError.overflow` unless these could be added to the stored sums before anything else is.
@@ -47,28 +43,9 @@ package final class StoreTransaction {
     func requireRoom(for deltas: Deltas, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
         try db.inSavepoint {
-            // The rows are rolled back at once, so their numbers must not be remembered.
-            try add(deltas, symbols: symbols, numbers: RowNumberTable(deltas.generation))
+            // What is made is rolled back at once, so its numbers must not be remembered.
+            try AggregateRows(deltas.table, db).add(deltas, symbols, RowNumbers())
             return .rollback
-        }
-    }
-
-    private func add(
-        _ deltas: Deltas, symbols: SymbolTable, numbers: RowNumberTable
-    ) throws {
-        let rows = try AggregateRows(deltas.table, db)
-        try deltas.forEachRow { row, measures in
-            if let number = numbers[row] {
-                try rows.add(measures, toRow: number)
-            } else if try rows.insert(row, of: deltas, symbols, hourText) {
-                let number = db.lastInsertedRowID
-                try rows.insertSums(measures, asRow: number)
-                numbers[row] = number
-            } else {
-                let number = try rows.number(ofRow: row, of: deltas, symbols, hourText)
-                try rows.add(measures, toRow: number)
-                numbers[row] = number
-            }
         }
     }
 
@@ -198,13 +175,6 @@ package final class StoreTransaction {
             next = missing[partition]?.last
             count -= 1
         }
-    }
-
-    private func hourText(_ hour: Hour) -> [UInt8] {
-        if let text = hourTexts[hour] { return text }
-        let text = Array(hour.text.utf8)
-        hourTexts[hour] = text
-        return text
     }
 }
 

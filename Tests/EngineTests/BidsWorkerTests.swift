@@ -21,7 +21,7 @@ struct BidsWorkerTests {
             try place.execute(
                 """
                 UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
-                WHERE row IN (SELECT row FROM bids WHERE seat = 'dsp-1')
+                WHERE number IN (SELECT number FROM bids WHERE seat = 'dsp-1')
                 """, stream: "bids")
             try place.publish(
                 "bids", Samples.bid("a"), Samples.bid("b", price: "2"), Samples.bid("c"),

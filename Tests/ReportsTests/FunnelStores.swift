@@ -100,18 +100,18 @@ final class FunnelStores {
                 "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
                 stream: stream)
         }
-        let keys = table.columns.map { column -> String in
-            let empty: Any = column.kind == .hour ? hour : column.kind == .text ? "" : 0
-            return literal(row[column.name] ?? empty)
-        }
+        let columns = table.columns.dropFirst()
+        let keys = columns.map { literal(row[$0.name] ?? ($0.kind == .text ? "" : 0) as Any) }
         let sums = table.measures.map { literal(row[$0] ?? 0) }
-        let names = ["partition"] + table.columns.map(\.name)
+        let place = "(\(row["partition"] ?? 0), \(literal(row["hour"] ?? hour)))"
+        let names = columns.map(\.name).joined(separator: ", ")
         try sample.change(
             """
-            INSERT INTO \(table.sqlName)_keys (\(names.joined(separator: ", ")))
-            VALUES (\(row["partition"] ?? 0), \(keys.joined(separator: ", ")));
+            INSERT OR IGNORE INTO slots (partition, hour) VALUES \(place);
+            INSERT OR IGNORE INTO \(table.sqlName)_keys (\(names)) VALUES (\(keys.joined(separator: ", ")));
             INSERT INTO \(table.sqlName)_sums
-            SELECT max(row), \(sums.joined(separator: ", ")) FROM \(table.sqlName)_keys
+            SELECT slot << 32 | key, \(sums.joined(separator: ", ")) FROM slots, \(table.sqlName)_keys
+            WHERE (partition, hour) = \(place) AND (\(names)) = (\(keys.joined(separator: ", ")))
             """, stream: stream)
     }
 

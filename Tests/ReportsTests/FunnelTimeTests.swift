@@ -150,7 +150,7 @@ struct FunnelTimeTests {
                 atPath: try OpenStores.path(of: "postbacks", in: stores.sample.directory("data")),
                 toPath: try OpenStores.path(of: "postbacks", in: stores.sample.directory(name)))
             try stores.sample.change(
-                ["partitions", "outcomes_keys", "hours"].map { table in
+                ["partitions", "slots", "hours"].map { table in
                     "DELETE FROM \(table) WHERE partition <> \(partition)"
                 }.joined(separator: ";"), stream: "postbacks", in: name)
         }

@@ -50,25 +50,28 @@ package class Deltas {
         if overflow { hasOverflowed = true }
     }
 
-    /// Calls `body` with each row that the batch touches: its index and measures. The rows come in the order
-    /// in which they became known, which is the order in which a new store numbers them.
+    /// Calls `body` with each row that the batch touches: its index and measures.
     package final func forEachRow(
         _ body: (_ row: Int, _ measures: UnsafeBufferPointer<Int64>) throws -> Void
     ) rethrows {
-        // Where a batch touches much of what is known, looking at each row is cheaper than sorting.
-        let looksAtEach = touched.count * 16 > isTouched.count
-        let ordered = looksAtEach ? [] : touched.sorted()
+        for row in touched { try withMeasures(ofRow: row) { try body(row, $0) } }
+    }
+
+    package final func withMeasures<Result>(
+        ofRow row: Int, _ body: (UnsafeBufferPointer<Int64>) throws -> Result
+    ) rethrows -> Result {
         try sums.withUnsafeBufferPointer { sums in
-            for place in 0..<(looksAtEach ? isTouched.count : ordered.count) {
-                let row = looksAtEach ? place : ordered[place]
-                guard isTouched[row] else { continue }
-                let range = row * measureCount..<(row + 1) * measureCount
-                try body(row, UnsafeBufferPointer(rebasing: sums[range]))
-            }
+            try body(
+                UnsafeBufferPointer(rebasing: sums[row * measureCount..<(row + 1) * measureCount]))
         }
     }
 
-    package func partition(ofRow row: Int) -> Int32 {
+    package func place(ofRow row: Int) -> (partition: Int32, hour: Hour) {
+        preconditionFailure("a table of deltas knows its keys")
+    }
+
+    /// The first row of the generation that has the key of this one, in whatever partition and hour.
+    package func firstRow(likeRow row: Int) -> Int {
         preconditionFailure("a table of deltas knows its keys")
     }
 
@@ -84,11 +87,15 @@ package final class DeltaTable<Key: RowKey>: Deltas {
         var partition: Int32
         var hour: Hour
         var key: Key
+        /// The first row with this key.
+        var first: Int32 = 0
     }
 
     private let ranges = Key.columns.ranges
     private var rows: [Row] = []
-    private var slots: [Int32] = Array(repeating: -1, count: 256)
+    private var slots = RowSlots()
+    /// Of the rows that are the first with their key.
+    private var firsts = RowSlots()
 
     package init() {
         super.init(Key.table)
@@ -103,10 +110,10 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     /// The index of a row, for `add`; the row is made when it is not there.
     @inline(__always)
     package func row(_ key: Key, partition: Int32, hour: Hour) -> Int {
-        let sought = Row(partition: partition, hour: hour, key: key)
-        var slot = home(sought)
+        let hash = hash(key)
+        var slot = slots.home(Self.hash(hash, partition, hour))
         while slots[slot] >= 0 {
-            let row = Int(slots[slot])
+            let row = slots[slot]
             if rows[row].hour == hour, rows[row].partition == partition, rows[row].key == key {
                 if !isTouched[row] {
                     isTouched[row] = true
@@ -114,9 +121,9 @@ package final class DeltaTable<Key: RowKey>: Deltas {
                 }
                 return row
             }
-            slot = (slot + 1) & (slots.count - 1)
+            slot = slots.next(slot)
         }
-        return insert(sought, slot: slot)
+        return insert(Row(partition: partition, hour: hour, key: key), hash: hash, slot: slot)
     }
 
     @inline(__always)
@@ -129,50 +136,96 @@ package final class DeltaTable<Key: RowKey>: Deltas {
         add(1, toMeasure: measure.rawValue, row: row)
     }
 
-    /// The slot where the search for a row begins.
     @inline(__always)
-    private func home(_ row: Row) -> Int {
+    private func hash(_ key: Key) -> UInt64 {
         var hasher = RowHasher()
-        hasher.combine(Int64(row.partition) << 40 ^ row.hour.hoursSince1970)
-        withUnsafeBytes(of: row.key) { bytes in
+        withUnsafeBytes(of: key) { bytes in
             for range in ranges { hasher.combine(bytes, range) }
         }
-        return Int(truncatingIfNeeded: hasher.value) & (slots.count - 1)
+        return hasher.value
     }
 
-    private func insert(_ row: Row, slot: Int) -> Int {
+    @inline(__always)
+    private static func hash(_ key: UInt64, _ partition: Int32, _ hour: Hour) -> UInt64 {
+        var hasher = RowHasher()
+        hasher.combine(key ^ UInt64(bitPattern: Int64(partition) << 40 ^ hour.hoursSince1970))
+        return hasher.value
+    }
+
+    private func insert(_ row: Row, hash: UInt64, slot: Int) -> Int {
         let index = rows.count
         rows.append(row)
         isTouched.append(true)
         touched.append(index)
         for _ in 0..<measureCount { sums.append(0) }
-        slots[slot] = Int32(index)
-        if rows.count * 2 > slots.count { grow() }
+        slots.insert(index, at: slot) { row in
+            Self.hash(self.hash(rows[row].key), rows[row].partition, rows[row].hour)
+        }
+        rows[index].first = Int32(first(index, hash: hash))
         return index
     }
 
-    private func grow() {
-        slots = Array(repeating: -1, count: slots.count * 2)
-        for index in rows.indices {
-            var slot = home(rows[index])
-            while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
-            slots[slot] = Int32(index)
+    private func first(_ row: Int, hash: UInt64) -> Int {
+        var slot = firsts.home(hash)
+        while firsts[slot] >= 0 {
+            if rows[firsts[slot]].key == rows[row].key { return firsts[slot] }
+            slot = firsts.next(slot)
         }
+        firsts.insert(row, at: slot) { self.hash(rows[$0].key) }
+        return row
     }
 
     fileprivate override func forgetRows() {
         super.forgetRows()
         rows.removeAll()
-        slots = Array(repeating: -1, count: 256)
+        slots = RowSlots()
+        firsts = RowSlots()
     }
 
-    package override func partition(ofRow row: Int) -> Int32 { rows[row].partition }
+    package override func place(ofRow row: Int) -> (partition: Int32, hour: Hour) {
+        (rows[row].partition, rows[row].hour)
+    }
+
+    package override func firstRow(likeRow row: Int) -> Int { Int(rows[row].first) }
 
     package override func forEachColumn(ofRow row: Int, _ body: (ColumnValue) -> Void) {
         body(.hour(rows[row].hour))
         withUnsafeBytes(of: rows[row].key) { bytes in
             guard let start = bytes.baseAddress else { return }
             for field in Key.columns.all { body(field.value(start)) }
+        }
+    }
+}
+
+/// Indices of rows by hash, with open addressing.
+private struct RowSlots {
+    private var rows: [Int32] = Array(repeating: -1, count: 256)
+    private var count = 0
+
+    /// The slot where the search for a hash begins.
+    @inline(__always)
+    func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (rows.count - 1) }
+
+    @inline(__always)
+    func next(_ slot: Int) -> Int { (slot + 1) & (rows.count - 1) }
+
+    /// The row in a slot; negative when it is free.
+    @inline(__always)
+    subscript(slot: Int) -> Int { Int(rows[slot]) }
+
+    /// Puts a row in the free slot that the search for it ended at.
+    ///
+    /// - Parameter hash: of a row that is here.
+    mutating func insert(_ row: Int, at slot: Int, hash: (Int) -> UInt64) {
+        rows[slot] = Int32(row)
+        count += 1
+        guard count * 2 > rows.count else { return }
+        let all = rows.filter { $0 >= 0 }
+        rows = Array(repeating: -1, count: rows.count * 2)
+        for row in all {
+            var slot = home(hash(Int(row)))
+            while rows[slot] >= 0 { slot = next(slot) }
+            rows[slot] = row
         }
     }
 }
