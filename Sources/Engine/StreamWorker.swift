@@ -135,8 +135,9 @@ extension StreamFold {
             try store.setPartitionCount(partitionCount)
         }
         let lanes = try makeLanes(
-            Environment().laneCount(lanes), rules, topic: stream.topic, partitionCount: partitionCount,
-            memory: store, threadCount: ProcessInfo.processInfo.activeProcessorCount)
+            Environment().laneCount(lanes), rules, topic: stream.topic,
+            partitionCount: partitionCount, memory: store,
+            threadCount: ProcessInfo.processInfo.activeProcessorCount)
         var settings = WorkerSettings(
             stream, assignment: try options.assignment, partitionCount: partitionCount)
         settings.name = programName

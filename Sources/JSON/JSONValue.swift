@@ -14,14 +14,14 @@ public struct JSONValue {
         self.index = index
     }
 
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         case object, array, string, number, boolean, null
     }
 
     @inlinable var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
     @inlinable var indexBehindContainer: Int { Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF) }
 
-    public var kind: Kind {
+    package var kind: Kind {
         switch tag {
         case UInt8(ascii: "{"): .object
         case UInt8(ascii: "["): .array
@@ -32,12 +32,15 @@ public struct JSONValue {
         }
     }
 
+    /// Whether it is `null`.
     @inlinable @inline(__always)
     public var isNull: Bool { tag == UInt8(ascii: "n") }
 
+    /// Whether it has members.
     @inlinable @inline(__always)
     public var isObject: Bool { tag == UInt8(ascii: "{") }
 
+    /// Whether it has elements.
     @inlinable @inline(__always)
     public var isArray: Bool { tag == UInt8(ascii: "[") }
 
@@ -172,6 +175,7 @@ public struct JSONValue {
     }
 }
 
+/// The elements of an array, in order.
 public struct JSONElements: Sequence, IteratorProtocol {
     @usableFromInline var upcoming: JSONValue
     @usableFromInline let end: Int
@@ -185,6 +189,7 @@ public struct JSONElements: Sequence, IteratorProtocol {
     /// Whether no element is left.
     public var isEmpty: Bool { upcoming.index >= end }
 
+    /// The next element; nil behind the last.
     @inlinable @inline(__always)
     public mutating func next() -> JSONValue? {
         guard upcoming.index < end else { return nil }
@@ -245,7 +250,7 @@ public struct JSONNames: @unchecked Sendable {
     @usableFromInline let names: UnsafePointer<Name>
     @usableFromInline let multiplier: UInt64
 
-    public init(_ texts: StaticString...) {
+    package init(_ texts: StaticString...) {
         precondition(texts.count <= Self.limit, "a list has at most \(Self.limit) names")
         let names = UnsafeMutablePointer<Name>.allocate(capacity: Self.limit)
         for (place, text) in texts.enumerated() {
@@ -339,7 +344,7 @@ public enum JSONNumber: Equatable, Sendable {
     }
 
     /// A number read as an integer.
-    public enum AsInteger: Equatable, Sendable {
+    package enum AsInteger: Equatable, Sendable {
         /// An integer within Int64; 5.0 and 5e0 are the integer 5.
         case exact(Int64)
         /// An integer beyond Int64.
@@ -348,7 +353,7 @@ public enum JSONNumber: Equatable, Sendable {
         case fraction
     }
 
-    public var asInteger: AsInteger {
+    package var asInteger: AsInteger {
         switch self {
         case .integer(let value): return .exact(value)
         case .large: return .beyondInt64

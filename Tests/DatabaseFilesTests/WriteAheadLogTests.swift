@@ -269,7 +269,9 @@ struct WriteAheadLogTests {
             var bytes = try scratch.bytes("left.sqlite-wal")
             bytes[commit + 600] ^= 1
             try Data(bytes).write(to: URL(fileURLWithPath: left + "-wal"))
-            #expect { _ = try rowsLeft() } throws: { ($0 as? DatabaseError)?.isOfDamagedPage == true }
+            #expect { _ = try rowsLeft() } throws: {
+                ($0 as? DatabaseError)?.isOfDamagedPage == true
+            }
         }
         #expect(!sectors.isEmpty)
     }

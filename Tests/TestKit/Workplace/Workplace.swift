@@ -241,7 +241,8 @@ package final class Workplace {
             return try tables.filter { !parts.contains($0) && !$0.hasPrefix("sqlite_") }.flatMap {
                 table in
                 let columns = try db.columns(in: table).map(\.name).filter {
-                    !["number", "slot", "emit_from", "dead_letters_next", "outbox_emitted"].contains($0)
+                    !["number", "slot", "emit_from", "dead_letters_next", "outbox_emitted"]
+                        .contains($0)
                 }
                 return try Row.fetchAll(
                     db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table)"
