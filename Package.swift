@@ -276,8 +276,12 @@ let package = Package(
                 "Reports", "JSON", "ConfigurationFiles", "Streams", "TestKit", grdb,
             ],
             swiftSettings: strict),
+        // What the JSON reader is compared with.
+        .target(
+            name: "CSimdjsonDOM", path: "Tests/CSimdjsonDOM",
+            linkerSettings: [.linkedLibrary("simdjson")]),
         .testTarget(
-            name: "JSONTests", dependencies: ["JSON", "TestKit"],
+            name: "JSONTests", dependencies: ["CSimdjsonDOM", "JSON", "TestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",
