@@ -14,6 +14,11 @@ struct EvidenceRefold {
         var columns: [StoredValue]
     }
 
+    private struct NewID: Hashable {
+        var place: StreamPartition
+        var id: RecordID
+    }
+
     private let rows: [EvidenceRow]
     private let notes: [StreamPartition: RefoldNotes]
     private let configurations: [StreamPartition: [EvidenceConfiguration]]
@@ -25,6 +30,8 @@ struct EvidenceRefold {
     private var folded: Int64 = 0
     private var faults: [String] = []
     private var maskedCount: Int64 = 0
+    /// The ids of records that were accepted while nothing was known of them: none comes twice.
+    private var ids: Set<NewID> = []
     /// Records that were refused and count as such.
     private(set) var refusals: Int64 = 0
 
@@ -81,6 +88,9 @@ struct EvidenceRefold {
                     configuration: FoldConfiguration(
                         text: $0.text, dedupeWindowMilliseconds: $0.dedupeWindowMs))
             }, rules: .masked(roots: roots))
+        for (record, next) in zip(records, records.dropFirst()) where record.offset == next.offset {
+            faults.append("\(record.description) is there twice")
+        }
         for start in stride(from: 0, to: records.count, by: 1000) {
             let part = records[start..<min(start + 1000, records.count)]
             let batch = RecordBatch()
@@ -115,6 +125,12 @@ struct EvidenceRefold {
             number?.counts(StoredRefusal(refusal, of: folded.record), topic: record.topic) ?? false
         {
             refusals += 1
+        }
+        if folded.outcome == .accepted, folded.answers == nil {
+            let place = StreamPartition(stream: record.stream, partition: record.partition)
+            for id in folded.newIDs where !ids.insert(NewID(place: place, id: id)).inserted {
+                faults.append("\(record.description) has the id of another that is there")
+            }
         }
         for addition in folded.additions { add(addition.measures, to: addition.row, record) }
     }

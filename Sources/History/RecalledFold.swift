@@ -39,6 +39,21 @@ package struct FoldedRecord {
     package let answers: [UInt8]?
     /// Where the record lies that a duplicate or a conflict repeats; nil where the stream does not remember it.
     package let originalOffset: Int64?
+    /// The ids that its stream remembers for ever from it on.
+    package let newIDs: [RecordID]
+}
+
+/// Takes note of the ids that a fold would remember for ever.
+private final class NewIDs: FoldMemoryWriter {
+    private(set) var ids: [RecordID] = []
+
+    func write(_ row: [MemoryValue], to table: MemoryTable, partition: Int32) {
+        if table.hasIDs, case .id(let id)? = row.first { ids.append(id) }
+    }
+
+    func append(
+        _ ids: [DedupeWindow.Entry], to window: DedupeWindow, at progress: PartitionProgress
+    ) {}
 }
 
 /// What a record adds to a row.
@@ -246,6 +261,8 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
     ) throws -> FoldedRecord {
         try fold.fold(index)
         let answers = fold.effects.recollections.first?.answers
+        let newIDs = NewIDs()
+        if Fold.memoryTables.contains(where: \.hasIDs) { try fold.writeMemory(to: newIDs) }
         var leftOut: [Addition] = []
         if hasOverflowed {
             // What overflows by itself has no amounts.
@@ -270,7 +287,8 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             record: record, hour: Hour(containing: max(record.timestampMilliseconds, 0)),
             type: type, outcome: outcome, additions: counted + outcomes, leftOut: leftOut,
             refusal: refusal, answers: answers,
-            originalOffset: isRepeated ? answers.flatMap(Fold.originalOffset(in:)) : nil)
+            originalOffset: isRepeated ? answers.flatMap(Fold.originalOffset(in:)) : nil,
+            newIDs: newIDs.ids)
     }
 
     private func additions(in tables: [Deltas]) -> [Addition] {

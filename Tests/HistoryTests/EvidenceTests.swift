@@ -115,6 +115,23 @@ struct EvidenceTests {
         #expect(!failed.contains("files"))
     }
 
+    @Test(
+        "with a record that is there twice does not hold, at its offset or at another",
+        arguments: [(3, "is there twice"), (3000, "has the id of another that is there")])
+    func doubledRecord(offset: Int, words: String) throws {
+        let evidence = try write("postbacks")
+        try change(evidence, .records) { records in
+            let line = records.split(separator: "\n").first {
+                $0.contains("\"outcome\":\"accepted\"") && $0.contains("\"offset\":3,")
+            }
+            return records + (line ?? "").replacing("\"offset\":3,", with: "\"offset\":\(offset),")
+                + "\n"
+        }
+        let check = try #require(try checks(evidence).first { $0.name == "signatures" })
+        #expect(!check.holds)
+        #expect(check.explanation.contains(words))
+    }
+
     @Test("with a record left away does not hold: the rows no longer add up")
     func missingRecord() throws {
         let evidence = try write("postbacks")
