@@ -27,7 +27,7 @@ package struct StreamWorker<Fold: StreamFold>: CommandLineProgram {
 
     @Option(
         help: ArgumentHelp(
-            "How many partitions are folded at the same time. Default one a core. [WEIR_LANES]",
+            "How many partitions are folded at the same time, 1 to 64. Default one a core. [WEIR_LANES]",
             valueName: "count"))
     var lanes: Int?
 

@@ -64,7 +64,7 @@ package struct EvidenceVerifier {
         }
         let place = ([manifest.dump] + manifest.where + times).joined(separator: " ")
         let number = manifest.number.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
-        return "\(place): \(number.joined(separator: ", "))"
+        return "\(place): \(number.isEmpty ? "nothing" : number.joined(separator: ", "))"
     }
 
     /// - Returns: each check in order; the evidence holds when all of them do.

@@ -175,10 +175,14 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
 
     package var acceptedPartitionCount: Int32? {
         get throws {
-            if let acceptPartitionCount { return acceptPartitionCount }
-            return try Environment().count("WEIR_ACCEPT_PARTITION_COUNT").map {
-                Int32(clamping: $0)
+            let variable = "WEIR_ACCEPT_PARTITION_COUNT"
+            let found = try Environment().count(variable).map { Int32(clamping: $0) }
+            guard let count = acceptPartitionCount ?? found else { return nil }
+            guard count > 0 else {
+                let name = acceptPartitionCount == nil ? variable : "--accept-partition-count"
+                throw UsageError("\(name) is \(count): write the topic's number of partitions")
             }
+            return count
         }
     }
 
@@ -221,7 +225,8 @@ extension Environment {
             try option ?? self.count("WEIR_LANES")
             ?? ProcessInfo.processInfo.activeProcessorCount
         guard (1...Self.mostLanes).contains(count) else {
-            throw UsageError("--lanes is \(count): it is from 1 to \(Self.mostLanes)")
+            let name = option == nil ? "WEIR_LANES" : "--lanes"
+            throw UsageError("\(name) is \(count): write 1 to \(Self.mostLanes)")
         }
         return count
     }

@@ -89,7 +89,7 @@ struct RowSelection {
         var conditions: [(place: Int, value: StoredValue)] = []
         for condition in query.conditions {
             let place = try Self.place(of: condition.column, in: all, query.name)
-            conditions.append((place, try Self.value(condition, all[place].kind)))
+            conditions.append((place, try Self.value(condition, all[place])))
         }
         self.conditions = conditions
         sinceMilliseconds = query.sinceMilliseconds
@@ -148,13 +148,19 @@ struct RowSelection {
     }
 
     private static func value(
-        _ condition: DumpQuery.Condition, _ kind: AggregateTable.ColumnKind
+        _ condition: DumpQuery.Condition, _ column: DumpColumn
     ) throws(InspectionError) -> StoredValue {
         func fault(_ wanted: String) -> InspectionError {
             .badCondition(column: condition.column, value: condition.value, wanted: wanted)
         }
-        switch kind {
-        case .text: return .text(condition.value)
+        switch column.kind {
+        case .text:
+            // What has no day has an empty one, and years of more than four digits are not read.
+            let isDay = column.name == "day" && (1...10).contains(condition.value.utf8.count)
+            guard !isDay || UTC.milliseconds(text: condition.value) != nil else {
+                throw fault("a day, as 2026-11-21")
+            }
+            return .text(condition.value)
         case .integer:
             guard let integer = Int64(condition.value) else { throw fault("a whole number") }
             return .integer(integer)

@@ -166,6 +166,8 @@ struct DumpTests {
             fault(try query("funnels")), fault(try query("bids", by: "seats")),
             fault(try query("bids", ("seats", "x"))), fault(try query("bids", ("app_id", "x"))),
             fault(try query("bids", ("hour", "2026-11-21T12:30:00Z"))),
+            fault(try query("bids", ("day", "2026-13-45"))),
+            fault(try query("bids", ("day", "20261120"))),
         ]
         #expect(faults.allSatisfy { $0?.isUsage == true })
         #expect(faults[1]?.description.contains("source_app_id") == true)

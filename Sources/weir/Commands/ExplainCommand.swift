@@ -344,7 +344,9 @@ struct EvidenceVerifyCommand: ParsableCommand {
         var verifier = try EvidenceVerifier(path: file)
         let checks = try verifier.verify()
         try BufferedOutput.print(EvidenceReport(verifier: verifier, checks: checks), as: format)
-        let failed = checks.filter { !$0.holds }.map(\.name)
+        let failed = checks.filter { !$0.holds }.map(\.name).reduce(into: [String]()) {
+            if $0.last != $1 { $0.append($1) }
+        }
         guard failed.isEmpty else {
             throw CommandError.failure(
                 "\(file) does not hold: \(failed.joined(separator: ", ")); the number is not shown by it"

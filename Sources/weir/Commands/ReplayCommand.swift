@@ -87,7 +87,7 @@ struct ReplayCommand: ParsableCommand {
     var batchRecords: Int?
     @Option(
         help: ArgumentHelp(
-            "Threads that verify signatures; nothing else depends on it (default: one a processor).",
+            "Threads that fold partitions and verify signatures; nothing else depends on it (default: one a processor).",
             valueName: "count"))
     var threads: Int?
     @OptionGroup var format: ReportFormatOptions

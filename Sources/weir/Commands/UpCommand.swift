@@ -55,14 +55,19 @@ struct UpCommand: ParsableCommand {
                 "As weir log trim does it: nothing that a store, a delivery or a replay still needs.",
             valueName: "seconds"))
     var trimSeconds: Int?
+    @Option(
+        help: ArgumentHelp(
+            "How many partitions each worker folds at the same time, 1 to 64 (WEIR_LANES; default: one a core).",
+            valueName: "count"))
+    var lanes: Int?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
 
     /// The workers, in the order in which a day goes; delivery comes last.
     private static func workers(
-        _ options: @escaping @Sendable () -> WorkerOptions
+        lanes: Int, _ options: @escaping @Sendable () -> WorkerOptions
     ) -> [Components.Part] {
-        allStreams.map { worker(of: $0, options) }
+        allStreams.map { worker(of: $0, lanes: lanes, options) }
             + [
                 (
                     PartnerPostbacksWorker.programName,
@@ -72,9 +77,9 @@ struct UpCommand: ParsableCommand {
     }
 
     private static func worker<Fold: StreamFold>(
-        of stream: Fold.Type, _ options: @escaping @Sendable () -> WorkerOptions
+        of stream: Fold.Type, lanes: Int, _ options: @escaping @Sendable () -> WorkerOptions
     ) -> Components.Part {
-        (Fold.programName, { try Fold.work(options(), stop: $0) })
+        (Fold.programName, { try Fold.work(options(), lanes: lanes, stop: $0) })
     }
 
     func run() throws {
@@ -93,7 +98,7 @@ struct UpCommand: ParsableCommand {
             listen: listen, log: address, data: directory, pipelines: configuration,
             metrics: metrics)
         try collector.validate()
-        _ = try environment.laneCount(nil)
+        let lanes = try environment.laneCount(lanes)
         let trimming = try trimming(of: address, directory: directory)
         try checkConfiguration()
         try createTopics(at: address, dataDirectory: directory)
@@ -107,7 +112,7 @@ struct UpCommand: ParsableCommand {
                 collector, stop: .ofProcess, parts: { components.states },
                 listening: { listening in
                     summary.begin(listeningAt: listening)
-                    let workers = Self.workers {
+                    let workers = Self.workers(lanes: lanes) {
                         WorkerOptions(
                             log: address, data: directory, pipelines: configuration,
                             untilEnd: false)
