@@ -101,9 +101,16 @@ struct ExplainerRun {
         let places =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
             ?? names.indices.filter(isAnything)
+        // Amounts become known as rows are read, whose order follows the store's history.
+        let bases = places.map { names[$0].prefix { $0 != " " } }
+        let ordered = places.indices.sorted { left, right in
+            let base = bases.firstIndex(of: bases[left])
+            let other = bases.firstIndex(of: bases[right])
+            return (base ?? 0, names[places[left]]) < (other ?? 0, names[places[right]])
+        }.map { places[$0] }
         return Explanation(
             dump: number.name,
-            measures: places.map {
+            measures: ordered.map {
                 Explanation.Measure(
                     name: names[$0], place: $0, stored: stored[$0], found: found[$0],
                     records: Int64(adding[$0]))
