@@ -189,7 +189,7 @@ public struct JSONElements: Sequence, IteratorProtocol {
     /// Whether no element is left.
     public var isEmpty: Bool { upcoming.index >= end }
 
-    /// The next element; nil behind the last.
+    /// The next element; nil after the last one.
     @inlinable @inline(__always)
     public mutating func next() -> JSONValue? {
         guard upcoming.index < end else { return nil }

@@ -1,6 +1,6 @@
 /// The folds of a stream within one process. Each partition belongs to one of them, which alone is given its
-/// records, so that several can fold a batch at the same time. What comes of a batch does not depend on how many
-/// there are.
+/// records, so that several can fold a batch at the same time. The number of folds does not change the result of a
+/// batch.
 package struct FoldLanes<Fold: StreamFold> {
     /// At least one.
     package let folds: [Fold]
