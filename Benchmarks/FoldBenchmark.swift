@@ -9,6 +9,26 @@ import Streams
 struct FoldBenchmarkOptions: ParsableArguments {
     @Option(help: "Number of records.") var count = 1_000_000
     @Option(help: "Records a commit.") var batch = 10_000
+    @Option(help: "Partitions that the records are spread over.") var partitions: Int32 = 4
+    @Option(help: "Threads that fold.") var lanes = 1
+    @Option(
+        help:
+            "Days of event time that the records are spread over; by default 500,000 lie in an hour."
+    )
+    var days: Int?
+
+    func validate() throws {
+        guard count > 0, batch > 0, partitions > 0, lanes > 0, days ?? 1 > 0 else {
+            throw ValidationError("numbers have to be above 0")
+        }
+    }
+
+    /// How records are spread over partitions and time.
+    var spread: SampleChoices {
+        SampleChoices(
+            partitions: partitions,
+            recordsAnHour: days.map { Double(count) / Double($0 * 24) } ?? 500_000)
+    }
 }
 
 /// Decode, fold and commit of distinct records of a stream with a dedupe window, beside parsing alone, in
@@ -19,11 +39,21 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
     var samples: Samples
     private var parsing = Stopwatch()
     private var folding = Stopwatch()
+    private var last = Sample()
+
+    /// What a run had used by some point.
+    private struct Sample {
+        var cpuSeconds = 0.0
+        var wallSeconds = 0.0
+        var bytesWritten = 0
+        var records = 0
+    }
 
     init(
         _: Fold.Type, _ samples: Samples, windowMilliseconds: Int64, options: FoldBenchmarkOptions
     ) {
         self.samples = samples
+        self.samples.choices = options.spread
         self.windowMilliseconds = windowMilliseconds
         self.options = options
     }
@@ -31,17 +61,21 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
     mutating func run() throws {
         let directory = NSTemporaryDirectory() + "weir-benchmark-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
+        let path = "\(directory)/\(Fold.streamName).sqlite"
         let store = try AggregateStore(
-            path: "\(directory)/\(Fold.streamName).sqlite", fold: Fold.self,
-            topic: Fold.streamName, logIdentity: "benchmark", partitionCount: 4)
-        guard let parser = JSONParser(), let other = JSONParser() else { return }
-        let fold = Fold(
-            topic: Fold.streamName,
-            rules: .init(
-                stream: Fold.streamName, dedupeWindowMilliseconds: windowMilliseconds,
-                maxRecordBytes: 1 << 20),
-            parser: parser)
-        try begin(fold, store)
+            path: path, fold: Fold.self, topic: Fold.streamName, logIdentity: "benchmark",
+            partitionCount: options.partitions)
+        guard let other = JSONParser() else { return }
+        let folds = FoldLanes(
+            try (0..<options.lanes).map { _ in
+                Fold(
+                    topic: Fold.streamName,
+                    rules: .init(
+                        stream: Fold.streamName, dedupeWindowMilliseconds: windowMilliseconds,
+                        maxRecordBytes: 1 << 20),
+                    parser: try parser())
+            })
+        try begin(folds, store)
         let records = RecordBatch()
         var bytes = 0
         let rounds = options.count / options.batch
@@ -50,30 +84,64 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
             bytes += records.byteCount
             try parse(records, with: other)
             try folding.measure {
-                fold.begin(fold.prepare(records))
-                for index in 0..<records.count { try fold.fold(index) }
-                _ = try store.store(fold, batch: records)
+                Self.fold(records, folds)
+                _ = try store.store(folds, batch: records)
             }
             guard round % max(1, rounds / 10) == 0 else { continue }
-            let folded = round * options.batch
+            _ = try store.awaitCommit()
             print(
-                "after \(folded): \(Int(Double(folded) / folding.cpuSeconds)) records a CPU second,"
-                    + " memory \(Stopwatch.memoryMiB) MiB, ids \(store.rememberedIDs(of: FoldLanes([fold]), atMost: .max))"
-            )
+                tenth(to: round * options.batch),
+                "ids \(store.rememberedIDs(of: folds, atMost: .max))",
+                "file \(((try? FileManager.default.attributesOfItem(atPath: path)[.size]) as? Int ?? 0) >> 20) MiB",
+                separator: ", ")
         }
         report(count: max(1, rounds) * options.batch, bytes: bytes)
     }
 
-    private func begin(_ fold: Fold, _ store: AggregateStore) throws {
+    private func parser() throws -> JSONParser {
+        guard let parser = JSONParser() else { throw ValidationError("no memory for a parser") }
+        return parser
+    }
+
+    /// Folds a batch, each lane on a thread of its own.
+    private static func fold(_ records: RecordBatch, _ folds: FoldLanes<Fold>) {
+        nonisolated(unsafe) let (records, folds) = (records, folds)
+        DispatchQueue.concurrentPerform(iterations: folds.folds.count) { lane in
+            let fold = folds.folds[lane]
+            fold.begin(fold.prepare(records))
+            for index in 0..<records.count
+            where folds.lane(of: records.position(index).partition) == lane {
+                // What a stream with a window folds is never read from the store.
+                try! fold.fold(index)
+            }
+        }
+    }
+
+    /// What the records since the last call cost.
+    private mutating func tenth(to records: Int) -> String {
+        let now = Sample(
+            cpuSeconds: folding.cpuSeconds, wallSeconds: folding.wallSeconds,
+            bytesWritten: Stopwatch.bytesWritten, records: records)
+        defer { last = now }
+        let count = Double(now.records - last.records)
+        let written = Double(now.bytesWritten - last.bytesWritten)
+        return """
+            to \(records): \(Int(count / (now.cpuSeconds - last.cpuSeconds))) records a CPU second, \
+            \(Int(count / (now.wallSeconds - last.wallSeconds))) a second, \
+            \(Int(written / count)) bytes written a record, memory \(Stopwatch.memoryMiB) MiB
+            """
+    }
+
+    private func begin(_ folds: FoldLanes<Fold>, _ store: AggregateStore) throws {
         let configuration = FoldConfiguration(
             text: "{}", dedupeWindowMilliseconds: windowMilliseconds)
-        for partition in Int32(0)..<4 {
+        for partition in 0..<options.partitions {
             try store.beginPartition(partition, at: 0, emitFrom: 0)
             try store.recordEpoch(partition: partition, configuration: configuration)
         }
         for state in try store.partitionStates() {
             store.expect(state)
-            try store.restore(state, in: fold)
+            try store.restore(state, in: folds[partition: state.partition])
         }
     }
 

@@ -1,6 +1,6 @@
 import EventLog
 
-/// Distinct records of a stream in order of time, over four partitions.
+/// Distinct records of a stream in order of time.
 protocol SampleRecords {
     /// Numbers and pseudo-random choices, the same in every run.
     var choices: SampleChoices { get set }
@@ -32,9 +32,15 @@ struct SampleChoices {
     private(set) var number: UInt64 = 0
     private var state: UInt64 = 0x5EED
     private var offsets: [Int32: Int64] = [:]
+    private let partitions: Int32
     /// Records in an hour of event time.
-    private let recordsAnHour: Int64 = 500_000
+    private let recordsAnHour: Double
     private let startMilliseconds: Int64 = 1_795_219_200_000
+
+    init(partitions: Int32 = 4, recordsAnHour: Double = 500_000) {
+        self.partitions = partitions
+        self.recordsAnHour = recordsAnHour
+    }
 
     /// Goes on to the next record; says its id.
     mutating func nextID() -> String {
@@ -49,10 +55,10 @@ struct SampleChoices {
 
     /// Where and when the record comes.
     mutating func place() -> (partition: Int32, offset: Int64, timestampMilliseconds: Int64) {
-        let partition = Int32((number - 1) % 4)
+        let partition = Int32((number - 1) % UInt64(partitions))
         let offset = offsets[partition, default: 0]
         offsets[partition] = offset + 1
-        let timestamp = startMilliseconds + Int64(number - 1) * 3_600_000 / recordsAnHour
+        let timestamp = startMilliseconds + Int64(Double(number - 1) * 3_600_000 / recordsAnHour)
         return (partition, offset, timestamp)
     }
 }

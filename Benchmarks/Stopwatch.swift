@@ -64,4 +64,11 @@ struct Stopwatch {
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * 4096 / (1 << 20)
     }
+
+    /// Bytes that the process has caused to be written to storage, of all its files.
+    static var bytesWritten: Int {
+        let text = (try? String(contentsOfFile: "/proc/self/io", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes: ") }
+        return line.flatMap { Int($0.dropFirst("write_bytes: ".count)) } ?? 0
+    }
 }
