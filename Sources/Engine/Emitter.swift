@@ -52,14 +52,8 @@ package final class Emitter {
                 if try !emit(state) { left.insert(state.partition) }
             }
             return left
-        } catch let error as StoreError {
-            throw .store(error)
-        } catch let error as LogError {
-            throw .log(error)
-        } catch let error as WorkerError {
-            throw error
         } catch {
-            throw .unexpected("\(error)")
+            throw WorkerError(error)
         }
     }
 

@@ -101,17 +101,47 @@ extension StreamFold {
         _ options: WorkerOptions, lanes: Int?, in directory: String, stop: StopSignal,
         monitor: inout WorkerMonitor?
     ) throws -> WorkerEnd {
-        let address = try options.address
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let configuration = try readConfiguration(pipelines)
-        let (stream, rules) = (configuration.stream, configuration.rules)
+        let stream = configuration.stream
         let logger = Logger(label: programName)
         let log = try stream.openLog(
-            address, pipelines: pipelines, memberName: options.memberName, logger: logger)
+            try options.address, pipelines: pipelines, memberName: options.memberName,
+            logger: logger)
         let reader = try openReader(of: stream, in: log, options)
         defer { reader.close() }
+        let worker = try makeWorker(
+            options, configuration, lanes: Environment().laneCount(lanes), in: directory, log: log,
+            reader: reader, stop: stop, logger: logger
+        ) { settings in
+            if monitor == nil {
+                monitor = try options.metricsAddress.map {
+                    try WorkerMonitor(
+                        at: $0, topic: stream.topic, settings: settings, logger: logger)
+                }
+            }
+            return monitor?.metrics
+        }
+        return try worker?.run() ?? .interrupted
+    }
+
+    /// Opens the store that is in force, and what works on it; nil when another store has come into force
+    /// meanwhile.
+    ///
+    /// - Parameters:
+    ///   - directory: of the store, as the options' data directory has it in force.
+    ///   - reader: of the log's topic; closed by the caller.
+    ///   - metrics: given the settings, once nothing keeps the worker from starting.
+    package static func makeWorker(
+        _ options: WorkerOptions, _ configuration: WorkerConfiguration<Rules>, lanes: Int,
+        in directory: String, log: any LogBackend, reader: any LogReader, stop: StopSignal,
+        logger: Logger, metrics: (WorkerSettings) throws -> WorkerMetrics? = { _ in nil }
+    ) throws -> Worker<Self>? {
+        let pipelines = PipelineDirectory(options.pipelinesDirectory)
+        let (stream, rules) = (configuration.stream, configuration.rules)
         let partitionCount = try reader.partitionCount()
-        if case .partitions(let wanted) = try options.assignment,
+        let assignment = try options.assignment
+        if case .partitions(let wanted) = assignment,
             let unknown = wanted.first(where: { $0 >= partitionCount })
         {
             throw WorkerError.changed(.unknownPartition(unknown, topic: stream.topic))
@@ -121,7 +151,7 @@ extension StreamFold {
             topic: stream.topic, logIdentity: try reader.identity(),
             partitionCount: partitionCount)
         // While it is locked nobody takes its place; until then somebody may have.
-        guard try setDirectory(options) == directory else { return .interrupted }
+        guard try setDirectory(options) == directory else { return nil }
         let accepted = try options.acceptedPartitionCount
         if let refusal = try store.foldedLog().refusal(of: reader, accepting: accepted) {
             throw WorkerError.changed(refusal)
@@ -134,20 +164,15 @@ extension StreamFold {
         if try store.origin().partitionCount != partitionCount {
             try store.setPartitionCount(partitionCount)
         }
-        let lanes = try makeLanes(
-            Environment().laneCount(lanes), rules, topic: stream.topic,
-            partitionCount: partitionCount, memory: store,
+        let folds = try makeLanes(
+            lanes, rules, topic: stream.topic, partitionCount: partitionCount, memory: store,
             threadCount: ProcessInfo.processInfo.activeProcessorCount)
         var settings = WorkerSettings(
-            stream, assignment: try options.assignment, partitionCount: partitionCount)
+            stream, assignment: assignment, partitionCount: partitionCount)
         settings.name = programName
         settings.untilEnd = try options.stopsAtEnd
         settings.showsProgress = options.showsProgress
-        if monitor == nil {
-            monitor = try options.metricsAddress.map {
-                try WorkerMonitor(at: $0, topic: stream.topic, settings: settings, logger: logger)
-            }
-        }
+        let metrics = try metrics(settings)
         let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic,
@@ -157,19 +182,18 @@ extension StreamFold {
             corrections: emits
                 ? try CorrectionStore(directory: directory) : nil,
             patience: EmissionPatience(
-                address: log.address, stop: stop, logger: logger, metrics: monitor?.metrics))
-        let worker = Worker(
-            lanes: lanes, store: store, reader: reader, emitter: isArchive ? nil : emitter,
+                address: log.address, stop: stop, logger: logger, metrics: metrics))
+        return Worker(
+            lanes: folds, store: store, reader: reader, emitter: isArchive ? nil : emitter,
             settings: settings,
             configuration: rules.configuration, stop: stop, logger: logger,
-            metrics: monitor?.metrics,
+            metrics: metrics,
             configurationFiles: FollowedConfiguration(
                 pipelines, hash: rules.configuration.hash, logger: logger,
                 rulesHash: { try presentRules(in: pipelines).configuration.hash },
                 use: emits ? { emitter.catalog = $0 } : nil),
             interruption: { PromotionRequest.isMade(in: options.dataDirectory) },
             openReader: { try log.lookingReader(topic: stream.topic) })
-        return try worker.run()
     }
 
     /// The log's reader, behind the archive's where there is one.
@@ -194,8 +218,8 @@ extension AggregateStore {
 // MARK: Configuration
 
 /// All that a worker reads of the configuration when it starts.
-struct WorkerConfiguration<Rules: StreamRules> {
-    let stream: StreamSettings
+package struct WorkerConfiguration<Rules: StreamRules> {
+    package let stream: StreamSettings
     let catalog: Catalog
     /// The topic of documents for partners.
     let partnerTopic: EmittedTopic
@@ -204,7 +228,7 @@ struct WorkerConfiguration<Rules: StreamRules> {
 
 extension StreamFold {
     /// Reads the configuration. Throws what is wrong with it, at its line.
-    static func readConfiguration(
+    package static func readConfiguration(
         _ pipelines: PipelineDirectory
     ) throws -> WorkerConfiguration<Rules> {
         try pipelines.requireKnownFiles()

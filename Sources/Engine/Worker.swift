@@ -21,6 +21,7 @@ package final class Worker<Fold: StreamFold> {
     private let logger: Logger
     private let metrics: WorkerMetrics?
     private var progress: Progress
+    private var hasSubscribed = false
     private var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
     private var nextOffsets: [Int32: Int64] = [:]
@@ -88,41 +89,55 @@ package final class Worker<Fold: StreamFold> {
     /// when it returns or throws.
     @discardableResult
     package func run() throws(WorkerError) -> WorkerEnd {
-        // Whatever ends it: lanes and what was stored are waited for.
-        defer { lanes.settle() }
-        defer { _ = try? store.awaitCommit() }
-        // An error begins a line of its own, not after the line of progress.
-        defer { progress.end() }
-        do {
-            try reader.subscribe(settings.assignment)
-            var isOver = false
-            while !isOver, !stop.isRequested, !interruption.look() {
-                configurationFiles?.look()
-                isOver = try !step()
-            }
-            try foldPending()
-            try commitOffsets()
-            // A group with members may refuse the offsets; a later rebuild would then publish again.
-            if settings.untilEnd, isOver {
-                try reader.awaitCommits(Self.commitPatience)
-            }
-            progress.end()
-            logger.info("stopped", metadata: summary)
-            if isOver { return .reachedEnd }
-            guard interruption.isMade else { return .stopped }
-            for partition in nextOffsets.keys.sorted() { drop(partition) }
-            return .interrupted
-        } catch let error as StoreError {
-            throw .store(error)
-        } catch let error as LogError {
-            throw .log(error)
-        } catch let error as LogChange {
-            throw .changed(error)
-        } catch let error as WorkerError {
-            throw error
-        } catch {
-            throw .unexpected("\(error)")
+        while true {
+            if let end = try turn() { return end }
         }
+    }
+
+    /// Reads once, and folds and stores what was read before. Returns why the work is over, and nil while it is
+    /// not; after that, or an error, no further turn is taken.
+    package func turn() throws(WorkerError) -> WorkerEnd? {
+        do {
+            let end = try takeTurn()
+            if end != nil { settle() }
+            return end
+        } catch {
+            settle()
+            throw WorkerError(error)
+        }
+    }
+
+    private func takeTurn() throws -> WorkerEnd? {
+        if !hasSubscribed {
+            hasSubscribed = true
+            try reader.subscribe(settings.assignment)
+        }
+        var isOver = false
+        if !stop.isRequested, !interruption.look() {
+            configurationFiles?.look()
+            isOver = try !step()
+            guard isOver else { return nil }
+        }
+        try foldPending()
+        try commitOffsets()
+        // A group with members may refuse the offsets; a later rebuild would then publish again.
+        if settings.untilEnd, isOver {
+            try reader.awaitCommits(Self.commitPatience)
+        }
+        progress.end()
+        logger.info("stopped", metadata: summary)
+        if isOver { return .reachedEnd }
+        guard interruption.isMade else { return .stopped }
+        for partition in nextOffsets.keys.sorted() { drop(partition) }
+        return .interrupted
+    }
+
+    /// Whatever ends the work: lanes and what was stored are waited for, and an error begins a line of its own,
+    /// not after the line of progress.
+    private func settle() {
+        progress.end()
+        _ = try? store.awaitCommit()
+        lanes.settle()
     }
 
     /// Reads once; false when there is nothing left to do.

@@ -19,6 +19,16 @@ package enum WorkerError: OperatorError {
     /// Anything that should not happen.
     case unexpected(String)
 
+    init(_ error: any Error) {
+        switch error {
+        case let error as StoreError: self = .store(error)
+        case let error as LogError: self = .log(error)
+        case let error as LogChange: self = .changed(error)
+        case let error as WorkerError: self = error
+        default: self = .unexpected("\(error)")
+        }
+    }
+
     /// One line: what, where, and what to do.
     package var description: String {
         switch self {
