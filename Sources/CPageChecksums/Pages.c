@@ -87,7 +87,8 @@ static int note_refusal(page_file *file, int code) {
     sqlite3_file *real = below(&file->base);
     real->pMethods->xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &number);
     weir_fault_note(file->path, (struct weir_fault){.error_number = number});
-    return code;
+    // SQLite tells its callers that the file is corrupt where the disk could not be read.
+    return code == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : code;
 }
 
 static int note_damage(page_file *file, sqlite3_int64 page, bool is_in_wal) {

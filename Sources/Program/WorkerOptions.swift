@@ -92,7 +92,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         help: ArgumentHelp(
             "Own these partitions only, as 0,2-3, or all. Default all of the topic; on Kafka what the consumer group shares out, but for --until-end. [WEIR_PARTITIONS]",
             valueName: "list"))
-    var partitions: String?
+    package var partitions: String?
 
     @Option(
         help: ArgumentHelp(
