@@ -320,12 +320,14 @@ extension AggregateStore: FoldMemory {
         {
             return nil
         }
-        return try queue.unsafeReentrantRead { db in
-            try Row.fetchOne(
-                db.cachedStatement(sql: table.rowSQL), arguments: [partition, key.databaseValue]
-            ).map { row in
-                table.columns.dropFirst().enumerated().map { index, column in
-                    MemoryValue(row[index], column.kind)
+        return try StoreError.naming("read", path) {
+            try queue.unsafeReentrantRead { db in
+                try Row.fetchOne(
+                    db.cachedStatement(sql: table.rowSQL), arguments: [partition, key.databaseValue]
+                ).map { row in
+                    table.columns.dropFirst().enumerated().map { index, column in
+                        MemoryValue(row[index], column.kind)
+                    }
                 }
             }
         }
