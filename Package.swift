@@ -41,6 +41,7 @@ let package = Package(
         .executable(name: "weir-conversion-updates", targets: ["weir-conversion-updates"]),
         .executable(name: "weir-collector", targets: ["weir-collector"]),
         .executable(name: "weir-benchmarks", targets: ["weir-benchmarks"]),
+        .executable(name: "weir-simulate", targets: ["weir-simulate"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -225,6 +226,21 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Tests/TestKit", swiftSettings: strict),
+        // The operating system of a simulation: its calls come before those of the C library.
+        .target(name: "CSimulatedSystem", path: "Tests/CSimulatedSystem"),
+        .target(
+            name: "Simulation",
+            dependencies: [
+                "CSimulatedSystem", "ConfigurationFiles", "Engine", "EventLog", "Program", "Reports",
+                "Store", "Streams", "TestKit", logging,
+            ],
+            path: "Tests/Simulation", swiftSettings: strict),
+        .executableTarget(
+            name: "weir-simulate", dependencies: ["Simulation", arguments, logging],
+            path: "Tests/weir-simulate", swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["TestKit", "weir-simulate"],
+            swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
             dependencies: ["Store", "Streams", "TestKit", grdb],

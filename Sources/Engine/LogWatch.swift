@@ -48,12 +48,15 @@ package final class LogWatch {
         self.openReader = openReader
     }
 
-    /// Looks at partitions before anything of them is folded. Throws `WorkerError` when the log is another
+    /// Looks at partitions before anything of them is folded, and at what the store has of others: readers take
+    /// the copy that is furthest, which must not be of another log. Throws `WorkerError` when the log is another
     /// one, and `LogError` when it does not answer.
     func take(_ partitions: [Int32]) throws {
         taken.formUnion(partitions)
         let unread = try look(at: Set(partitions), thoroughly: true)
         if let partition = unread.min() { throw unanswered(partition) }
+        let stored = Set(try store.partitionStates().map(\.partition))
+        _ = try look(at: stored.subtracting(compared), thoroughly: true)
     }
 
     /// Forgets a partition.

@@ -1,0 +1,608 @@
+#define _GNU_SOURCE
+#include "CSimulatedSystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { sector = 512, most_descriptors = 4096 };
+
+/// A change of a file that is not synced: bytes at an offset, and how long the file was before and is after.
+struct change {
+    struct change *next;
+    int64_t offset;
+    size_t count;
+    uint8_t *before;
+    size_t before_count;
+    uint8_t *after;
+    int64_t size_before;
+    int64_t size_after;
+};
+
+struct file {
+    struct file *next;
+    char *path;
+    struct change *first;
+    struct change *last;
+};
+
+struct process {
+    bool is_dead;
+    int64_t calls_left;
+    struct weir_sim_chances chances;
+    uint64_t random;
+    uint64_t random_of_reads;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile bool is_active;
+static char root[4096];
+static size_t root_length;
+static int64_t wall_ns;
+static int64_t steady_ns;
+static int current;
+static struct process *processes;
+static int process_count;
+static struct file *files;
+static struct {
+    struct file *file;
+    int process;
+} descriptors[most_descriptors];
+static uint64_t counts[WEIR_SIM_EVENTS];
+
+static uint64_t next_random(uint64_t *state) {
+    uint64_t mixed = *state += 0x9E3779B97F4A7C15;
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9;
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB;
+    return mixed ^ mixed >> 31;
+}
+
+static bool happens(uint64_t *state, uint32_t millionths) {
+    return millionths > 0 && next_random(state) % 1000000 < millionths;
+}
+
+static void *must(void *memory) {
+    if (memory == NULL) abort();
+    return memory;
+}
+
+static struct process *process_of(int number) {
+    if (number >= process_count) {
+        int larger = number + 64;
+        processes = must(realloc(processes, (size_t)larger * sizeof *processes));
+        for (int place = process_count; place < larger; place++)
+            processes[place] = (struct process){.calls_left = -1};
+        process_count = larger;
+    }
+    return &processes[number];
+}
+
+// MARK: Files
+
+static bool is_simulated(const char *path) {
+    return is_active && path != NULL && strncmp(path, root, root_length) == 0 && path[root_length] == '/';
+}
+
+/// What several processes share in memory is no disk, and locks hold nothing.
+static bool is_volatile(const char *path) {
+    size_t length = strlen(path);
+    return (length > 4 && strcmp(path + length - 4, "-shm") == 0)
+        || (length > 5 && strcmp(path + length - 5, ".lock") == 0);
+}
+
+static struct file *file_at(const char *path) {
+    for (struct file *file = files; file; file = file->next)
+        if (strcmp(file->path, path) == 0) return file;
+    struct file *file = must(calloc(1, sizeof *file));
+    file->path = must(strdup(path));
+    file->next = files;
+    files = file;
+    return file;
+}
+
+static void forget_changes(struct file *file) {
+    while (file->first) {
+        struct change *change = file->first;
+        file->first = change->next;
+        free(change->before);
+        free(change->after);
+        free(change);
+    }
+    file->last = NULL;
+}
+
+static int64_t size_of(int descriptor) {
+    struct stat found;
+    return fstat(descriptor, &found) == 0 ? found.st_size : 0;
+}
+
+/// Keeps in mind what a file holds where it is about to change.
+static struct change *begin_change(struct file *file, int descriptor, int64_t offset, size_t count) {
+    struct change *change = must(calloc(1, sizeof *change));
+    change->offset = offset;
+    change->size_before = size_of(descriptor);
+    if (offset < change->size_before && count > 0) {
+        size_t there = (size_t)(change->size_before - offset);
+        change->before_count = there < count ? there : count;
+        change->before = must(malloc(change->before_count));
+        ssize_t read = syscall(SYS_pread64, descriptor, change->before, change->before_count, offset);
+        if (read < 0) abort();
+        change->before_count = (size_t)read;
+    }
+    if (file->last) file->last->next = change;
+    else file->first = change;
+    file->last = change;
+    return change;
+}
+
+static int64_t smaller(int64_t one, int64_t other) { return one < other ? one : other; }
+static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
+
+static ssize_t change_by_writing(struct file *file, int descriptor, const void *bytes, size_t count, int64_t offset) {
+    struct change *change = begin_change(file, descriptor, offset, count);
+    ssize_t written = syscall(SYS_pwrite64, descriptor, bytes, count, offset);
+    change->count = written < 0 ? 0 : (size_t)written;
+    change->after = must(malloc(change->count + 1));
+    memcpy(change->after, bytes, change->count);
+    change->size_after = size_of(descriptor);
+    return written;
+}
+
+/// Whether the process is killed at this call, or was before; counts the call.
+static bool dies(struct process *process) {
+    if (process->is_dead) return true;
+    if (process->calls_left < 0 || process->calls_left-- > 0) return false;
+    process->is_dead = true;
+    process->calls_left = -1;
+    counts[WEIR_SIM_CRASHES]++;
+    return true;
+}
+
+static ssize_t simulated_write(int descriptor, const void *bytes, size_t count, int64_t offset, ssize_t *moved) {
+    struct file *file = descriptors[descriptor].file;
+    struct process *process = process_of(descriptors[descriptor].process);
+    bool was_dead = process->is_dead;
+    counts[WEIR_SIM_WRITES]++;
+    *moved = 0;
+    if (dies(process)) {
+        // The call at which it is killed may have been done.
+        if (!was_dead && next_random(&process->random) % 2 == 0)
+            change_by_writing(file, descriptor, bytes, count, offset);
+        errno = EIO;
+        return -1;
+    }
+    bool fails = happens(&process->random, process->chances.write_error);
+    bool is_full = !fails && happens(&process->random, process->chances.disk_full);
+    if (fails || is_full) {
+        counts[fails ? WEIR_SIM_WRITE_ERRORS : WEIR_SIM_DISK_FULL]++;
+        size_t part = (size_t)(next_random(&process->random) % (count + 1)) / sector * sector;
+        if (part > 0) change_by_writing(file, descriptor, bytes, part, offset);
+        errno = fails ? EIO : ENOSPC;
+        return -1;
+    }
+    if (count > 1 && happens(&process->random, process->chances.short_write)) {
+        counts[WEIR_SIM_SHORT_WRITES]++;
+        count = 1 + (size_t)(next_random(&process->random) % (count - 1));
+    }
+    return *moved = change_by_writing(file, descriptor, bytes, count, offset);
+}
+
+static bool is_known(int descriptor) {
+    return is_active && descriptor >= 0 && descriptor < most_descriptors && descriptors[descriptor].file != NULL;
+}
+
+// MARK: Calls that come before those of the C library
+
+static int open_simulated(const char *path, int flags, mode_t mode) {
+    if (is_simulated(path)) {
+        pthread_mutex_lock(&lock);
+        bool is_dead = process_of(current)->is_dead;
+        pthread_mutex_unlock(&lock);
+        if (is_dead && flags & (O_WRONLY | O_RDWR | O_CREAT)) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    if (descriptor >= 0 && descriptor < most_descriptors) {
+        pthread_mutex_lock(&lock);
+        descriptors[descriptor].file = is_simulated(path) && !is_volatile(path) ? file_at(path) : NULL;
+        descriptors[descriptor].process = current;
+        pthread_mutex_unlock(&lock);
+    }
+    return descriptor;
+}
+
+static mode_t mode_of(int flags, va_list rest) {
+    bool creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+    return creates ? (mode_t)va_arg(rest, int) : 0;
+}
+
+int open(const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = mode_of(flags, rest);
+    va_end(rest);
+    return open_simulated(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = mode_of(flags, rest);
+    va_end(rest);
+    return open_simulated(path, flags, mode);
+}
+
+int close(int descriptor) {
+    if (is_known(descriptor)) {
+        pthread_mutex_lock(&lock);
+        descriptors[descriptor].file = NULL;
+        pthread_mutex_unlock(&lock);
+    }
+    return (int)syscall(SYS_close, descriptor);
+}
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
+    if (!is_known(descriptor)) return syscall(SYS_pwrite64, descriptor, bytes, count, offset);
+    ssize_t moved;
+    pthread_mutex_lock(&lock);
+    ssize_t written = simulated_write(descriptor, bytes, count, offset, &moved);
+    pthread_mutex_unlock(&lock);
+    return written;
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
+    return pwrite64(descriptor, bytes, count, offset);
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+    if (!is_known(descriptor)) return syscall(SYS_write, descriptor, bytes, count);
+    pthread_mutex_lock(&lock);
+    bool appends = fcntl(descriptor, F_GETFL) & O_APPEND;
+    int64_t offset = appends ? size_of(descriptor) : lseek(descriptor, 0, SEEK_CUR);
+    ssize_t moved;
+    ssize_t written = simulated_write(descriptor, bytes, count, offset, &moved);
+    if (moved > 0) lseek(descriptor, offset + moved, SEEK_SET);
+    pthread_mutex_unlock(&lock);
+    return written;
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
+    if (is_known(descriptor)) {
+        pthread_mutex_lock(&lock);
+        struct process *process = process_of(descriptors[descriptor].process);
+        bool fails = !process->is_dead && happens(&process->random_of_reads, process->chances.read_error);
+        if (fails) counts[WEIR_SIM_READ_ERRORS]++;
+        if (!fails && count > 1 && happens(&process->random_of_reads, process->chances.short_read)) {
+            counts[WEIR_SIM_SHORT_READS]++;
+            count = 1 + (size_t)(next_random(&process->random_of_reads) % (count - 1));
+        }
+        pthread_mutex_unlock(&lock);
+        if (fails) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    return syscall(SYS_pread64, descriptor, bytes, count, offset);
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
+    return pread64(descriptor, bytes, count, offset);
+}
+
+int ftruncate64(int descriptor, off64_t size) {
+    if (!is_known(descriptor)) return (int)syscall(SYS_ftruncate, descriptor, size);
+    pthread_mutex_lock(&lock);
+    struct process *process = process_of(descriptors[descriptor].process);
+    int result = -1;
+    if (dies(process)) {
+        errno = EIO;
+    } else {
+        int64_t present = size_of(descriptor);
+        int64_t kept = smaller(size, present);
+        struct change *change =
+            begin_change(descriptors[descriptor].file, descriptor, kept, (size_t)(present - kept));
+        change->size_after = size;
+        result = (int)syscall(SYS_ftruncate, descriptor, size);
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+int ftruncate(int descriptor, off_t size) { return ftruncate64(descriptor, size); }
+
+static int sync_file(int descriptor, long call) {
+    if (!is_known(descriptor)) return (int)syscall(call, descriptor);
+    pthread_mutex_lock(&lock);
+    struct process *process = process_of(descriptors[descriptor].process);
+    counts[WEIR_SIM_SYNCS]++;
+    int result = -1;
+    if (dies(process)) {
+        errno = EIO;
+    } else if (happens(&process->random, process->chances.sync_error)) {
+        counts[WEIR_SIM_SYNC_ERRORS]++;
+        errno = EIO;
+    } else {
+        forget_changes(descriptors[descriptor].file);
+        result = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+int fsync(int descriptor) { return sync_file(descriptor, SYS_fsync); }
+int fdatasync(int descriptor) { return sync_file(descriptor, SYS_fdatasync); }
+
+/// Whether a call about a path may go on.
+static bool is_refused(const char *path) {
+    if (!is_simulated(path)) return false;
+    pthread_mutex_lock(&lock);
+    bool is_dead = is_volatile(path) ? process_of(current)->is_dead : dies(process_of(current));
+    pthread_mutex_unlock(&lock);
+    if (is_dead) errno = EIO;
+    return is_dead;
+}
+
+int unlink(const char *path) {
+    if (is_refused(path)) return -1;
+    if (is_simulated(path)) {
+        pthread_mutex_lock(&lock);
+        forget_changes(file_at(path));
+        pthread_mutex_unlock(&lock);
+    }
+    return (int)syscall(SYS_unlink, path);
+}
+
+int rename(const char *old, const char *new) {
+    if (is_refused(new)) return -1;
+    if (is_simulated(new)) {
+        pthread_mutex_lock(&lock);
+        struct file *replaced = file_at(new);
+        struct file *moved = file_at(old);
+        forget_changes(replaced);
+        replaced->first = moved->first;
+        replaced->last = moved->last;
+        moved->first = moved->last = NULL;
+        for (int descriptor = 0; descriptor < most_descriptors; descriptor++)
+            if (descriptors[descriptor].file == moved) descriptors[descriptor].file = replaced;
+        pthread_mutex_unlock(&lock);
+    }
+    return (int)syscall(SYS_rename, old, new);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    if (is_simulated(path) && process_of(current)->is_dead) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_mkdir, path, mode);
+}
+
+// MARK: Time
+
+static void to_timespec(int64_t ns, struct timespec *time) {
+    time->tv_sec = ns / 1000000000;
+    time->tv_nsec = ns % 1000000000;
+}
+
+/// Where libdispatch lies in memory. Its timers go by the real clock, whatever a simulation says.
+static uintptr_t dispatch_begin, dispatch_end;
+
+static int find_dispatch(struct dl_phdr_info *library, size_t size, void *unused) {
+    (void)size;
+    (void)unused;
+    if (library->dlpi_name == NULL || strstr(library->dlpi_name, "/libdispatch.so") == NULL) return 0;
+    dispatch_begin = library->dlpi_addr;
+    for (int place = 0; place < library->dlpi_phnum; place++) {
+        uintptr_t end = library->dlpi_addr + library->dlpi_phdr[place].p_vaddr + library->dlpi_phdr[place].p_memsz;
+        if (library->dlpi_phdr[place].p_type == PT_LOAD && end > dispatch_end) dispatch_end = end;
+    }
+    return 1;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+    if (!is_active || (caller >= dispatch_begin && caller < dispatch_end))
+        return (int)syscall(SYS_clock_gettime, clock, time);
+    switch (clock) {
+    case CLOCK_REALTIME: case CLOCK_REALTIME_COARSE: to_timespec(wall_ns, time); return 0;
+    case CLOCK_MONOTONIC: case CLOCK_MONOTONIC_RAW: case CLOCK_MONOTONIC_COARSE: case CLOCK_BOOTTIME:
+        to_timespec(steady_ns, time);
+        return 0;
+    default: return (int)syscall(SYS_clock_gettime, clock, time);
+    }
+}
+
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+    if (!is_active) return (int)syscall(SYS_gettimeofday, time, zone);
+    time->tv_sec = wall_ns / 1000000000;
+    time->tv_usec = wall_ns % 1000000000 / 1000;
+    return 0;
+}
+
+time_t time(time_t *at) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (at) *at = now.tv_sec;
+    return now.tv_sec;
+}
+
+static void sleep_simulated(int64_t nanoseconds) {
+    counts[WEIR_SIM_SLEEPS]++;
+    weir_sim_pass(nanoseconds);
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left) {
+    if (!is_active) return (int)syscall(SYS_nanosleep, wanted, left);
+    sleep_simulated((int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec);
+    return 0;
+}
+
+int usleep(useconds_t microseconds) {
+    struct timespec wanted = {microseconds / 1000000, (long)(microseconds % 1000000) * 1000};
+    return nanosleep(&wanted, NULL);
+}
+
+unsigned sleep(unsigned seconds) {
+    struct timespec wanted = {seconds, 0};
+    nanosleep(&wanted, NULL);
+    return 0;
+}
+
+// MARK: What a simulation says
+
+void weir_sim_begin(const char *path, int64_t now_ns) {
+    root_length = strlen(path);
+    if (root_length >= sizeof root) abort();
+    memcpy(root, path, root_length + 1);
+    wall_ns = now_ns;
+    steady_ns = 1000000000;
+    current = 0;
+    for (struct file *file = files; file;) {
+        struct file *next = file->next;
+        forget_changes(file);
+        free(file->path);
+        free(file);
+        file = next;
+    }
+    files = NULL;
+    memset(descriptors, 0, sizeof descriptors);
+    free(processes);
+    processes = NULL;
+    process_count = 0;
+    if (dispatch_end == 0) dl_iterate_phdr(find_dispatch, NULL);
+    is_active = true;
+}
+
+void weir_sim_end(void) { is_active = false; }
+
+void weir_sim_enter(int process) {
+    pthread_mutex_lock(&lock);
+    process_of(process);
+    current = process;
+    pthread_mutex_unlock(&lock);
+}
+
+void weir_sim_set_chances(int number, struct weir_sim_chances chances, uint64_t seed) {
+    pthread_mutex_lock(&lock);
+    struct process *process = process_of(number);
+    process->chances = chances;
+    process->random = seed;
+    process->random_of_reads = seed ^ 0x5EED;
+    pthread_mutex_unlock(&lock);
+}
+
+void weir_sim_crash_after(int number, int64_t calls) {
+    pthread_mutex_lock(&lock);
+    process_of(number)->calls_left = calls;
+    pthread_mutex_unlock(&lock);
+}
+
+void weir_sim_kill(int number) {
+    pthread_mutex_lock(&lock);
+    process_of(number)->is_dead = true;
+    pthread_mutex_unlock(&lock);
+}
+
+bool weir_sim_is_dead(int number) {
+    pthread_mutex_lock(&lock);
+    bool is_dead = process_of(number)->is_dead;
+    pthread_mutex_unlock(&lock);
+    return is_dead;
+}
+
+static void put(int descriptor, const void *bytes, size_t count, int64_t offset) {
+    if (count > 0 && syscall(SYS_pwrite64, descriptor, bytes, count, offset) != (ssize_t)count) abort();
+}
+
+static void cut(int descriptor, int64_t size) {
+    if (syscall(SYS_ftruncate, descriptor, size) != 0) abort();
+}
+
+/// Does a change again, or, when it is torn, some of its sectors.
+static void redo(int descriptor, const struct change *change, bool is_torn, uint64_t *random) {
+    if (change->count == 0) return cut(descriptor, change->size_after);
+    for (size_t at = 0; at < change->count;) {
+        size_t rest = sector - (size_t)((change->offset + (int64_t)at) % sector);
+        size_t count = change->count - at < rest ? change->count - at : rest;
+        if (!is_torn || next_random(random) % 2 == 0)
+            put(descriptor, change->after + at, count, change->offset + (int64_t)at);
+        at += count;
+    }
+}
+
+static void lose(struct file *file, uint64_t *random) {
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, file->path, O_RDWR | O_CLOEXEC, 0);
+    if (descriptor < 0) return forget_changes(file);
+    size_t count = 0;
+    for (struct change *change = file->first; change; change = change->next) count++;
+    struct change **changes = must(calloc(count + 1, sizeof *changes));
+    size_t place = 0;
+    for (struct change *change = file->first; change; change = change->next) changes[place++] = change;
+    // What was synced, and nothing else.
+    for (place = count; place-- > 0;) {
+        struct change *change = changes[place];
+        put(descriptor, change->before, change->before_count, change->offset);
+        cut(descriptor, change->size_before);
+    }
+    uint64_t kind = next_random(random) % 4;
+    size_t first_lost = kind == 1 ? count : (size_t)(next_random(random) % (count + 1));
+    for (place = 0; place < count; place++) {
+        bool is_kept = kind == 1 || (kind == 2 && place < first_lost) || (kind == 3 && next_random(random) % 2);
+        bool is_torn = kind >= 2 && next_random(random) % 8 == 0;
+        if (is_kept || is_torn) redo(descriptor, changes[place], is_torn, random);
+        counts[is_torn ? WEIR_SIM_TORN_WRITES : is_kept ? WEIR_SIM_KEPT_WRITES : WEIR_SIM_LOST_WRITES]++;
+    }
+    free(changes);
+    syscall(SYS_close, descriptor);
+    forget_changes(file);
+}
+
+void weir_sim_lose_power(const char *directory, uint64_t seed) {
+    size_t length = strlen(directory);
+    pthread_mutex_lock(&lock);
+    counts[WEIR_SIM_POWER_LOSSES]++;
+    for (struct file *file = files; file; file = file->next) {
+        if (strncmp(file->path, directory, length) != 0 || file->path[length] != '/') continue;
+        // The order of files must not matter to what becomes of one.
+        uint64_t random = seed;
+        for (const char *at = file->path + length; *at; at++) random = random * 31 + (uint8_t)*at;
+        if (file->first) lose(file, &random);
+        size_t path_length = strlen(file->path);
+        char *shared = must(malloc(path_length + 5));
+        memcpy(shared, file->path, path_length);
+        memcpy(shared + path_length, "-shm", 5);
+        syscall(SYS_unlink, shared);
+        free(shared);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+int64_t weir_sim_now(void) { return wall_ns; }
+
+void weir_sim_pass(int64_t nanoseconds) {
+    pthread_mutex_lock(&lock);
+    wall_ns += nanoseconds;
+    steady_ns += nanoseconds;
+    pthread_mutex_unlock(&lock);
+}
+
+void weir_sim_jump(int64_t nanoseconds) {
+    pthread_mutex_lock(&lock);
+    wall_ns = larger(0, wall_ns + nanoseconds);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t weir_sim_count(enum weir_sim_event event) { return counts[event]; }

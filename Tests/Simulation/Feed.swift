@@ -1,0 +1,119 @@
+import EventLog
+import Foundation
+import Reports
+import Store
+import Streams
+import TestKit
+
+/// A topic that records are sent to, and what its stream should count of them.
+protocol Feed: AnyObject {
+    var stream: any StreamFold.Type { get }
+    var records: Int { get }
+    /// Writes the stream's file, with settings that the numbers do not depend on.
+    func writeConfiguration(to directory: String, settings: String) throws
+    /// Sends a record with a timestamp, now and then one more time.
+    func send(to cluster: SimulatedCluster, at milliseconds: Int64)
+    /// Forgets what was sent: the topic was made anew.
+    func beginAnew()
+    /// What differs between dumps of stores and what the model has of the records at these offsets; nil for nothing.
+    func difference(_ stores: OpenStores, at offsets: [Int32: Range<Int64>]) throws -> String?
+    /// Offsets of the rejected records by partition.
+    var rejected: [Int32: [Int64]] { get }
+}
+
+final class ModelFeed<Model: StreamModel>: Feed {
+    let stream: any StreamFold.Type
+    private var model = Model()
+    private var random: SeededGenerator
+    private var sent: [LoggedMeaning<Model.Meaning>] = []
+    private var last: (record: OutgoingRecord, meaning: Model.Meaning)?
+
+    init(stream: any StreamFold.Type, seed: UInt64) {
+        self.stream = stream
+        random = SeededGenerator(seed: seed)
+    }
+
+    var records: Int { sent.count }
+
+    func writeConfiguration(to directory: String, settings: String) throws {
+        try Model.writeConfiguration(to: directory)
+        let path = "\(directory)/\(Model.stream).yaml"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try (text + settings).write(toFile: path, atomically: false, encoding: .utf8)
+    }
+
+    func send(to cluster: SimulatedCluster, at milliseconds: Int64) {
+        guard let topic = cluster.topic(Model.stream) else { return }
+        if let last, random.next() % 50 == 0 {
+            // A producer that heard nothing sends it again.
+            cluster.note("a producer's repetition")
+            append(last.record, last.meaning, to: topic, of: cluster, at: milliseconds)
+            return
+        }
+        let made = model.makeRecord(using: &random)
+        let record = OutgoingRecord(
+            topic: Model.stream, key: made.key, headers: made.headers, value: made.value)
+        append(record, made.meaning, to: topic, of: cluster, at: milliseconds)
+        last = (record, made.meaning)
+    }
+
+    private func append(
+        _ record: OutgoingRecord, _ meaning: Model.Meaning, to topic: SimulatedCluster.Topic,
+        of cluster: SimulatedCluster, at milliseconds: Int64
+    ) {
+        let position = cluster.append(record, to: topic, at: milliseconds)
+        sent.append(
+            LoggedMeaning(
+                partition: position.partition, offset: position.offset,
+                timestampMilliseconds: milliseconds, meaning: meaning))
+    }
+
+    var rejected: [Int32: [Int64]] {
+        sent.reduce(into: [:]) { rejected, record in
+            guard Model.isRejected(record.meaning) else { return }
+            rejected[record.partition, default: []].append(record.offset)
+        }
+    }
+
+    func beginAnew() {
+        sent = []
+        last = nil
+    }
+
+    func difference(_ stores: OpenStores, at offsets: [Int32: Range<Int64>]) throws -> String? {
+        let wanted = Model.rows(
+            of: sent.filter { offsets[$0.partition]?.contains($0.offset) ?? false })
+        for name in Model.dumps {
+            let expected = (wanted.dumps[name] ?? [:])
+                .mapValues { $0.filter { $0.value != 0 } }.filter { !$0.value.isEmpty }
+            let found = try Self.rows(of: stores.dump(DumpQuery(name: name)))
+            for row in Set(expected.keys).union(found.keys).sorted()
+            where expected[row] != found[row] {
+                return
+                    "\(name) \(row): \(Self.text(found[row])), and by the contract \(Self.text(expected[row]))"
+            }
+        }
+        return nil
+    }
+
+    private static func text(_ measures: [String: Int64]?) -> String {
+        guard let measures else { return "no row" }
+        return measures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            .joined(separator: ", ")
+    }
+
+    private static func rows(of dump: Dump) -> [String: [String: Int64]] {
+        dump.rows.reduce(into: [:]) { rows, row in
+            let columns = zip(dump.columns, row.columns).map { column, value in
+                switch value {
+                case .text(let text): text
+                case .integer(let number):
+                    column.kind == .boolean ? (number == 0 ? "false" : "true") : "\(number)"
+                }
+            }
+            for (name, amount) in zip(dump.measures, row.measures) where amount != 0 {
+                rows[ModelRows.row(columns), default: [:]][name] = Int64(clamping: amount)
+            }
+        }
+    }
+}

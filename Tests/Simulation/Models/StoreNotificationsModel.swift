@@ -1,0 +1,264 @@
+import EventLog
+import TestKit
+
+/// Section 7 of the contract, of which version 2 has the types of `StoreKind.all`.
+struct StoreNotificationsModel: StreamModel {
+    static let stream = "store-notifications"
+    static let dumps = ["outcomes", "store-notifications"]
+
+    struct Meaning {
+        var type: String
+        var content: Content
+    }
+
+    enum Content {
+        case rejected
+        case untrusted
+        case version2(StoreNotification)
+        case version1(StoreBody)
+        /// Purchases that are listed, and the whole text, which is part of the id.
+        case receipt(line: String, text: String, from: StoreOrigin, [StorePurchase])
+    }
+
+    /// How many records were made.
+    var count = 0
+    /// The latest id of a notification that nobody signed, by line.
+    var lastID: [String: String] = [:]
+    /// Records that were made, to be sent again.
+    var sent: [ModelRecord<Meaning>] = []
+
+    static func isRejected(_ meaning: Meaning) -> Bool {
+        if case .rejected = meaning.content { true } else { false }
+    }
+
+    static func rows(of records: [LoggedMeaning<Meaning>]) -> ModelRows {
+        var rows = ModelRows()
+        var partitions: [Int32: StoreFold] = [:]
+        for record in records {
+            let hour = hourText(record.timestampMilliseconds)
+            let outcome = partitions[record.partition, default: StoreFold()].fold(
+                record.meaning.content, hour)
+            rows.add("outcomes", [hour, stream, record.meaning.type], [outcome: 1])
+        }
+        // Sums are ready here only: a refund and its reversal in one row come to nothing.
+        var sums: [[String]: [String: Int64]] = [:]
+        for partition in partitions.values {
+            for (row, measures) in partition.sums {
+                sums[row, default: [:]].merge(measures, uniquingKeysWith: +)
+            }
+        }
+        for (row, measures) in sums { rows.add("store-notifications", row, measures) }
+        return rows
+    }
+}
+
+/// Whose purchases a record speaks of.
+struct StoreOrigin {
+    var environment: String
+    var bundle: String
+}
+
+/// A purchase, renewal or refund of one line of purchases.
+struct StorePurchase {
+    var line: String
+    var id: String
+    var product = "monthly"
+    var storefront = "USA"
+    var currency = "USD"
+    var offer = StoreOffer.all[0]
+    var ownership = StoreOwnership.all[0]
+    /// Thousandths of the currency's unit; version 2 only.
+    var price: Int64?
+    var purchasedAt: Int64
+    /// When it was cancelled or revoked.
+    var cancelledAt: Int64?
+    /// Thousandths of a percent; version 2 only.
+    var percentage: Int64?
+    var isUpgraded = false
+    /// Id of its order; version 1 only.
+    var order: String?
+
+    /// What a refund gives back, in millionths of the unit.
+    var refundMicros: Int64 {
+        guard let price else { return 0 }
+        return percentage.map { price * $0 / 100 } ?? price * 1_000
+    }
+}
+
+/// A notification of version 2.
+struct StoreNotification {
+    var id: String
+    var kind: StoreKind
+    var from: StoreOrigin
+    var purchase: StorePurchase?
+}
+
+/// A body of version 1.
+struct StoreBody {
+    var type: String
+    var from: StoreOrigin
+    /// The line that the top level names.
+    var line: String?
+    var purchases: [StorePurchase]
+    /// Order and instant of a cancellation that the top level names.
+    var cancellation: (order: String, at: Int64)?
+    /// Of DID_CHANGE_RENEWAL_STATUS.
+    var change: (isOn: Bool?, at: Int64?)?
+
+    static let refunds = ["REFUND", "CANCEL"]
+
+    /// The purchases that the transaction of the id is one of.
+    private var eligible: [StorePurchase] { purchases.filter { line == nil || $0.line == line } }
+
+    var newestPurchase: StorePurchase? { Self.newest(of: eligible) { $0.purchasedAt } }
+
+    /// Those that are cancelled, of any eligible line.
+    private var cancelled: [StorePurchase] {
+        let listed = eligible.filter { $0.cancelledAt != nil }
+        guard listed.isEmpty, let cancellation else { return listed }
+        return eligible.filter { $0.order == cancellation.order }.prefix(1).map {
+            var named = $0
+            named.cancelledAt = cancellation.at
+            return named
+        }
+    }
+
+    /// The transaction of the id, with its instant.
+    private var subject: (purchase: StorePurchase?, at: Int64?) {
+        if let at = change?.at { return (nil, at) }
+        if Self.refunds.contains(type),
+            let found = Self.newest(of: cancelled, by: { $0.cancelledAt ?? 0 })
+        {
+            return (found, found.cancelledAt)
+        }
+        return (newestPurchase, newestPurchase?.purchasedAt)
+    }
+
+    private var ownLine: String? { line ?? subject.purchase?.line ?? newestPurchase?.line }
+
+    var id: [String] {
+        [type, from.bundle, ownLine ?? "", subject.purchase?.id ?? "", "\(subject.at ?? 0)"]
+    }
+
+    /// The cancelled purchases that it counts.
+    var counted: [StorePurchase] { cancelled.filter { $0.line == ownLine } }
+
+    /// Of several, the first in the list.
+    private static func newest(
+        of purchases: [StorePurchase], by instant: (StorePurchase) -> Int64
+    ) -> StorePurchase? {
+        purchases.first { candidate in purchases.allSatisfy { instant($0) <= instant(candidate) } }
+    }
+}
+
+/// One partition.
+private struct StoreFold {
+    private(set) var sums: [[String]: [String: Int64]] = [:]
+    private var ids: Set<[String]> = []
+    /// Transaction and instant of the refunds that were counted.
+    private var refunds: Set<[String]> = []
+    /// Of each transaction what its refunds put, in order, without those that were taken back.
+    private var standing: [String: [Int64]] = [:]
+    /// Of each transaction how many reversals came before a refund that they could take back.
+    private var early: [String: Int] = [:]
+
+    mutating func fold(_ content: StoreNotificationsModel.Content, _ hour: String) -> String {
+        switch content {
+        case .rejected: return "rejected"
+        case .untrusted: return "untrusted"
+        case .version2(let notification):
+            guard ids.insert(["2", notification.id]).inserted else { return "duplicates" }
+            add(notification, hour)
+        case .version1(let body):
+            guard ids.insert(["1"] + body.id).inserted else { return "duplicates" }
+            add(body, hour)
+        case .receipt(let line, let text, let from, let purchases):
+            guard ids.insert(["receipt", line, text]).inserted else { return "duplicates" }
+            cancel(purchases.filter { $0.line == line }, from, hour)
+        }
+        return "accepted"
+    }
+
+    private mutating func add(_ notification: StoreNotification, _ hour: String) {
+        let kind = notification.kind
+        var measures: [String: Int64] = [kind.measure: 1]
+        if let purchase = notification.purchase {
+            if kind.measure == "initial_buys" && purchase.offer.isTrial { measures["trials"] = 1 }
+            if kind.isSale { measures["gross_micros"] = (purchase.price ?? 0) * 1_000 }
+            if kind.type == "REFUND" {
+                let put = putRefund(of: purchase, purchase.refundMicros)
+                if put == nil { measures["refunds"] = nil }
+                measures["refunded_micros"] = put
+            }
+            if kind.type == "REFUND_REVERSED" {
+                measures["refunded_micros"] = -takeBack(purchase.id)
+            }
+        }
+        add(measures, hour, notification.from, notification.purchase, hasStorefront: true)
+    }
+
+    private mutating func add(_ body: StoreBody, _ hour: String) {
+        if StoreBody.refunds.contains(body.type) { return cancel(body.counted, body.from, hour) }
+        let measure =
+            switch body.type {
+            case "INITIAL_BUY": "initial_buys"
+            case "DID_RENEW", "INTERACTIVE_RENEWAL": "renewals"
+            case "DID_RECOVER": "recoveries"
+            case "DID_CHANGE_RENEWAL_STATUS":
+                body.change?.isOn.map { $0 ? "auto_renew_on" : "auto_renew_off" } ?? "other"
+            default: "other"
+            }
+        let isTrial = measure == "initial_buys" && body.newestPurchase?.offer.isTrial == true
+        add([measure: 1, "trials": isTrial ? 1 : 0], hour, body.from, body.newestPurchase)
+    }
+
+    private mutating func cancel(_ purchases: [StorePurchase], _ from: StoreOrigin, _ hour: String)
+    {
+        for purchase in purchases {
+            if !purchase.isUpgraded {
+                if putRefund(of: purchase, 0) != nil { add(["refunds": 1], hour, from, purchase) }
+            } else if isNew(purchase) {
+                add(["upgrade_cancellations": 1], hour, from, purchase)
+            }
+        }
+    }
+
+    /// Whether a purchase is cancelled and was not counted before.
+    private mutating func isNew(_ purchase: StorePurchase) -> Bool {
+        guard let cancelledAt = purchase.cancelledAt else { return false }
+        return refunds.insert([purchase.id, "\(cancelledAt)"]).inserted
+    }
+
+    /// Counts a refund, once.
+    ///
+    /// - Returns: what it puts in its row; nil when it does not count.
+    private mutating func putRefund(of purchase: StorePurchase, _ micros: Int64) -> Int64? {
+        guard isNew(purchase) else { return nil }
+        if let count = early[purchase.id], count > 0 {
+            early[purchase.id] = count - 1
+            return 0
+        }
+        standing[purchase.id, default: []].append(micros)
+        return micros
+    }
+
+    private mutating func takeBack(_ transaction: String) -> Int64 {
+        if let micros = standing[transaction]?.popLast() { return micros }
+        early[transaction, default: 0] += 1
+        return 0
+    }
+
+    /// - Parameter hasStorefront: false for version 1, which names neither storefront nor currency.
+    private mutating func add(
+        _ measures: [String: Int64], _ hour: String, _ from: StoreOrigin,
+        _ purchase: StorePurchase?, hasStorefront: Bool = false
+    ) {
+        let storefront = hasStorefront ? purchase?.storefront : nil
+        let currency = hasStorefront ? purchase?.currency : nil
+        let columns = [
+            hour, from.environment, from.bundle, purchase?.product ?? "", storefront ?? "",
+            currency ?? "", purchase?.offer.column ?? "", purchase?.ownership.column ?? "",
+        ]
+        sums[columns, default: [:]].merge(measures, uniquingKeysWith: +)
+    }
+}

@@ -1,0 +1,117 @@
+import EventLog
+import Foundation
+import TestKit
+
+/// A record as a producer sends it, with what it means.
+struct ModelRecord<Meaning> {
+    /// Decides the partition; nil for none.
+    var key: [UInt8]?
+    var headers: [OutgoingRecord.Header] = []
+    /// Nil for a tombstone.
+    var value: [UInt8]?
+    /// What the contract says of it, known from how it was made; never read from the bytes.
+    var meaning: Meaning
+}
+
+/// A record of the log, with its place in it.
+struct LoggedMeaning<Meaning> {
+    var partition: Int32
+    var offset: Int64
+    /// Milliseconds since 1970, as the log has it: -1 counts as 0.
+    var timestampMilliseconds: Int64
+    var meaning: Meaning
+}
+
+/// What a stream should count, worked out naively: arrays and dictionaries, written from the contract and not from
+/// the implementation.
+protocol StreamModel {
+    associatedtype Meaning
+    /// Name of the stream, which is that of its topic.
+    static var stream: String { get }
+    /// The names of the dumps that `rows` gives all of.
+    static var dumps: [String] { get }
+
+    init()
+
+    /// Makes the next record, aimed at the edges of the stream's rules: good ones, repetitions of what it made
+    /// before, conflicts, and records that are rejected for every reason that there is.
+    mutating func makeRecord(using random: inout SeededGenerator) -> ModelRecord<Meaning>
+
+    /// The rows of the stream's dumps, once all these records are folded. They come in any order of partitions, and in
+    /// order of offset within each; offsets have gaps.
+    static func rows(of records: [LoggedMeaning<Meaning>]) -> ModelRows
+
+    /// Writes the stream's file into a directory of configuration.
+    static func writeConfiguration(to directory: String) throws
+
+    /// Whether the record is rejected, and so goes to the dead letters, when these were folded before it.
+    static func isRejected(_ meaning: Meaning) -> Bool
+}
+
+extension StreamModel {
+    static func writeConfiguration(to directory: String) throws {
+        try "topic: \(stream)\n".write(
+            toFile: "\(directory)/\(stream).yaml", atomically: false, encoding: .utf8)
+    }
+}
+
+/// Rows by the name of their dump.
+struct ModelRows: Equatable {
+    /// Name of a dump; of each row the values of its columns, joined in order of the contract by "|"; its measures
+    /// that are not 0.
+    private(set) var dumps: [String: [String: [String: Int64]]] = [:]
+
+    /// The name of a row. Bytes beyond ASCII are written as numbers, since Swift takes texts for equal that differ in
+    /// their bytes only.
+    static func row(_ columns: [String]) -> String {
+        var row = ""
+        for byte in columns.joined(separator: "|").utf8 {
+            if (0x20..<0x7F).contains(byte) {
+                row.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                row += "\\\(byte)"
+            }
+        }
+        return row
+    }
+
+    /// Adds to measures of a row.
+    mutating func add(_ dump: String, _ columns: [String], _ measures: [String: Int64]) {
+        let row = Self.row(columns)
+        for (measure, amount) in measures where amount != 0 {
+            dumps[dump, default: [:]][row, default: [:]][measure, default: 0] += amount
+        }
+    }
+}
+
+/// The hour of an instant as dumps write it: `2026-11-21T05:00:00Z`.
+func hourText(_ milliseconds: Int64) -> String {
+    var days = max(milliseconds, 0) / 86_400_000
+    let hour = max(milliseconds, 0) / 3_600_000 % 24
+    var year: Int64 = 1970
+    while days >= daysInYear(year) {
+        days -= daysInYear(year)
+        year += 1
+    }
+    var month = 0
+    while days >= daysInMonth(month, of: year) {
+        days -= daysInMonth(month, of: year)
+        month += 1
+    }
+    func padded(_ number: Int64, _ width: Int) -> String {
+        let text = "\(number)"
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+    return
+        "\(padded(year, 4))-\(padded(Int64(month) + 1, 2))-\(padded(days + 1, 2))T\(padded(hour, 2)):00:00Z"
+}
+
+private func daysInYear(_ year: Int64) -> Int64 { isLeap(year) ? 366 : 365 }
+
+private func isLeap(_ year: Int64) -> Bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+private func daysInMonth(_ month: Int, of year: Int64) -> Int64 {
+    month == 1 && isLeap(year) ? 29 : [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month]
+}

@@ -1,0 +1,234 @@
+import CSimulatedSystem
+import ConfigurationFiles
+import Engine
+import EventLog
+import Foundation
+import Logging
+import Program
+import Streams
+
+/// What runs as a process and is given its turns.
+protocol Turning {
+    /// Nil while there is more to do.
+    func takeTurn() throws -> WorkerEnd?
+}
+
+extension Worker: Turning {
+    func takeTurn() throws -> WorkerEnd? { try turn() }
+}
+
+/// One start of a worker, until it ends or is killed.
+private final class Incarnation {
+    let number: Int32
+    let worker: any Turning
+    let reader: SimulatedReader
+    let stop: StopSignal
+
+    init(number: Int32, worker: any Turning, reader: SimulatedReader, stop: StopSignal) {
+        self.number = number
+        self.worker = worker
+        self.reader = reader
+        self.stop = stop
+    }
+}
+
+/// A worker on a machine of its own: a data directory that stays, and the processes that work on it one after the
+/// other.
+final class SimulatedWorker {
+    enum Turn {
+        case goesOn
+        case ended
+        case died
+        case failed(any Error)
+    }
+
+    let name: String
+    let directory: String
+    private let fold: any StreamFold.Type
+    private let cluster: SimulatedCluster
+    private let pipelines: String
+    private var incarnation: Incarnation?
+    private(set) var isPaused = false
+    /// Whether the present process was given reason to fail.
+    private(set) var hasDiskFaults = false
+    /// The number of partitions that its operator has accepted.
+    var acceptedPartitionCount: Int32?
+
+    init(
+        _ name: String, fold: any StreamFold.Type, cluster: SimulatedCluster, directory: String,
+        pipelines: String
+    ) {
+        self.name = name
+        self.fold = fold
+        self.cluster = cluster
+        self.directory = directory
+        self.pipelines = pipelines
+    }
+
+    var isRunning: Bool { incarnation != nil }
+    var isCaughtUp: Bool { incarnation?.reader.isCaughtUp ?? false }
+
+    /// Starts a process. Throws what the program would end with.
+    func start(as number: Int32, lanes: Int, chances: weir_sim_chances, seed: UInt64) throws {
+        weir_sim_enter(number)
+        weir_sim_set_chances(number, chances, seed)
+        hasDiskFaults = chances.isAny
+        isPaused = false
+        do {
+            incarnation = try Self.open(
+                fold, as: number, lanes: lanes, cluster: cluster, directory: directory,
+                pipelines: pipelines, name: name, isMember: true,
+                accepting: acceptedPartitionCount)
+        } catch {
+            weir_sim_kill(number)
+            throw error
+        }
+    }
+
+    private static func open<Fold: StreamFold>(
+        _: Fold.Type, as number: Int32, lanes: Int, cluster: SimulatedCluster, directory: String,
+        pipelines: String, name: String, isMember: Bool, accepting partitionCount: Int32?
+    ) throws -> Incarnation {
+        let log = SimulatedLog(cluster, process: number)
+        var options = try WorkerOptions.parse(
+            [
+                "--log", log.address, "--data", directory, "--pipelines", pipelines,
+                "--metrics", "off", "--archive", "off",
+            ] + (isMember ? [] : ["--partitions", "all"])
+                + (partitionCount.map { ["--accept-partition-count", "\($0)"] } ?? []))
+        options.showsProgress = false
+        let configuration = try Fold.readConfiguration(PipelineDirectory(pipelines))
+        let stop = StopSignal()
+        let reader = try SimulatedReader(
+            log, topic: configuration.stream.topic, group: configuration.stream.group)
+        do {
+            let worker = try Fold.makeWorker(
+                options, configuration, lanes: lanes, in: directory, log: log, reader: reader,
+                stop: stop, logger: Logger(label: name))
+            guard let worker else { throw SimulationFault("\(name): its store was replaced") }
+            return Incarnation(number: number, worker: worker, reader: reader, stop: stop)
+        } catch {
+            reader.close()
+            throw error
+        }
+    }
+
+    /// Gives the process a turn, in which it may die.
+    func takeTurn() -> Turn {
+        guard let incarnation, !isPaused else { return .goesOn }
+        weir_sim_enter(incarnation.number)
+        do {
+            let end = try incarnation.worker.takeTurn()
+            if weir_sim_is_dead(incarnation.number) { return bury() }
+            guard end != nil else { return .goesOn }
+            self.incarnation = nil
+            incarnation.reader.close()
+            return .ended
+        } catch {
+            if weir_sim_is_dead(incarnation.number) { return bury() }
+            // What is said of the files stands in the error; the process is over.
+            self.incarnation = nil
+            incarnation.reader.close()
+            return .failed(error)
+        }
+    }
+
+    private func bury() -> Turn {
+        kill()
+        return .died
+    }
+
+    /// Kills the process. Its group goes on without it at once.
+    func kill() {
+        guard let incarnation else { return }
+        weir_sim_enter(incarnation.number)
+        weir_sim_kill(incarnation.number)
+        isPaused = false
+        self.incarnation = nil
+        incarnation.reader.leave()
+    }
+
+    /// The machine is without power: what was not synced may be lost.
+    func losePower(seed: UInt64) {
+        kill()
+        weir_sim_lose_power(directory, seed)
+    }
+
+    /// The operator moves the stores away, so that the worker begins anew.
+    func moveStoresAway() throws {
+        kill()
+        weir_sim_enter(0)
+        guard FileManager.default.fileExists(atPath: directory) else { return }
+        try FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Kills the process at one of its next calls to the disk.
+    func crash(after calls: Int64) {
+        guard let incarnation else { return }
+        weir_sim_crash_after(incarnation.number, calls)
+    }
+
+    /// Asks for a stop, as SIGTERM does.
+    func stop() { incarnation?.stop.request() }
+
+    /// Stops the process where it is; the group takes it for dead.
+    func pause() {
+        guard isRunning else { return }
+        isPaused = true
+        incarnation?.reader.leave()
+    }
+
+    /// Lets a paused process go on, which does not know that anything happened.
+    func goOn() {
+        guard isPaused else { return }
+        isPaused = false
+        incarnation?.reader.joinAgain()
+    }
+
+    /// From now on the disk does what it is asked.
+    func mendDisk() {
+        guard let incarnation else { return }
+        weir_sim_set_chances(incarnation.number, weir_sim_chances(), 0)
+        weir_sim_crash_after(incarnation.number, -1)
+    }
+
+    /// Folds the whole log into a new store, by one process that nothing happens to.
+    func foldAnew(as number: Int32, in directory: String) throws {
+        try Self.foldAnew(fold, as: number, cluster: cluster, in: directory, pipelines: pipelines)
+    }
+
+    private static func foldAnew<Fold: StreamFold>(
+        _: Fold.Type, as number: Int32, cluster: SimulatedCluster, in directory: String,
+        pipelines: String
+    ) throws {
+        weir_sim_enter(number)
+        let incarnation = try open(
+            Fold.self, as: number, lanes: 1, cluster: cluster, directory: directory,
+            pipelines: pipelines, name: "fold anew", isMember: false, accepting: nil)
+        defer { incarnation.reader.close() }
+        var idle = 0
+        for _ in 0..<10_000 where idle < 3 {
+            _ = try incarnation.worker.takeTurn()
+            idle = incarnation.reader.isCaughtUp ? idle + 1 : 0
+        }
+        incarnation.stop.request()
+        guard try incarnation.worker.takeTurn() == .stopped else {
+            throw SimulationFault("a fold of the whole log does not end")
+        }
+    }
+}
+
+/// What a simulation finds wrong.
+struct SimulationFault: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension weir_sim_chances {
+    /// Whether anything can happen.
+    var isAny: Bool {
+        write_error > 0 || disk_full > 0 || sync_error > 0 || read_error > 0 || short_read > 0
+            || short_write > 0
+    }
+}

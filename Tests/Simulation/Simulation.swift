@@ -1,0 +1,580 @@
+import CSimulatedSystem
+import Engine
+import EventLog
+import Foundation
+import Reports
+import Store
+import Streams
+import TestKit
+
+/// What a simulation may do; a seed turns some of it off, so that rare combinations come up.
+package enum FaultKind: String, CaseIterable, Sendable {
+    case kill, crashAtCall, powerLoss, stop, pause, secondWorker
+    case writeError, diskFull, syncError, readError, shortReadsAndWrites
+    case unavailableLog, slowLog, lostAnswer, repeatedAppend, offsetsNotTaken
+    case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches
+    case trimming, topicMadeAnew, morePartitions
+}
+
+/// One run: a cluster, workers, disks and a clock, all of whose choices come from a seed.
+///
+/// Everything happens on one thread, step after step. What works is the real code: the worker, its folds, SQLite, the
+/// emitter. At the end faults cease, everything has to catch up within a bound of steps, and is then compared with a
+/// fold from scratch and with the models.
+package final class Simulation {
+    package struct Report: Sendable {
+        package let seed: UInt64
+        package internal(set) var finding: String?
+        package internal(set) var met: [String: Int] = [:]
+        package internal(set) var steps = 0
+        package internal(set) var records = 0
+        /// Time that passed for the simulated clock.
+        package internal(set) var simulatedSeconds = 0.0
+        /// The last steps, in words.
+        package internal(set) var trace: [String] = []
+    }
+
+    package struct Options: Sendable {
+        package var steps = 300
+        /// Faults that are never drawn.
+        package var without: Set<FaultKind> = []
+        package var mostWorkers = 3
+        /// How many of the last steps the trace keeps.
+        package var traceLength = 60
+
+        package init() {}
+    }
+
+    private let options: Options
+    private let root: String
+    private var random: SeededGenerator
+    private let cluster: SimulatedCluster
+    private var feeds: [any Feed] = []
+    private var workers: [SimulatedWorker] = []
+    private var kinds: Set<FaultKind> = []
+    private var processes: Int32 = 0
+    private var eventMilliseconds: Int64 = 0
+    private var report: Report
+    /// Topics that have lost their beginning, or are not those that they were.
+    private var trimmed: Set<String> = []
+    private var madeAnew: Set<String> = []
+
+    private static let partnerTopic = "partner-postbacks"
+    private static let beginNanoseconds: Int64 = 1_795_219_200_000_000_000
+    private static let mostTurnsToCatchUp = 20_000
+
+    /// - Parameter root: an absolute directory that is there, without links in its path; what is in it is removed.
+    package init(seed: UInt64, root: String, options: Options = Options()) {
+        self.options = options
+        self.root = root
+        random = SeededGenerator(seed: seed)
+        cluster = SimulatedCluster(seed: seed ^ 0xC1)
+        report = Report(seed: seed)
+    }
+
+    /// Runs to the end, or to the first finding.
+    package func run() -> Report {
+        do {
+            try prepare()
+            weir_sim_begin("\(root)/disks", Self.beginNanoseconds)
+            defer { weir_sim_end() }
+            for _ in 0..<options.steps {
+                report.steps += 1
+                try step()
+            }
+            try finish()
+        } catch {
+            report.finding = "\(error)".replacing("\(root)/disks/", with: "")
+        }
+        for worker in workers { worker.kill() }
+        report.records = feeds.reduce(0) { $0 + $1.records }
+        report.simulatedSeconds = Double(weir_sim_now() - Self.beginNanoseconds) / 1e9
+        for (event, count) in cluster.met { report.met[event, default: 0] += count }
+        return report
+    }
+
+    // MARK: What there is
+
+    private func prepare() throws {
+        let files = FileManager.default
+        for name in ["disks", "pipelines"] {
+            try? files.removeItem(atPath: "\(root)/\(name)")
+            try files.createDirectory(atPath: "\(root)/\(name)", withIntermediateDirectories: true)
+        }
+        kinds = Set(FaultKind.allCases.filter { _ in chance(1, in: 2) }).subtracting(
+            options.without)
+        eventMilliseconds = Self.beginNanoseconds / 1_000_000
+        let first = number(below: Self.feeds.count)
+        for (place, make) in Self.feeds.enumerated() where place == first || chance(1, in: 5) {
+            feeds.append(make(random.next()))
+        }
+        for feed in feeds {
+            let topic = feed.stream.streamName
+            cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
+            for place in 0...number(below: options.mostWorkers) {
+                let name = "\(topic)-\(place)"
+                workers.append(
+                    SimulatedWorker(
+                        name, fold: feed.stream, cluster: cluster,
+                        directory: "\(root)/disks/\(name)", pipelines: "\(root)/pipelines"))
+            }
+            try configure(feed)
+        }
+        note(
+            "\(workers.map(\.name).joined(separator: ", ")); \(kinds.map(\.rawValue).sorted().joined(separator: " "))"
+        )
+    }
+
+    /// The streams that have a model.
+    private static let feeds: [@Sendable (UInt64) -> any Feed] = [
+        { ModelFeed<BidsModel>(stream: BidsFold.self, seed: $0) },
+        { ModelFeed<ImpressionsModel>(stream: ImpressionsFold.self, seed: $0) },
+        { ModelFeed<OverlayClicksModel>(stream: OverlayClicksFold.self, seed: $0) },
+        { ModelFeed<PostbacksModel>(stream: PostbacksFold.self, seed: $0) },
+        { ModelFeed<StoreNotificationsModel>(stream: StoreNotificationsFold.self, seed: $0) },
+    ]
+
+    private func configure(_ feed: any Feed) throws {
+        try feed.writeConfiguration(
+            to: "\(root)/pipelines",
+            settings: """
+                batch_records: \(1 + number(below: 40))
+                commit_interval_ms: \(1 + number(below: 300))
+
+                """)
+    }
+
+    // MARK: Choices
+
+    private func number(below bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+
+    private func chance(_ part: Int, in whole: Int) -> Bool { number(below: whole) < part }
+
+    private func one<Element>(of elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[number(below: elements.count)]
+    }
+
+    private func note(_ step: String) {
+        let step = step.replacing("\(root)/disks/", with: "")
+        report.trace.append("\(report.steps): \(step)")
+        if report.trace.count > options.traceLength { report.trace.removeFirst() }
+    }
+
+    private func meet(_ kind: FaultKind) { report.met[kind.rawValue, default: 0] += 1 }
+
+    // MARK: Steps
+
+    private func step() throws {
+        if chance(1, in: 10) { drawChancesOfLog() }
+        switch number(below: 20) {
+        case 0..<6: send()
+        case 6..<15: try turn()
+        case 15..<17: try start()
+        default: try disturb()
+        }
+    }
+
+    private func send() {
+        guard let feed = one(of: feeds) else { return }
+        for _ in 0...number(below: 12) {
+            if kinds.contains(.gaps), chance(1, in: 40),
+                let topic = cluster.topic(feed.stream.streamName)
+            {
+                cluster.leaveGap(
+                    in: topic, partition: Int32(number(below: topic.partitions.count)),
+                    count: Int64(1 + number(below: 3)))
+            }
+            feed.send(to: cluster, at: nextTimestamp())
+        }
+    }
+
+    private func nextTimestamp() -> Int64 {
+        if kinds.contains(.extremeTimes), chance(1, in: 300) {
+            meet(.extremeTimes)
+            return chance(1, in: 2) ? -1 : 253_402_300_799_999
+        }
+        eventMilliseconds += Int64(number(below: chance(1, in: 30) ? 7_200_000 : 4000))
+        if kinds.contains(.timesOutOfOrder), chance(1, in: 10) {
+            meet(.timesOutOfOrder)
+            return eventMilliseconds - Int64(number(below: 7_200_000))
+        }
+        return eventMilliseconds
+    }
+
+    private func turn() throws {
+        guard let worker = one(of: workers.filter { $0.isRunning && !$0.isPaused }) else { return }
+        for _ in 0...number(below: 3) where worker.isRunning { try turn(worker) }
+    }
+
+    private func turn(_ worker: SimulatedWorker) throws {
+        switch worker.takeTurn() {
+        case .goesOn: break
+        case .ended: note("\(worker.name) ends as it was asked")
+        case .died:
+            note("\(worker.name) is killed at a call")
+            if kinds.contains(.powerLoss), chance(1, in: 2) { losePower(worker) }
+        case .failed(let error): try judge(error, of: worker)
+        }
+    }
+
+    /// An error that ends a process is fine when there was a reason for it.
+    private func judge(_ error: any Error, of worker: SimulatedWorker) throws {
+        note("\(worker.name) ends: \(error)")
+        switch error {
+        case let error as StoreError: try judge(error, of: worker)
+        case let error as LogError: try judge(error)
+        default: try judgeWorker(error, of: worker)
+        }
+    }
+
+    private func start() throws {
+        guard let worker = one(of: workers.filter { !$0.isRunning }) else { return }
+        try start(worker, chances: drawChancesOfDisk())
+    }
+
+    private func start(_ worker: SimulatedWorker, chances: weir_sim_chances) throws {
+        if kinds.contains(.otherBatches), chance(1, in: 3),
+            let feed = feeds.first(where: { worker.name.hasPrefix($0.stream.streamName) })
+        {
+            try configure(feed)
+        }
+        processes += 1
+        do {
+            try worker.start(
+                as: processes, lanes: 1 + number(below: 3), chances: chances, seed: random.next())
+            note("\(worker.name) starts")
+        } catch {
+            try judge(error, of: worker)
+        }
+    }
+
+    private func disturb() throws {
+        guard let kind = one(of: FaultKind.allCases.filter { kinds.contains($0) }) else { return }
+        let running = workers.filter(\.isRunning)
+        switch kind {
+        case .kill:
+            guard let worker = one(of: running) else { return }
+            worker.kill()
+            note("\(worker.name) is killed")
+        case .crashAtCall:
+            guard let worker = one(of: running) else { return }
+            worker.crash(after: Int64(number(below: 30)))
+            return
+        case .powerLoss:
+            guard let worker = one(of: running) else { return }
+            losePower(worker)
+            return
+        case .stop:
+            guard let worker = one(of: running) else { return }
+            worker.stop()
+            note("\(worker.name) is asked to stop")
+        case .pause:
+            if let worker = one(of: workers.filter(\.isPaused)) {
+                worker.goOn()
+                note("\(worker.name) goes on")
+            } else if let worker = one(of: running) {
+                worker.pause()
+                note("\(worker.name) is paused, and its group goes on without it")
+            }
+        case .secondWorker:
+            guard let worker = one(of: running) else { return }
+            try startSecond(beside: worker)
+        case .clockJump:
+            let nanoseconds = Int64(number(below: 7_200)) * 1_000_000_000
+            weir_sim_jump(chance(1, in: 2) ? nanoseconds : -nanoseconds)
+        case .trimming, .topicMadeAnew, .morePartitions:
+            // These are rare, and each of them asks for an operator.
+            guard chance(1, in: 4), let feed = one(of: feeds) else { return }
+            change(feed, kind)
+        default: return
+        }
+        meet(kind)
+    }
+
+    /// What an operator, or a setting of the topic, does to a topic.
+    private func change(_ feed: any Feed, _ kind: FaultKind) {
+        let name = feed.stream.streamName
+        guard let topic = cluster.topic(name) else { return }
+        let count = topic.partitions.count
+        switch kind {
+        case .trimming:
+            let partition = number(below: count)
+            let end = Int(topic.partitions[partition].endOffset)
+            let offset = Int64(number(below: end + 1))
+            cluster.trim(topic, partition: Int32(partition), below: offset)
+            trimmed.insert(name)
+            note("\(name)/\(partition) is trimmed below \(offset)")
+        case .topicMadeAnew:
+            cluster.makeAnew(name, partitionCount: Int32(count))
+            clearPublished(name)
+            feed.beginAnew()
+            madeAnew.insert(name)
+            trimmed.remove(name)
+            note("\(name) is made anew")
+        default:
+            guard count < 8 else { return }
+            cluster.addPartition(to: topic)
+            note("\(name) has \(count + 1) partitions")
+        }
+    }
+
+    private func losePower(_ worker: SimulatedWorker) {
+        worker.losePower(seed: random.next())
+        meet(.powerLoss)
+        note("\(worker.name) loses power")
+    }
+
+    /// A second process on the same store has to be refused.
+    private func startSecond(beside worker: SimulatedWorker) throws {
+        guard let feed = feeds.first(where: { worker.name.hasPrefix($0.stream.streamName) }) else {
+            return
+        }
+        processes += 1
+        let second = SimulatedWorker(
+            "\(worker.name) again", fold: feed.stream, cluster: cluster,
+            directory: worker.directory, pipelines: "\(root)/pipelines")
+        do {
+            try second.start(as: processes, lanes: 1, chances: weir_sim_chances(), seed: 0)
+        } catch let error as StoreError {
+            guard case .locked = error else { throw error }
+            return
+        } catch is LogError {
+            return
+        }
+        throw SimulationFault("two workers on \(worker.directory)")
+    }
+
+    private func drawChancesOfDisk() -> weir_sim_chances {
+        var chances = weir_sim_chances()
+        func draw(_ kind: FaultKind, _ most: Int) -> UInt32 {
+            guard kinds.contains(kind), chance(1, in: 3) else { return 0 }
+            meet(kind)
+            return UInt32(number(below: most))
+        }
+        chances.write_error = draw(.writeError, 20_000)
+        chances.disk_full = draw(.diskFull, 20_000)
+        chances.sync_error = draw(.syncError, 50_000)
+        chances.read_error = draw(.readError, 5000)
+        chances.short_read = draw(.shortReadsAndWrites, 100_000)
+        chances.short_write = draw(.shortReadsAndWrites, 100_000)
+        return chances
+    }
+
+    private func drawChancesOfLog() {
+        func draw(_ kind: FaultKind, _ most: Int) -> UInt64 {
+            guard kinds.contains(kind), chance(1, in: 2) else { return 0 }
+            meet(kind)
+            return UInt64(number(below: most))
+        }
+        cluster.chances = SimulatedCluster.Chances(
+            unavailable: draw(.unavailableLog, 50_000), slow: draw(.slowLog, 300_000),
+            lostAnswer: draw(.lostAnswer, 200_000), repeated: draw(.repeatedAppend, 100_000),
+            notTaken: draw(.offsetsNotTaken, 500_000))
+    }
+}
+
+// MARK: Errors
+
+extension Simulation {
+    private func judge(_ error: StoreError, of worker: SimulatedWorker) throws {
+        switch error {
+        case .disk where worker.hasDiskFaults: return
+        default: throw error
+        }
+    }
+
+    private func judge(_ error: LogError) throws {
+        guard case .unavailable = error else { throw error }
+    }
+
+    private func judgeWorker(_ error: any Error, of worker: SimulatedWorker) throws {
+        switch error as? WorkerError {
+        case .store(let error): try judge(error, of: worker)
+        case .log(.offsetGone) where isOf(trimmed, worker) || isOf(madeAnew, worker): break
+        case .log(let error): try judge(error)
+        case .changed(.logStartsLater) where isOf(trimmed, worker):
+            try worker.moveStoresAway()
+        case .changed(.logEndsEarlier), .changed(.otherRecords), .changed(.logStartsLater),
+            .offsetsAgain:
+            guard isOf(madeAnew, worker) else { throw error }
+            try beginAnew(worker)
+        case .changed(.partitionCountChanged(_, _, let now, _)): worker.acceptedPartitionCount = now
+        default: throw error
+        }
+    }
+
+    /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
+    /// group's offsets are deleted.
+    private func beginAnew(_ worker: SimulatedWorker) throws {
+        for stream in madeAnew where worker.name.hasPrefix("\(stream)-") {
+            for other in workers where other.name.hasPrefix("\(stream)-") {
+                try other.moveStoresAway()
+            }
+            cluster.forgetOffsets(ofTopic: stream)
+            clearPublished(stream)
+            note("\(stream) begins with empty stores")
+        }
+    }
+
+    /// What was published of another topic is not compared.
+    private func clearPublished(_ stream: String) {
+        cluster.clear("\(stream).dlq")
+        if stream == emittingStream { cluster.clear(Self.partnerTopic) }
+    }
+
+    private func isOf(_ topics: Set<String>, _ worker: SimulatedWorker) -> Bool {
+        topics.contains { worker.name.hasPrefix("\($0)-") }
+    }
+}
+
+// MARK: The end
+
+extension Simulation {
+    /// Faults cease; everything catches up, stops, and is compared.
+    private func finish() throws {
+        cluster.chances = SimulatedCluster.Chances()
+        kinds = []
+        for worker in workers {
+            worker.goOn()
+            worker.mendDisk()
+        }
+        try catchUp()
+        for worker in workers {
+            worker.stop()
+            for _ in 0..<100 where worker.isRunning { try turn(worker) }
+            guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
+        }
+        for feed in feeds { try compare(feed) }
+    }
+
+    private func catchUp() throws {
+        var idleTurns = 0
+        for turn in 0..<Self.mostTurnsToCatchUp {
+            guard idleTurns <= workers.count * 4 else { return }
+            let worker = workers[turn % workers.count]
+            if !worker.isRunning { try start(worker, chances: weir_sim_chances()) }
+            try self.turn(worker)
+            idleTurns = workers.allSatisfy(\.isCaughtUp) ? idleTurns + 1 : 0
+        }
+        throw SimulationFault("it has not caught up after \(Self.mostTurnsToCatchUp) turns")
+    }
+
+    private func compare(_ feed: any Feed) throws {
+        let stream = feed.stream.streamName
+        let own = workers.filter { $0.name.hasPrefix("\(stream)-") }
+        guard let first = own.first, let topic = cluster.topic(stream) else { return }
+        let stores = try OpenStores(directories: own.map(\.directory))
+        let folded = try Self.foldedOffsets(own.map(\.directory), stream)
+        for (number, partition) in topic.partitions.enumerated() {
+            guard let end = (partition.records.last?.offset).map({ $0 + 1 }) else { continue }
+            let next = folded[Int32(number)]?.upperBound ?? 0
+            guard next == end else {
+                throw SimulationFault("\(stream)/\(number) is folded to \(next) of \(end)")
+            }
+        }
+        if let difference = try feed.difference(stores, at: folded) {
+            throw SimulationFault(difference)
+        }
+        // A store that was left behind is a fold of the first part of each of its partitions.
+        for worker in own {
+            let offsets = try Self.foldedOffsets([worker.directory], stream)
+            guard !offsets.isEmpty else { continue }
+            let alone = try OpenStores(directories: [worker.directory])
+            if let difference = try feed.difference(alone, at: offsets) {
+                throw SimulationFault("\(worker.name) by itself: \(difference)")
+            }
+        }
+        // What a store knows of records that are gone, and what it has published, no other one can tell.
+        guard !trimmed.contains(stream) else { return }
+        processes += 1
+        let anew = "\(root)/disks/anew-\(stream)"
+        try first.foldAnew(as: processes, in: anew)
+        let digests = (try stores.digest(), try OpenStores(directories: [anew]).digest())
+        guard digests.0 == digests.1 else {
+            throw SimulationFault("\(stream): another digest than that of a fold from scratch")
+        }
+        try compareDeadLetters(feed, topic)
+        if stream == emittingStream { try comparePartnerPostbacks(anew) }
+    }
+
+    /// The offsets that the furthest copy of each partition has folded.
+    private static func foldedOffsets(
+        _ directories: [String], _ stream: String
+    ) throws -> [Int32: Range<Int64>] {
+        var offsets: [Int32: Range<Int64>] = [:]
+        for directory in directories {
+            let path = "\(directory)/\(stream).sqlite"
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            let states = try StoreReader(path: path).snapshot { try $0.partitionStates() }
+            for state in states
+            where state.nextOffset > offsets[state.partition]?.upperBound ?? -1 {
+                offsets[state.partition] = state.firstOffset..<state.nextOffset
+            }
+        }
+        return offsets
+    }
+
+    /// What a fold from scratch has for partners was published, each document at least once, the first time in the
+    /// order of its partition, and nothing else.
+    private func comparePartnerPostbacks(_ anew: String) throws {
+        var published: [String] = []
+        let records = (cluster.topic(Self.partnerTopic)?.partitions ?? []).flatMap(\.records)
+        for record in records.sorted(by: { $0.number < $1.number }) {
+            let id = record.headers.first { $0.name == "ce_id" }?.value
+            published.append(String(decoding: id ?? [], as: UTF8.self))
+        }
+        var seen: Set<String> = []
+        let first = published.filter { seen.insert($0).inserted }
+        let reader = try StoreReader(path: "\(anew)/\(emittingStream).sqlite")
+        var all: Set<String> = []
+        try reader.snapshot { snapshot in
+            for state in try snapshot.partitionStates() {
+                // Partner, id, revision.
+                let wanted = try snapshot.outboxIDs(of: state.partition).map { row in
+                    row.split(separator: " ", maxSplits: 3).dropFirst().prefix(2)
+                        .joined(separator: ":")
+                }
+                all.formUnion(wanted)
+                let own = Set(wanted)
+                let there = first.filter(own.contains)
+                guard wanted == there else {
+                    throw SimulationFault(
+                        "of partition \(state.partition) \(there.count) documents were published, and \(wanted.count) are for partners, or their order differs"
+                    )
+                }
+            }
+        }
+        if let other = first.first(where: { !all.contains($0) }) {
+            throw SimulationFault("\(other) was published, and is for nobody")
+        }
+        report.met["documents for partners", default: 0] += all.count
+    }
+
+    /// Each rejected record is there at least once, the first time in order, and nothing else is.
+    private func compareDeadLetters(_ feed: any Feed, _ topic: SimulatedCluster.Topic) throws {
+        let name = "\(topic.name).dlq"
+        var found: [Int32: [Int64]] = [:]
+        let letters = (cluster.topic(name)?.partitions ?? []).flatMap(\.records)
+        for record in letters.sorted(by: { $0.number < $1.number }) {
+            func header(_ name: String) -> Int64? {
+                record.headers.first { $0.name == name }?.value
+                    .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+            }
+            guard let partition = header("weir_partition"), let offset = header("weir_offset")
+            else {
+                throw SimulationFault("\(name): a dead letter does not say where it is from")
+            }
+            let offsets = found[Int32(partition)] ?? []
+            if !offsets.contains(offset) { found[Int32(partition)] = offsets + [offset] }
+        }
+        for number in topic.partitions.indices.map({ Int32($0) }) {
+            let wanted = feed.rejected[number] ?? []
+            let there = found[number] ?? []
+            guard wanted == there else {
+                throw SimulationFault(
+                    "\(name) has of partition \(number) offsets \(there), and \(wanted) were rejected"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import TestKit
+import Testing
+
+/// The simulations themselves run in the program, whose calls to the operating system are simulated: not so here.
+@Suite struct SimulationTests {
+    @Test(
+        "Whatever the seeds do to workers, disks, brokers and the clock, every number is that of the contract"
+    )
+    func seeds() throws {
+        let run = try Program.run("weir-simulate", ["--seed", "1", "--count", "25"])
+        #expect(run.status == 0, "\(run.output.suffix(3000)) \(run.error.suffix(1000))")
+        #expect(run.output.contains("\n0 findings; "))
+    }
+
+    @Test("A seed repeats exactly, whatever the threads of a worker do")
+    func repeats() throws {
+        let arguments = ["--seed", "77", "--count", "2", "--trace"]
+        let runs = try (0..<2).map { _ in
+            // The last line says how long it took.
+            try Program.run("weir-simulate", arguments).output.split(separator: "\n").dropLast()
+        }
+        #expect(runs[0].count > 20)
+        #expect(runs[0] == runs[1])
+    }
+
+    @Test("What cannot be asked for is bad usage")
+    func badUsage() throws {
+        #expect(try Program.run("weir-simulate", ["--count", "0"]).status == 64)
+        #expect(try Program.run("weir-simulate", ["--without", "rain"]).status == 64)
+    }
+}
