@@ -231,7 +231,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CSimulatedSystem", "ConfigurationFiles", "Engine", "EventLog", "Program", "Reports",
+                "CSimulatedSystem", "ConfigurationFiles", "Engine", "EventLog", "Program",
+                "Reports",
                 "Store", "Streams", "TestKit", logging,
             ],
             path: "Tests/Simulation", swiftSettings: strict),

@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import Store
 import Streams
+import Synchronization
 
 /// How much to fold, and how much at a time.
 struct FoldBenchmarkOptions: ParsableArguments {
@@ -84,7 +85,7 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
             bytes += records.byteCount
             try parse(records, with: other)
             try folding.measure {
-                Self.fold(records, folds)
+                try Self.fold(records, folds)
                 _ = try store.store(folds, batch: records)
             }
             guard round % max(1, rounds / 10) == 0 else { continue }
@@ -104,17 +105,22 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
     }
 
     /// Folds a batch, each lane on a thread of its own.
-    private static func fold(_ records: RecordBatch, _ folds: FoldLanes<Fold>) {
+    private static func fold(_ records: RecordBatch, _ folds: FoldLanes<Fold>) throws {
+        let failure = Mutex<(any Error)?>(nil)
         nonisolated(unsafe) let (records, folds) = (records, folds)
         DispatchQueue.concurrentPerform(iterations: folds.folds.count) { lane in
             let fold = folds.folds[lane]
             fold.begin(fold.prepare(records))
-            for index in 0..<records.count
-            where folds.lane(of: records.position(index).partition) == lane {
-                // What a stream with a window folds is never read from the store.
-                try! fold.fold(index)
+            do {
+                for index in 0..<records.count
+                where folds.lane(of: records.position(index).partition) == lane {
+                    try fold.fold(index)
+                }
+            } catch {
+                failure.withLock { $0 = error }
             }
         }
+        if let failure = failure.withLock({ $0 }) { throw failure }
     }
 
     /// What the records since the last call cost.

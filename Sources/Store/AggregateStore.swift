@@ -323,7 +323,8 @@ extension AggregateStore: FoldMemory {
         return try StoreError.naming("read", path) {
             try queue.unsafeReentrantRead { db in
                 try Row.fetchOne(
-                    db.cachedStatement(sql: table.rowSQL), arguments: [partition, key.databaseValue]
+                    db.cachedStatement(sql: table.rowSQL),
+                    arguments: [partition, key.databaseValue]
                 ).map { row in
                     table.columns.dropFirst().enumerated().map { index, column in
                         MemoryValue(row[index], column.kind)
