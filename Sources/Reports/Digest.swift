@@ -1,4 +1,6 @@
 import Crypto
+import Dispatch
+import Foundation
 import JSON
 import Store
 
@@ -18,9 +20,11 @@ extension OpenStores {
             for description in DumpDescription.stored
             where !view.streams.isDisjoint(with: description.streams) {
                 let number = try DumpNumber(DumpQuery(name: description.name), of: description)
+                let written = WrittenDumps { lines.add("\(description.name) ", $0) }
                 try view.forEachDump(of: number) { dump in
-                    for row in Self.rows(of: dump) { lines.add("\(description.name) ", row) }
+                    written.add { Self.rows(of: dump) }
                 }
+                written.finish()
             }
             for stream in Self.streams { try view.hashPartitions(of: stream, into: &lines) }
             return lines.finish()
@@ -75,6 +79,40 @@ extension StoreView {
                 lines.add("\(partition) epoch \(epoch.fromOffset) \(epoch.configuration.hash)")
             }
         }
+    }
+}
+
+/// Writes the rows of dumps on all cores while the next dump is read, and hands them on in order.
+private final class WrittenDumps {
+    /// Written by one thread, and read after it has left the group.
+    private final class Rows: @unchecked Sendable {
+        let group = DispatchGroup()
+        var rows: [[UInt8]] = []
+    }
+
+    /// How many dumps are in memory at most.
+    private static let limit = 2 * ProcessInfo.processInfo.activeProcessorCount
+
+    private let body: ([UInt8]) -> Void
+    private var pending: [Rows] = []
+
+    init(_ body: @escaping ([UInt8]) -> Void) { self.body = body }
+
+    func add(_ rows: @escaping @Sendable () -> [[UInt8]]) {
+        if pending.count == Self.limit { takeFirst() }
+        let written = Rows()
+        DispatchQueue.global().async(group: written.group) { written.rows = rows() }
+        pending.append(written)
+    }
+
+    func finish() {
+        while !pending.isEmpty { takeFirst() }
+    }
+
+    private func takeFirst() {
+        let first = pending.removeFirst()
+        first.group.wait()
+        for row in first.rows { body(row) }
     }
 }
 
