@@ -55,8 +55,11 @@ package final class LogWatch {
         taken.formUnion(partitions)
         let unread = try look(at: Set(partitions), thoroughly: true)
         if let partition = unread.min() { throw unanswered(partition) }
-        let stored = Set(try store.partitionStates().map(\.partition))
         _ = try look(at: stored.subtracting(compared), thoroughly: true)
+    }
+
+    private var stored: Set<Int32> {
+        get throws { Set(try store.partitionStates().map(\.partition)) }
     }
 
     /// Forgets a partition.
@@ -124,12 +127,12 @@ package final class LogWatch {
         try lookNow(thoroughly: !doubted.isEmpty)
     }
 
-    /// Looks at all that is folded, as far as the log answers.
+    /// Looks at all that the store has, as far as the log answers.
     func lookNow(thoroughly: Bool = true) throws {
         lastLook = .now
         isDoubtNew = false
         do {
-            doubted.formIntersection(try look(at: taken, thoroughly: thoroughly))
+            doubted.formIntersection(try look(at: stored, thoroughly: thoroughly))
         } catch is LogError {
             return
         }

@@ -321,11 +321,11 @@ package final class Worker<Fold: StreamFold> {
 extension Worker {
     /// Takes a partition on where its store stands; a new store begins at the oldest record.
     private func take(_ partitions: [Int32]) throws {
-        guard !partitions.isEmpty else { return }
         if partitions.contains(where: { $0 >= partitionCount }) {
             try checkPartitionCount(always: true)
         }
         try watch?.take(partitions)
+        guard !partitions.isEmpty else { return }
         let committed = try reader.committedOffsets()
         for bounds in try reader.bounds(of: partitions) {
             try take(bounds, emitted: committed[bounds.partition] ?? 0)
