@@ -3,11 +3,15 @@ import Testing
 
 /// The simulations themselves run in the program, whose calls to the operating system are simulated: not so here.
 @Suite struct SimulationTests {
+    /// A busy machine takes some seconds for a seed.
+    private static let patience = 600.0
+
     @Test(
         "Whatever the seeds do to workers, disks, brokers and the clock, every number is that of the contract"
     )
     func seeds() throws {
-        let run = try Program.run("weir-simulate", ["--seed", "1", "--count", "25"])
+        let run = try Program("weir-simulate", ["--seed", "1", "--count", "20"])
+        try run.waitForExit(seconds: Self.patience)
         #expect(run.status == 0, "\(run.output.suffix(3000)) \(run.error.suffix(1000))")
         #expect(run.output.contains("\n0 findings; "))
     }
@@ -17,7 +21,9 @@ import Testing
         let arguments = ["--seed", "77", "--count", "2", "--trace"]
         let runs = try (0..<2).map { _ in
             // The last line says how long it took.
-            try Program.run("weir-simulate", arguments).output.split(separator: "\n").dropLast()
+            let run = try Program("weir-simulate", arguments)
+            try run.waitForExit(seconds: Self.patience)
+            return run.output.split(separator: "\n").dropLast()
         }
         #expect(runs[0].count > 20)
         #expect(runs[0] == runs[1])
