@@ -31,6 +31,11 @@ final class SimulatedCluster {
             self.number = number
             partitions = Array(repeating: Partition(), count: Int(partitionCount))
         }
+
+        /// The records of all partitions, in the order in which they were appended.
+        var recordsAsAppended: [Record] {
+            partitions.flatMap(\.records).sorted { $0.number < $1.number }
+        }
     }
 
     /// The readers of a topic that share its partitions.

@@ -463,118 +463,18 @@ extension Simulation {
         let stream = feed.stream.streamName
         let own = workers.filter { $0.name.hasPrefix("\(stream)-") }
         guard let first = own.first, let topic = cluster.topic(stream) else { return }
-        let stores = try OpenStores(directories: own.map(\.directory))
-        let folded = try Self.foldedOffsets(own.map(\.directory), stream)
-        for (number, partition) in topic.partitions.enumerated() {
-            guard let end = (partition.records.last?.offset).map({ $0 + 1 }) else { continue }
-            let next = folded[Int32(number)]?.upperBound ?? 0
-            guard next == end else {
-                throw SimulationFault("\(stream)/\(number) is folded to \(next) of \(end)")
-            }
-        }
-        if let difference = try feed.difference(stores, at: folded) {
-            throw SimulationFault(difference)
-        }
-        // A store that was left behind is a fold of the first part of each of its partitions.
-        for worker in own {
-            let offsets = try Self.foldedOffsets([worker.directory], stream)
-            guard !offsets.isEmpty else { continue }
-            let alone = try OpenStores(directories: [worker.directory])
-            if let difference = try feed.difference(alone, at: offsets) {
-                throw SimulationFault("\(worker.name) by itself: \(difference)")
-            }
-        }
+        let comparison = try Comparison(feed, topic, own)
+        try comparison.compareWithModel()
         // What a store knows of records that are gone, and what it has published, no other one can tell.
         guard !trimmed.contains(stream) else { return }
         processes += 1
         let anew = "\(root)/disks/anew-\(stream)"
         try first.foldAnew(as: processes, in: anew)
-        let digests = (try stores.digest(), try OpenStores(directories: [anew]).digest())
-        guard digests.0 == digests.1 else {
-            throw SimulationFault("\(stream): another digest than that of a fold from scratch")
-        }
-        try compareDeadLetters(feed, topic)
-        if stream == emittingStream { try comparePartnerPostbacks(anew) }
-    }
-
-    /// The offsets that the furthest copy of each partition has folded.
-    private static func foldedOffsets(
-        _ directories: [String], _ stream: String
-    ) throws -> [Int32: Range<Int64>] {
-        var offsets: [Int32: Range<Int64>] = [:]
-        for directory in directories {
-            let path = "\(directory)/\(stream).sqlite"
-            guard FileManager.default.fileExists(atPath: path) else { continue }
-            let states = try StoreReader(path: path).snapshot { try $0.partitionStates() }
-            for state in states
-            where state.nextOffset > offsets[state.partition]?.upperBound ?? -1 {
-                offsets[state.partition] = state.firstOffset..<state.nextOffset
-            }
-        }
-        return offsets
-    }
-
-    /// What a fold from scratch has for partners was published, each document at least once, the first time in the
-    /// order of its partition, and nothing else.
-    private func comparePartnerPostbacks(_ anew: String) throws {
-        var published: [String] = []
-        let records = (cluster.topic(Self.partnerTopic)?.partitions ?? []).flatMap(\.records)
-        for record in records.sorted(by: { $0.number < $1.number }) {
-            let id = record.headers.first { $0.name == "ce_id" }?.value
-            published.append(String(decoding: id ?? [], as: UTF8.self))
-        }
-        var seen: Set<String> = []
-        let first = published.filter { seen.insert($0).inserted }
-        let reader = try StoreReader(path: "\(anew)/\(emittingStream).sqlite")
-        var all: Set<String> = []
-        try reader.snapshot { snapshot in
-            for state in try snapshot.partitionStates() {
-                // Partner, id, revision.
-                let wanted = try snapshot.outboxIDs(of: state.partition).map { row in
-                    row.split(separator: " ", maxSplits: 3).dropFirst().prefix(2)
-                        .joined(separator: ":")
-                }
-                all.formUnion(wanted)
-                let own = Set(wanted)
-                let there = first.filter(own.contains)
-                guard wanted == there else {
-                    throw SimulationFault(
-                        "of partition \(state.partition) \(there.count) documents were published, and \(wanted.count) are for partners, or their order differs"
-                    )
-                }
-            }
-        }
-        if let other = first.first(where: { !all.contains($0) }) {
-            throw SimulationFault("\(other) was published, and is for nobody")
-        }
-        report.met["documents for partners", default: 0] += all.count
-    }
-
-    /// Each rejected record is there at least once, the first time in order, and nothing else is.
-    private func compareDeadLetters(_ feed: any Feed, _ topic: SimulatedCluster.Topic) throws {
-        let name = "\(topic.name).dlq"
-        var found: [Int32: [Int64]] = [:]
-        let letters = (cluster.topic(name)?.partitions ?? []).flatMap(\.records)
-        for record in letters.sorted(by: { $0.number < $1.number }) {
-            func header(_ name: String) -> Int64? {
-                record.headers.first { $0.name == name }?.value
-                    .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
-            }
-            guard let partition = header("weir_partition"), let offset = header("weir_offset")
-            else {
-                throw SimulationFault("\(name): a dead letter does not say where it is from")
-            }
-            let offsets = found[Int32(partition)] ?? []
-            if !offsets.contains(offset) { found[Int32(partition)] = offsets + [offset] }
-        }
-        for number in topic.partitions.indices.map({ Int32($0) }) {
-            let wanted = feed.rejected[number] ?? []
-            let there = found[number] ?? []
-            guard wanted == there else {
-                throw SimulationFault(
-                    "\(name) has of partition \(number) offsets \(there), and \(wanted) were rejected"
-                )
-            }
-        }
+        try comparison.compareDigest(withFoldIn: anew)
+        try comparison.compareDeadLetters(cluster.topic("\(stream).dlq"))
+        guard stream == emittingStream else { return }
+        report.met["documents for partners", default: 0] +=
+            try comparison.comparePartnerPostbacks(
+                cluster.topic(Self.partnerTopic), withFoldIn: anew)
     }
 }

@@ -1,0 +1,138 @@
+import EventLog
+import Foundation
+import Reports
+import Store
+import Streams
+
+/// What the workers of a stream have made of their topic, beside what they should have.
+struct Comparison {
+    private let feed: any Feed
+    private let topic: SimulatedCluster.Topic
+    private let workers: [SimulatedWorker]
+    private let stores: OpenStores
+
+    init(
+        _ feed: any Feed, _ topic: SimulatedCluster.Topic, _ workers: [SimulatedWorker]
+    ) throws {
+        self.feed = feed
+        self.topic = topic
+        self.workers = workers
+        stores = try OpenStores(directories: workers.map(\.directory))
+    }
+
+    private var stream: String { feed.stream.streamName }
+
+    /// Each partition is folded to its end, and every dump is the model's: of the furthest copies, and of each
+    /// store by itself.
+    func compareWithModel() throws {
+        let folded = try Self.foldedOffsets(workers.map(\.directory), stream)
+        for (number, partition) in topic.partitions.enumerated() {
+            guard let end = (partition.records.last?.offset).map({ $0 + 1 }) else { continue }
+            let next = folded[Int32(number)]?.upperBound ?? 0
+            guard next == end else {
+                throw SimulationFault("\(stream)/\(number) is folded to \(next) of \(end)")
+            }
+        }
+        if let difference = try feed.difference(stores, at: folded) {
+            throw SimulationFault(difference)
+        }
+        // A store that was left behind is a fold of the first part of each of its partitions.
+        for worker in workers {
+            let offsets = try Self.foldedOffsets([worker.directory], stream)
+            guard !offsets.isEmpty else { continue }
+            let alone = try OpenStores(directories: [worker.directory])
+            if let difference = try feed.difference(alone, at: offsets) {
+                throw SimulationFault("\(worker.name) by itself: \(difference)")
+            }
+        }
+    }
+
+    func compareDigest(withFoldIn anew: String) throws {
+        let digests = (try stores.digest(), try OpenStores(directories: [anew]).digest())
+        guard digests.0 == digests.1 else {
+            throw SimulationFault("\(stream): another digest than that of a fold from scratch")
+        }
+    }
+
+    /// The offsets that the furthest copy of each partition has folded.
+    private static func foldedOffsets(
+        _ directories: [String], _ stream: String
+    ) throws -> [Int32: Range<Int64>] {
+        var offsets: [Int32: Range<Int64>] = [:]
+        for directory in directories {
+            let path = "\(directory)/\(stream).sqlite"
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            let states = try StoreReader(path: path).snapshot { try $0.partitionStates() }
+            for state in states
+            where state.nextOffset > offsets[state.partition]?.upperBound ?? -1 {
+                offsets[state.partition] = state.firstOffset..<state.nextOffset
+            }
+        }
+        return offsets
+    }
+
+    /// What a fold from scratch has for partners was published, each document at least once, the first time in the
+    /// order of its partition, and nothing else.
+    ///
+    /// - Returns: how many documents there are.
+    func comparePartnerPostbacks(
+        _ published: SimulatedCluster.Topic?, withFoldIn anew: String
+    ) throws -> Int {
+        let ids = (published?.recordsAsAppended ?? []).map { record in
+            let id = record.headers.first { $0.name == "ce_id" }?.value
+            return String(decoding: id ?? [], as: UTF8.self)
+        }
+        var seen: Set<String> = []
+        let first = ids.filter { seen.insert($0).inserted }
+        let reader = try StoreReader(path: "\(anew)/\(stream).sqlite")
+        var all: Set<String> = []
+        try reader.snapshot { snapshot in
+            for state in try snapshot.partitionStates() {
+                // Partner, id, revision.
+                let wanted = try snapshot.outboxIDs(of: state.partition).map { row in
+                    row.split(separator: " ", maxSplits: 3).dropFirst().prefix(2)
+                        .joined(separator: ":")
+                }
+                all.formUnion(wanted)
+                let own = Set(wanted)
+                let there = first.filter(own.contains)
+                guard wanted == there else {
+                    throw SimulationFault(
+                        "of partition \(state.partition) \(there.count) documents were published, and \(wanted.count) are for partners, or their order differs"
+                    )
+                }
+            }
+        }
+        if let other = first.first(where: { !all.contains($0) }) {
+            throw SimulationFault("\(other) was published, and is for nobody")
+        }
+        return all.count
+    }
+
+    /// Each rejected record is there at least once, the first time in order, and nothing else is.
+    func compareDeadLetters(_ letters: SimulatedCluster.Topic?) throws {
+        let name = "\(stream).dlq"
+        var found: [Int32: [Int64]] = [:]
+        for record in letters?.recordsAsAppended ?? [] {
+            func header(_ name: String) -> Int64? {
+                record.headers.first { $0.name == name }?.value
+                    .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+            }
+            guard let partition = header("weir_partition"), let offset = header("weir_offset")
+            else {
+                throw SimulationFault("\(name): a dead letter does not say where it is from")
+            }
+            let offsets = found[Int32(partition)] ?? []
+            if !offsets.contains(offset) { found[Int32(partition)] = offsets + [offset] }
+        }
+        for number in topic.partitions.indices.map({ Int32($0) }) {
+            let wanted = feed.rejected[number] ?? []
+            let there = found[number] ?? []
+            guard wanted == there else {
+                throw SimulationFault(
+                    "\(name) has of partition \(number) offsets \(there), and \(wanted) were rejected"
+                )
+            }
+        }
+    }
+}
