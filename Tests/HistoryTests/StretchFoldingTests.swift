@@ -45,6 +45,38 @@ struct StretchFoldingTests {
         #expect(partiallyKnown > 8)
     }
 
+    @Test("A copy is held against the word that the first one came with: unknown, empty or none")
+    func words() throws {
+        let place = try MeasuredPlace("postbacks")
+        let words: [String?] = ["hover", "", nil]
+        func copies(of transaction: Int, _ words: [String?]) -> [OutgoingRecord] {
+            let claims = """
+                {"postback-identifier":"\(transaction)","ad-network-identifier":"n",\
+                "source-identifier":"1","advertised-item-identifier":1}
+                """
+            let jws = #"{"kid":"x"}"#.utf8.base64URL + "." + claims.utf8.base64URL + ".AAAA"
+            return words.map { word in
+                let member = word.map { #","ad-interaction-type":"\#($0)""# } ?? ""
+                return Samples.record(
+                    "postbacks", #"{"jws-string":"\#(jws)"\#(member)}"#, key: "\(transaction)",
+                    type: "adattributionkit.postback", partition: 0)
+            }
+        }
+        try place.fold(words.enumerated().flatMap { copies(of: $0, [$1]) })
+        try place.fold(words.indices.flatMap { copies(of: $0, words) })
+        var outcomes: [Outcome] = []
+        try place.withFolding { folding in
+            try folding.fold(partition: 0, offsets: 3..<12) { outcomes.append($0.outcome) }
+        }
+        #expect(
+            outcomes
+                == words.flatMap { first in
+                    words.map { $0 == first ? Outcome.duplicates : .conflicts }
+                })
+        #expect(try place.place.outcome(.duplicates, "postbacks") == 3)
+        #expect(try place.place.outcome(.conflicts, "postbacks") == 6)
+    }
+
     @Test(
         "A record whose sum overflowed adds nothing when it is folded again, and says what it would have"
     )

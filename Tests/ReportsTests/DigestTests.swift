@@ -60,6 +60,9 @@ struct DigestTests {
             ("UPDATE dedupe SET entries = zeroblob(24), max_timestamp_ms = 0", "bids"),
             ("UPDATE epochs SET configuration = '{\"a\":1}'", "bids"),
             ("UPDATE postback_ids SET conversion_value = 3", "postbacks"),
+            // An empty word is not an absent one, and no word can look like one.
+            ("UPDATE postback_ids SET interaction = ''", "postbacks"),
+            ("UPDATE postback_ids SET interaction = '-'", "postbacks"),
             (
                 "INSERT INTO outbox VALUES (0, 0, 'acme', 'id', 1, 0, 'net', '', 0, 1, 2, '{}')",
                 "postbacks"

@@ -271,6 +271,20 @@ struct PartnerPostbackTests {
         #expect(written["advertised_item_identifier"] == 22)
     }
 
+    @Test("partners get a word that counts as other, and the marketplace, as they came")
+    func otherWords() throws {
+        for word: Document in ["pre-order", "Click", ""] {
+            let claims = Postbacks.claims.with([
+                "conversion-type": word, "marketplace-identifier": "Com.Example.Market",
+            ])
+            let unsigned = Postbacks.unsigned.with(["ad-interaction-type": word])
+            let document = try document(Postbacks.record(claims: claims, unsigned: unsigned))
+            #expect(document["postback.conversion_type"] == word)
+            #expect(document["postback.ad_interaction_type"] == word)
+            #expect(document["postback.marketplace_identifier"] == "Com.Example.Market")
+        }
+    }
+
     @Test("the install window by version, index, value, conversion type and verdict")
     func installWindows() throws {
         func window(_ record: TestRecord) throws -> [String?] {
@@ -305,6 +319,8 @@ struct PartnerPostbackTests {
         #expect(try window(Postbacks.record(v40(0), by: .development)) == [nil, nil])
         let reEngagement = Postbacks.claims.with(["conversion-type": "re-engagement"])
         #expect(try window(Postbacks.record(claims: reEngagement)) == [nil, nil])
+        let other = Postbacks.claims.with(["conversion-type": "pre-order"])
+        #expect(try window(Postbacks.record(claims: other)) == ["2026-11-17T05:30:00Z", day])
         #expect(
             try window(Postbacks.record(claims: Postbacks.claims)) == ["2026-11-17T05:30:00Z", day])
     }

@@ -90,13 +90,15 @@ struct PostbackFieldTests {
                 "publisher-item-identifier", accepts: identifiers + [""], wrong: noIdentifier,
                 beyond: beyond),
             .optional(
-                "conversion-type", accepts: ["download", "redownload", "re-engagement"],
-                wrong: noText, beyond: ["Download", ""]),
+                "conversion-type",
+                accepts: ["download", "redownload", "re-engagement", "Download", "pre-order", ""],
+                wrong: noText),
             .optional(
                 "postback-sequence-index", accepts: [0, 1, 2], wrong: noNumber, beyond: [-1, 3]),
             .optional("did-win", accepts: [false], wrong: [1, "true"]),
             .optional("impression-type", accepts: [5, "x"]),
-            .optional("marketplace-identifier", accepts: [5, "x"]),
+            .optional(
+                "marketplace-identifier", accepts: ["com.apple.AppStore", "x", ""], wrong: noText),
         ])
 
     @Test("each field of SKAdNetwork is judged as its rule says", arguments: skAdNetwork)
@@ -113,8 +115,8 @@ struct PostbackFieldTests {
             Postbacks.unsigned,
             [
                 .optional(
-                    "ad-interaction-type", accepts: ["view", "click"], wrong: noText,
-                    beyond: ["View", ""])
+                    "ad-interaction-type", accepts: ["view", "click", "View", "hover", ""],
+                    wrong: noText)
             ]))
     func besideJWS(_ rule: FieldRule) throws {
         try rule.check { try reason(Postbacks.record(claims: Postbacks.claims, unsigned: $0)) }

@@ -115,6 +115,33 @@ struct PostbackRaceTests {
                 copy([:]), copy([:]), copy(["ad-interaction-type": "view"]),
                 copy(["ad-interaction-type": nil]),
             ]) == [1, 1, 2, 0])
+        // By the word as it came, not by what it counts as; the empty one is a word.
+        let words: [Document?] = ["hover", "other", "\u{00E9}", "e\u{0301}", "", nil]
+        for (place, first) in words.enumerated() {
+            let copies = try (words + words).map { try copy(["ad-interaction-type": $0]) }
+            for batching in [Batching.together, .sizes([1])] {
+                let result = try foldPostbacks(
+                    [copy(["ad-interaction-type": first])] + copies, batching)
+                #expect(result.outcome(.accepted) == 1)
+                #expect(result.outcome(.duplicates) == 2, "\(place)")
+                #expect(result.outcome(.conflicts) == 10, "\(place)")
+                #expect(
+                    result.rows("postbacks").first?["interaction"] == (first == nil ? nil : "other")
+                )
+            }
+        }
+    }
+
+    @Test("an AdAttributionKit copy does not conflict by what is signed")
+    func signedWords() throws {
+        func copy(_ changes: KeyValuePairs<String, Document?>) throws -> TestRecord {
+            try Postbacks.record(claims: Postbacks.claims.with(changes))
+        }
+        #expect(
+            try outcomes([
+                copy([:]), copy(["conversion-type": "pre-order"]),
+                copy(["marketplace-identifier": "com.example.market"]),
+            ]) == [1, 2, 0, 0])
     }
 
     @Test("ids ignore the case of network and transaction, of ASCII letters only")

@@ -47,11 +47,70 @@ struct PostbackRowTests {
         row["version"] = nil
         row["ad_network_id"] = "net.adattributionkit"
         row["conversion_type"] = "re-engagement"
+        row["marketplace"] = "com.apple.AppStore"
         row["sequence_index"] = 2
         #expect(result.rows("postbacks") == [row])
         #expect(
             result.rows("conversion-values")
                 == [row.merging(["kind": "fine", "value": "20"]) { $1 }])
+    }
+
+    @Test(
+        "a word of AdAttributionKit's that is not known here counts as other, the empty one too",
+        arguments: ["pre-order", "Download", "Click", "other", "\u{0}", "\u{00E9}", ""])
+    func otherWords(_ word: String) throws {
+        let unsigned = Postbacks.unsigned.with(["ad-interaction-type": .string(word)])
+        let result = try foldPostbacks([
+            Postbacks.record(
+                claims: Postbacks.claims.with(["conversion-type": .string(word)]),
+                unsigned: unsigned)
+        ])
+        let row = try #require(result.rows("postbacks").first, "\(result.refused)")
+        #expect(row["conversion_type"] == "other")
+        #expect(row["interaction"] == "other")
+        #expect(row["verdict"] == "valid")
+        #expect(row["did_win"] == true)
+        #expect(
+            result.rows("conversion-values")
+                == [row.merging(["kind": "fine", "value": "20"]) { $1 }])
+        #expect(result.outcome(.accepted) == 1)
+        #expect(result.refused.isEmpty)
+    }
+
+    @Test("a word that is absent is no other one: a download, of an interaction that is unknown")
+    func absentWords() throws {
+        for absent: Document? in [nil, .null] {
+            let row = try row(
+                Postbacks.record(
+                    claims: Postbacks.claims.with(["conversion-type": absent]),
+                    unsigned: Postbacks.unsigned.with(["ad-interaction-type": absent])))
+            #expect(row["conversion_type"] == "download")
+            #expect(row["interaction"] == nil)
+        }
+    }
+
+    @Test("the marketplace is AdAttributionKit's as it is signed, in its own case")
+    func marketplace() throws {
+        for (marketplace, expected): (Document?, Field?) in [
+            ("Com.Example.Market", "Com.Example.Market"), (nil, nil), (.null, nil), ("", nil),
+        ] {
+            let claims = Postbacks.claims.with(["marketplace-identifier": marketplace])
+            for signer in SigningKeys.Signer.allCases {
+                let row = try row(Postbacks.record(claims: claims, by: signer))
+                #expect(row["marketplace"] == expected)
+                #expect(row["verdict"] == .text(signer.verdict))
+            }
+        }
+        // Beside the JWS, and in a postback of SKAdNetwork, nobody has signed it.
+        for beside: Document in ["com.example.market", 5] {
+            let more: KeyValuePairs<String, Document?> = ["marketplace-identifier": beside]
+            let kit = try row(
+                Postbacks.record(
+                    claims: Postbacks.claims.with(["marketplace-identifier": nil]),
+                    unsigned: Postbacks.unsigned.with(more)))
+            #expect(kit["marketplace"] == nil)
+            #expect(try row(Postbacks.record(Postbacks.v40.with(more))) == Self.full)
+        }
     }
 
     @Test(

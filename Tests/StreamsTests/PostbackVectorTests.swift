@@ -60,6 +60,7 @@ struct PostbackVectorTests {
         #expect(row["campaign"] == "1234")
         #expect(row["app_id"] == 10_738_027_756)
         #expect(row["conversion_type"] == "re-engagement")
+        #expect(row["marketplace"] == "com.apple.AppStore")
         #expect(row["did_win"] == true)
         #expect(row["version"] == nil)
     }

@@ -124,6 +124,24 @@ struct VerificationTests {
         }
     }
 
+    @Test("a word that is not known here is judged and shown as it came")
+    func otherWords() throws {
+        let claims = """
+            {"postback-identifier":"t","ad-network-identifier":"n","source-identifier":"1",\
+            "advertised-item-identifier":1,"conversion-type":"pre-order",\
+            "marketplace-identifier":"com.example.market"}
+            """
+        let jws = try PostbackSigner().jws(
+            header: #"{"kid":"nobody's","alg":"ES256"}"#, payload: claims)
+        let document = try verify(["jws-string": jws, "ad-interaction-type": "hover"], verifier())
+        let found = try #require(judgement(document), "\(document.table)")
+        #expect(found.verdict == .unverifiable)
+        #expect(found.unsigned.map(\.value) == ["hover"])
+        let signed = Dictionary(uniqueKeysWithValues: found.signed.map { ($0.name, $0.value) })
+        #expect(signed["conversion-type"] == "pre-order")
+        #expect(signed["marketplace-identifier"] == "com.example.market")
+    }
+
     @Test("a relay's zeros are left out where the signature holds without them")
     func relays() throws {
         let vector = try #require(

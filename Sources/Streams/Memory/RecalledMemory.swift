@@ -66,6 +66,12 @@ struct AnswerWriter {
         add(text.utf8.count)
         bytes.append(contentsOf: text.utf8)
     }
+
+    /// A 1 and the text, or a 0.
+    mutating func add(optional text: String?) {
+        add(text == nil ? 0 : 1)
+        if let text { add(text) }
+    }
 }
 
 /// Reads what `AnswerWriter` wrote; nil for what is cut off or no such thing.
@@ -93,6 +99,15 @@ struct AnswerReader {
         switch number() {
         case 0: .some(nil)
         case 1: number().map { .some($0) }
+        default: nil
+        }
+    }
+
+    /// The text that may be absent; nil twice over when it cannot be read.
+    mutating func optionalText() -> String?? {
+        switch number() {
+        case 0: .some(nil)
+        case 1: text().map { .some($0) }
         default: nil
         }
     }

@@ -148,7 +148,7 @@ extension PostbacksEvent.Interaction {
     /// The number by which SKAdNetwork says it; nil when it is unknown.
     fileprivate var fidelityType: Int64? {
         switch self {
-        case .unknown: nil
+        case .unknown, .other: nil
         case .view: 0
         case .click: 1
         }

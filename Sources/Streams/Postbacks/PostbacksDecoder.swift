@@ -213,6 +213,9 @@ extension PostbacksDecoder {
         event.hasSourceIdentifier = true
         event.sequenceIndex = Int(sequenceIndex(claims) ?? 0)
         event.didWin = faults.boolean(claims.member("did-win"), "did-win") ?? false
+        if let marketplace = faults.optionalText(claims, "marketplace-identifier") {
+            event.marketplace = keep(marketplace)
+        }
         guard let type = faults.optionalText(claims, "conversion-type") else { return }
         if type.equals("download") {
             event.conversionType = .download
@@ -221,19 +224,19 @@ extension PostbacksDecoder {
         } else if type.equals("re-engagement") {
             event.conversionType = .reEngagement
         } else {
-            faults.note(
-                .outOfRange, "conversion-type", "is not download, redownload or re-engagement")
+            event.conversionType = .other
         }
     }
 
     private func readInteraction(_ value: JSONValue, _ event: inout PostbacksEvent) {
         guard let type = faults.optionalText(value, "ad-interaction-type") else { return }
+        event.interactionWord = keep(type)
         if type.equals("view") {
             event.interaction = .view
         } else if type.equals("click") {
             event.interaction = .click
         } else {
-            faults.note(.outOfRange, "ad-interaction-type", "is neither view nor click")
+            event.interaction = .other
         }
     }
 

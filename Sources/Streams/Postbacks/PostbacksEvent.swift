@@ -6,24 +6,30 @@ import Signatures
 struct PostbacksEvent {
     enum Interaction: UInt8 {
         case unknown, view, click
+        /// A word of AdAttributionKit's that is not known here: Apple adds words.
+        case other
 
         var name: StaticString {
             switch self {
             case .unknown: ""
             case .view: "view"
             case .click: "click"
+            case .other: "other"
             }
         }
     }
 
     enum ConversionType: UInt8 {
         case download, redownload, reEngagement
+        /// A word of AdAttributionKit's that is not known here.
+        case other
 
         var name: StaticString {
             switch self {
             case .download: "download"
             case .redownload: "redownload"
             case .reEngagement: "re-engagement"
+            case .other: "other"
             }
         }
     }
@@ -54,7 +60,11 @@ struct PostbacksEvent {
     /// 0 to 2; 0 below 4.0.
     var sequenceIndex = 0
     var interaction = Interaction.unknown
+    /// AdAttributionKit's word for the interaction as it was sent; nil when absent.
+    var interactionWord: Range<Int>?
     var conversionType = ConversionType.download
+    /// The marketplace of AdAttributionKit; empty when absent.
+    var marketplace: Range<Int> = 0..<0
     var didWin = true
     /// 0 to 63; nil when absent.
     var fineValue: Int?

@@ -241,7 +241,7 @@ extension PostbacksFold {
         UnsignedValues(
             fineValue: event.fineValue, coarseValue: event.coarseValue,
             country: prepared.text(event.country),
-            interaction: event.framework == .adAttributionKit ? "\(event.interaction.name)" : "")
+            interaction: event.interactionWord.map { prepared.text($0) })
     }
 
     private func add(
@@ -296,6 +296,7 @@ extension PostbacksFold {
                 sequenceIndex: Int64(event.sequenceIndex),
                 interaction: effects.symbols.intern(event.interaction.name),
                 conversionType: effects.symbols.intern(event.conversionType.name),
+                marketplace: effects.symbols.intern(text(event.marketplace)),
                 didWin: event.didWin,
                 verdict: effects.symbols.intern(verdict.name),
                 country: effects.symbols.intern(text(event.country)))

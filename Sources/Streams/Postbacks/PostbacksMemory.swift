@@ -10,14 +10,16 @@ struct UnsignedValues: Equatable, Sendable {
     var coarseValue: CoarseValue?
     /// Empty when absent.
     var country: String
-    /// AdAttributionKit's `view` or `click`; empty when absent, and for SKAdNetwork, which signs it.
-    var interaction: String
+    /// AdAttributionKit's word as it was sent, since several words count as `other`; nil when absent, and
+    /// for SKAdNetwork, which signs its own.
+    var interaction: String?
 
     /// Texts are equal when their bytes are.
     static func == (left: UnsignedValues, right: UnsignedValues) -> Bool {
         left.fineValue == right.fineValue && left.coarseValue == right.coarseValue
             && left.country.utf8.elementsEqual(right.country.utf8)
-            && left.interaction.utf8.elementsEqual(right.interaction.utf8)
+            && (left.interaction == nil) == (right.interaction == nil)
+            && (left.interaction ?? "").utf8.elementsEqual((right.interaction ?? "").utf8)
     }
 }
 
@@ -37,7 +39,8 @@ extension KnownPostback {
         hasIDs: true,
         digest: """
             hex(id) || ' ' || rank || ' ' || offset || ' ' || coalesce(conversion_value, '-') || ' '
-              || coalesce(coarse_value, '-') || ' ' || coalesce(interaction, '-') || ' '
+              || coalesce(coarse_value, '-') || ' '
+              || CASE WHEN interaction IS NULL THEN '-' ELSE hex(interaction) END || ' '
               || coalesce(published, '-') || ' ' || hex(coalesce(country, ''))
             """,
         [
@@ -48,7 +51,8 @@ extension KnownPostback {
             .init("conversion_value", .integer, isOptional: true),
             .init("coarse_value", .text, isOptional: true),
             .init("country", .text, isOptional: true),
-            .init("interaction", .text, "AdAttributionKit only", isOptional: true),
+            .init(
+                "interaction", .text, "AdAttributionKit only, as it was sent", isOptional: true),
             .init(
                 "published", .text,
                 "partners that it was published to, with revisions: 'acme=1,other=2'",
@@ -61,7 +65,7 @@ extension KnownPostback {
             values: UnsignedValues(
                 fineValue: row[2].integer.map { Int($0) },
                 coarseValue: row[3].text.flatMap(CoarseValue.init), country: row[4].text ?? "",
-                interaction: row[5].text ?? ""),
+                interaction: row[5].text),
             published: Self.published(row[6].text ?? ""))
     }
 
@@ -70,7 +74,8 @@ extension KnownPostback {
             .integer(Int64(rank)), .integer(offset),
             MemoryValue(values.fineValue.map { Int64($0) }),
             MemoryValue(values.coarseValue?.rawValue), MemoryValue(values.country),
-            MemoryValue(values.interaction), MemoryValue(publishedText),
+            // An empty word is a word, other than none.
+            values.interaction.map { .text($0) } ?? .none, MemoryValue(publishedText),
         ]
     }
 
@@ -103,7 +108,7 @@ extension KnownPostback {
         writer.add(optional: values.fineValue.map(Int64.init))
         writer.add(values.coarseValue?.rawValue ?? "")
         writer.add(values.country)
-        writer.add(values.interaction)
+        writer.add(optional: values.interaction)
         let partners = withPublished ? published.keys.sorted() : []
         writer.add(partners.count)
         for partner in partners {
@@ -118,7 +123,7 @@ extension KnownPostback {
         var reader = AnswerReader(answers)
         guard let rank = reader.number(), let offset = reader.number(),
             let fine = reader.optionalNumber(), let coarse = reader.text(),
-            let country = reader.text(), let interaction = reader.text(),
+            let country = reader.text(), let interaction = reader.optionalText(),
             let count = reader.number(), count >= 0
         else { return nil }
         var published: [String: Int64] = [:]

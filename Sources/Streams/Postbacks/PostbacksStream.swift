@@ -87,6 +87,7 @@ package struct PostbacksKey: RowKey {
     var sequenceIndex: Int64
     var interaction: Symbol
     var conversionType: Symbol
+    var marketplace: Symbol
     var didWin: Bool
     var verdict: Symbol
     var country: Symbol
@@ -99,8 +100,13 @@ package struct PostbacksKey: RowKey {
         .group(\.campaign, CampaignKey.columns),
         .text("source_domain", \.sourceDomain, "of a web ad"),
         .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
-        .text("interaction", \.interaction, "'view', 'click', or '' when unknown"),
-        .text("conversion_type", \.conversionType, "'download', 'redownload', 're-engagement'"),
+        .text("interaction", \.interaction, "'view', 'click', 'other', or '' when unknown"),
+        .text(
+            "conversion_type", \.conversionType,
+            "'download', 'redownload', 're-engagement', 'other'"),
+        .text(
+            "marketplace", \.marketplace,
+            "marketplace-identifier of AdAttributionKit, '' when absent"),
         .boolean("did_win", \.didWin, "1 or 0; 1 below 3.0"),
         .text("verdict", \.verdict, "'valid', 'development', 'invalid', 'unverifiable'"),
         .text("country", \.country, "'' when absent"),
