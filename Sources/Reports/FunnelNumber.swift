@@ -280,7 +280,9 @@ extension FunnelNumber {
             switch row.conversionType {
             case "download": entry.counts.append((0, .installs))
             case "redownload": entry.counts.append((0, .redownloads))
-            default: entry.counts.append((0, .reengagements))
+            case "re-engagement": entry.counts.append((0, .reengagements))
+            // Nobody knows what a word means that Apple has added: it is a postback, and no more.
+            default: break
             }
         }
         return entry

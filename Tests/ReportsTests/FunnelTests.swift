@@ -46,6 +46,7 @@ struct FunnelTests {
         try stores.postbacks(
             postback("39", ["null_values": 1]), postback("239", ["conversion_type": "redownload"]),
             postback("5239", ["conversion_type": "re-engagement"]),
+            postback("5239", ["conversion_type": "other"]),
             postback("5239", ["sequence_index": 1]))
         try stores.decoded(
             "decoded-events",
@@ -80,7 +81,7 @@ struct FunnelTests {
                 {"day":"2026-11-21","campaign":"5239","bids":8,"overlay_requested":6,\
                 "overlay_eligible":5,"wins":3,"presented":3,"viewed":2,"skadn_impressions":7,\
                 "clicks":2,"automatic_clicks":1,"installs":1,"redownloads":1,"reengagements":1,\
-                "postbacks":4,"null_values":1,"null_rate":0.250000,"revenue_min_micros":{"USD":9000003},\
+                "postbacks":5,"null_values":1,"null_rate":0.200000,"revenue_min_micros":{"USD":9000003},\
                 "revenue_max_micros":{"USD":18000006},"revenue_bound_min_micros":{},\
                 "revenue_bound_max_micros":null,"unbounded_postbacks":1,"cost_micros":{"USD":4500001},\
                 "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
