@@ -22,8 +22,10 @@ struct PostbackPool: Sendable {
             if number % 3 == 0 { valid.sourceApp = 1_000 + Int64(number) }
             if number % 3 == 1 && version != "" { valid.sourceDomain = "example.com" }
             valid.fidelity = version == "" ? nil : number % 2
-            valid.conversionType =
-                ["download", "redownload", "re-engagement"][number % (version == "" ? 3 : 2)]
+            let conversionTypes = ["download", "redownload", "re-engagement", "pre-order", ""]
+            valid.conversionType = conversionTypes[number % (version == "" ? 5 : 2)]
+            let marketplaces = [nil, "com.apple.AppStore", "", "com.example.Market"]
+            valid.marketplace = version == "" ? marketplaces[number % 4] : nil
             valid.won = number % 4 != 3
             valid.index = number % 3
             valid.unsigned.interaction = version == "" ? "click" : nil
@@ -134,6 +136,9 @@ enum PostbackWire {
         if let sourceApp = copy.sourceApp {
             members.append(("publisher-item-identifier", "\(sourceApp)"))
         }
+        if let marketplace = copy.marketplace {
+            members.append(("marketplace-identifier", text(marketplace)))
+        }
         return members
     }
 
@@ -195,8 +200,12 @@ enum PostbackWire {
     private static func unsignedNoise(_ copy: PostbacksModel.Postback) -> Members {
         var members: Members = [("adjust-campaign", "{\"a\":[1]}")]
         if copy.isOfAdAttributionKit {
-            return members + [("postback-sequence-index", "9"), ("did-win", "0")]
+            return members + [
+                ("postback-sequence-index", "9"), ("did-win", "0"), ("conversion-type", "[]"),
+                ("marketplace-identifier", "7"),
+            ]
         }
+        members += [("ad-interaction-type", "7"), ("marketplace-identifier", "7")]
         if copy.layout == "4.0" { return members + [("campaign-id", "500")] }
         members += [
             ("postback-sequence-index", "3"), ("source-identifier", "12345"),
@@ -223,18 +232,23 @@ enum PostbackWire {
         let apps: [String?] = [nil, "\"app\"", "9223372036854775808", "true"]
         let sources: [String?] = [nil, "\"\"", "\"12345\"", "true"]
         let indices: [String?] = ["3", "-1", "\"x\""]
+        let noTexts: [String?] = ["7", "false", "[]", "{}"]
         guard !copy.isOfAdAttributionKit else {
             var claims = claims(of: copy)
             let inside = random.pick([
                 ("postback-identifier", ids), ("ad-network-identifier", ids),
                 ("advertised-item-identifier", apps), ("source-identifier", sources),
-                ("postback-sequence-index", indices),
+                ("postback-sequence-index", indices), ("conversion-type", noTexts),
+                ("marketplace-identifier", noTexts),
             ])
             replace(inside.0, random.pick(inside.1), in: &claims)
             copy.seal = jws("", claims, "AAAA")
             var members = members(of: copy, using: &random)
             let fault = random.pick(
-                outside + [("jws-string", [nil, "\"\"", "\"a.b\"", "\"e30.W10.AAAA\"", "7"])])
+                outside + [
+                    ("jws-string", [nil, "\"\"", "\"a.b\"", "\"e30.W10.AAAA\"", "7"]),
+                    ("ad-interaction-type", noTexts),
+                ])
             if random.chance(50) { replace(fault.0, random.pick(fault.1), in: &members) }
             return members
         }

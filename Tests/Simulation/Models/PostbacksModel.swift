@@ -3,7 +3,6 @@ import Foundation
 import TestKit
 
 /// Section 6 of the contract without `decoded-events`: no conversion model decodes anything.
-/// Words that Apple may add and marketplaces are not sent: docs/dumps.md does not show them yet.
 struct PostbacksModel: StreamModel {
     static let stream = "postbacks"
     static let dumps = ["outcomes", "postbacks", "conversion-values"]
@@ -25,7 +24,10 @@ struct PostbacksModel: StreamModel {
         var sourceApp: Int64?
         var sourceDomain: String?
         var fidelity: Int? = 1
+        /// The word of AdAttributionKit, or what SKAdNetwork says with `redownload`.
         var conversionType = "download"
+        /// Of AdAttributionKit; nil when absent.
+        var marketplace: String?
         /// Nil when the copy does not say it.
         var won: Bool? = true
         var index = 0
@@ -52,13 +54,24 @@ struct PostbacksModel: StreamModel {
             let domain = layout < "4.0" || sourceApp != nil ? nil : sourceDomain
             var interaction = fidelity.map { $0 == 1 ? "click" : "view" } ?? ""
             if layout < "2.2" { interaction = "" }
-            if isOfAdAttributionKit { interaction = unsigned.interaction ?? "" }
+            if isOfAdAttributionKit {
+                interaction =
+                    unsigned.interaction.map { Self.known($0, of: Self.interactions) } ?? ""
+            }
             return [
                 framework, version, network.lowercased(), campaign, "\(app)",
                 "\(layout < "2.0" ? 0 : sourceApp ?? 0)", domain ?? "", "\(signedIndex)",
-                interaction,
-                conversionType, "\(didWin)", verdict, unsigned.country,
+                interaction, Self.known(conversionType, of: Self.conversionTypes),
+                marketplace ?? "", "\(didWin)", verdict, unsigned.country,
             ]
+        }
+
+        private static let interactions = ["view", "click"]
+        private static let conversionTypes = ["download", "redownload", "re-engagement"]
+
+        /// Apple adds words: what is none of the known ones is counted as one.
+        private static func known(_ word: String, of words: [String]) -> String {
+            words.contains(word) ? word : "other"
         }
 
         /// A change of what is signed, without a key.
@@ -215,7 +228,9 @@ struct PostbacksModel: StreamModel {
         default: break
         }
         values.country = random.pick(["", "", "DE", "FR"])
-        values.interaction = copy.isOfAdAttributionKit ? random.pick([nil, "view", "click"]) : nil
+        if copy.isOfAdAttributionKit {
+            values.interaction = random.pick([nil, "view", "click", "hover", "Click", ""])
+        }
         return values
     }
 
