@@ -231,9 +231,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CSimulatedSystem", "ConfigurationFiles", "Engine", "EventLog", "Program",
-                "Reports",
-                "Store", "Streams", "TestKit", logging,
+                "CSimulatedSystem", "ConfigurationFiles", "Deliveries", "Engine", "EventLog",
+                "Program", "Reports", "Store", "Streams", "TestKit", logging,
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         .executableTarget(

@@ -3,7 +3,7 @@ import Foundation
 import Streams
 
 /// The result of one request to a partner.
-enum AttemptResult: Equatable, Sendable {
+package enum AttemptResult: Equatable, Sendable {
     /// `retryAfterMilliseconds` is the pause that the partner asked for.
     case answered(status: Int, retryAfterMilliseconds: Int64?)
     /// No HTTP answer.
@@ -23,7 +23,7 @@ extension AttemptResult {
     }
 }
 
-enum ConnectionFault: String, CaseIterable, Sendable {
+package enum ConnectionFault: String, CaseIterable, Sendable {
     /// No answer in time.
     case timeout
     case resolution

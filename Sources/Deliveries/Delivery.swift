@@ -61,7 +61,7 @@ package struct Delivery: Equatable, Sendable {
     package var changedMilliseconds: Int64
 
     /// Partners recognise repeated requests by it.
-    var idempotencyKey: String { "\(id):\(revision)" }
+    package var idempotencyKey: String { "\(id):\(revision)" }
 }
 
 /// An attempt as stored.

@@ -7,7 +7,7 @@ import Streams
 
 /// Takes documents over from the log into the store, and sends them from there. Runs on one plain
 /// thread.
-final class DeliveryLoop {
+package final class DeliveryLoop {
     struct Settings {
         var assignment: LogAssignment
         var untilEnd: Bool
@@ -43,6 +43,7 @@ final class DeliveryLoop {
     private var lastLook = ContinuousClock.now
     private var lastPruningMilliseconds: Int64?
     private var lastTurnMilliseconds: Int64 = .max
+    private var hasBegun = false
 
     init(
         store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
@@ -66,14 +67,24 @@ final class DeliveryLoop {
     /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
     /// at the start is taken over and everything due was sent once.
     func run() throws {
-        try reader.subscribe(settings.assignment)
-        try dispatcher.resume()
-        while !stop.isRequested, try step() {}
-        try finish()
-        logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])
+        while try turn() {}
     }
 
-    /// One turn; false when nothing is left to do.
+    /// Takes documents over, and sends what is due. False when the work is over, and no further turn is
+    /// taken.
+    package func turn() throws -> Bool {
+        if !hasBegun {
+            hasBegun = true
+            try reader.subscribe(settings.assignment)
+            try dispatcher.resume()
+        }
+        if !stop.isRequested, try step() { return true }
+        try finish()
+        logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])
+        return false
+    }
+
+    /// False when nothing is left to do.
     func step() throws -> Bool {
         metrics?.turn()
         if let known = files?.look() {

@@ -58,58 +58,78 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         _ options: WorkerOptions, stop: StopSignal, clock: any DeliveryClock,
         sender: (any PartnerSender)?
     ) throws {
-        let pipelines = PipelineDirectory(options.pipelinesDirectory)
-        try pipelines.requireKnownFiles()
-        let stream = try pipelines.partnerPostbacks()
-        let partners = try pipelines.partners()
-        let known = KnownPartners(partners)
-        let routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
+        let configuration = try DeliveryConfiguration(options)
+        let stream = configuration.stream
         let logger = Logger(label: programName)
-        let reader = try openReader(options, pipelines: pipelines, stream: stream, logger)
+        let reader = try openReader(options, configuration, logger)
         defer { reader.close() }
+        let monitor = try options.metricsAddress.map {
+            try DeliveryMonitor(
+                at: $0, topic: stream.topic, group: stream.group,
+                partners: configuration.routes.map(\.name),
+                waitMilliseconds: stream.commitIntervalMilliseconds, logger: logger)
+        }
+        defer { monitor?.stop() }
+        let http = sender == nil ? HTTPSender(partnerCount: configuration.routes.count) : nil
+        defer { http?.stop() }
+        guard let sender = sender ?? http else { return }
+        try makeLoop(
+            options, configuration, reader: reader, sender: sender, clock: clock, stop: stop,
+            metrics: monitor?.metrics, logger: logger
+        ).run()
+    }
+
+    /// The loop over a reader and a sender of the caller, by the system's clock.
+    package static func makeLoop(
+        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, reader: any LogReader,
+        sender: any PartnerSender, stop: StopSignal, logger: Logger
+    ) throws -> DeliveryLoop {
+        try makeLoop(
+            options, configuration, reader: reader, sender: sender, clock: SystemClock(),
+            stop: stop, metrics: nil, logger: logger)
+    }
+
+    private static func makeLoop(
+        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, reader: any LogReader,
+        sender: any PartnerSender, clock: any DeliveryClock, stop: StopSignal,
+        metrics: DeliveryMetrics?, logger: Logger
+    ) throws -> DeliveryLoop {
+        let stream = configuration.stream
         let store = try DeliveryStore(
             path: DeliveryStore.path(in: options.dataDirectory), topic: stream.topic,
             logIdentity: try reader.identity())
         if let refusal = try store.foldedLog().refusal(of: reader) { throw refusal }
+        let known = KnownPartners(configuration.partners)
         for name in known.off.sorted() {
             logger.info(
                 "a partner is off: its file has no url, and what is for it is held",
                 metadata: ["partner": "\(name)"])
         }
-        let parser = try JSONParser.make()
-        let loopParser = try JSONParser.make()
-        let monitor = try options.metricsAddress.map {
-            try DeliveryMonitor(
-                at: $0, topic: stream.topic, group: stream.group, partners: routes.map(\.name),
-                waitMilliseconds: stream.commitIntervalMilliseconds, logger: logger)
-        }
-        defer { monitor?.stop() }
-        let http = sender == nil ? HTTPSender(partnerCount: routes.count) : nil
-        defer { http?.stop() }
-        guard let sender = sender ?? http else { return }
         let untilEnd = try options.stopsAtEnd
         let dispatcher = Dispatcher(
-            store: store, routes: routes, sender: sender, clock: clock, parser: parser,
-            off: known.off, attemptsOnce: untilEnd, metrics: monitor?.metrics, logger: logger)
+            store: store, routes: configuration.routes, sender: sender, clock: clock,
+            parser: try JSONParser.make(), off: known.off, attemptsOnce: untilEnd,
+            metrics: metrics, logger: logger)
         try dispatcher.begin(isStart: true)
-        let loop = DeliveryLoop(
+        return DeliveryLoop(
             store: store, reader: reader, dispatcher: dispatcher,
-            partners: known, parser: loopParser, clock: clock,
+            partners: known, parser: try JSONParser.make(), clock: clock,
             settings: .init(
                 assignment: try options.assignment, untilEnd: untilEnd,
                 batchRecords: stream.batchRecords, maxRecordBytes: stream.maxRecordBytes,
                 waitMilliseconds: stream.commitIntervalMilliseconds),
-            stop: stop, logger: logger, metrics: monitor?.metrics,
-            files: FollowedPartners(pipelines, from: partners, logger: logger))
-        try loop.run()
+            stop: stop, logger: logger, metrics: metrics,
+            files: FollowedPartners(
+                configuration.pipelines, from: configuration.partners, logger: logger))
     }
 
     private static func openReader(
-        _ options: WorkerOptions, pipelines: PipelineDirectory, stream: StreamSettings,
-        _ logger: Logger
+        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, _ logger: Logger
     ) throws -> any LogReader {
+        let stream = configuration.stream
         let log = try stream.openLog(
-            options.address, pipelines: pipelines, memberName: options.memberName, logger: logger)
+            options.address, pipelines: configuration.pipelines, memberName: options.memberName,
+            logger: logger)
         let reader = try log.reader(topic: stream.topic, group: stream.group)
         let partitionCount = try reader.partitionCount()
         if case .partitions(let wanted) = try options.assignment,
@@ -118,6 +138,22 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
             throw LogChange.unknownPartition(unknown, topic: stream.topic)
         }
         return reader
+    }
+}
+
+/// What the program reads at start: its own file, the partners' files and their secrets.
+package struct DeliveryConfiguration {
+    let pipelines: PipelineDirectory
+    package let stream: StreamSettings
+    let partners: [Partner]
+    let routes: [PartnerRoute]
+
+    package init(_ options: WorkerOptions) throws {
+        pipelines = PipelineDirectory(options.pipelinesDirectory)
+        try pipelines.requireKnownFiles()
+        stream = try pipelines.partnerPostbacks()
+        partners = try pipelines.partners()
+        routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
     }
 }
 

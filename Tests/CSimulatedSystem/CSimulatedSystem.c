@@ -61,6 +61,7 @@ static struct {
     int process;
 } descriptors[most_descriptors];
 static uint64_t counts[WEIR_SIM_EVENTS];
+static pthread_t simulated_thread;
 
 static uint64_t next_random(uint64_t *state) {
     uint64_t mixed = *state += 0x9E3779B97F4A7C15;
@@ -456,6 +457,18 @@ int usleep(useconds_t microseconds) {
     return nanosleep(&wanted, NULL);
 }
 
+/// A wait of the simulation's own thread for another one: there is none that would wake it.
+int pthread_cond_timedwait(
+    pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, const struct timespec *restrict until
+) {
+    static int (*wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    if (wait == NULL) *(void **)&wait = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+    if (!is_active || !pthread_equal(pthread_self(), simulated_thread)) return wait(condition, mutex, until);
+    int64_t left = (int64_t)until->tv_sec * 1000000000 + until->tv_nsec - wall_ns;
+    sleep_simulated(left < 0 ? 0 : left > 1000000000 ? 1000000000 : left);
+    return ETIMEDOUT;
+}
+
 unsigned sleep(unsigned seconds) {
     struct timespec wanted = {seconds, 0};
     nanosleep(&wanted, NULL);
@@ -508,6 +521,7 @@ void weir_sim_begin(const char *path, int64_t now_ns) {
     if (root_length >= sizeof root) abort();
     memcpy(root, path, root_length + 1);
     wall_ns = now_ns;
+    simulated_thread = pthread_self();
     steady_ns = 1000000000;
     current = 0;
     for (struct file *file = files; file;) {

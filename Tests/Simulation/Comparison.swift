@@ -78,9 +78,10 @@ struct Comparison {
     func comparePartnerPostbacks(
         _ published: SimulatedCluster.Topic?, withFoldIn anew: String
     ) throws -> Int {
-        let ids = (published?.recordsAsAppended ?? []).map { record in
-            let id = record.headers.first { $0.name == "ce_id" }?.value
-            return String(decoding: id ?? [], as: UTF8.self)
+        let ids = (published?.recordsAsAppended ?? []).compactMap { record in
+            record.headers.first { $0.name == "ce_id" }?.value.map {
+                String(decoding: $0, as: UTF8.self)
+            }
         }
         var seen: Set<String> = []
         let first = ids.filter { seen.insert($0).inserted }

@@ -8,6 +8,8 @@ import TestKit
 /// A topic that records are sent to, and what its stream should count of them.
 protocol Feed: AnyObject {
     var stream: any StreamFold.Type { get }
+    /// What works on it.
+    var program: any SimulatedProgram { get }
     var records: Int { get }
     /// Writes the stream's file, with settings that the numbers do not depend on.
     func writeConfiguration(to directory: String, settings: String) throws
@@ -23,13 +25,15 @@ protocol Feed: AnyObject {
 
 final class ModelFeed<Model: StreamModel>: Feed {
     let stream: any StreamFold.Type
+    let program: any SimulatedProgram
     private var model = Model()
     private var random: SeededGenerator
     private var sent: [LoggedMeaning<Model.Meaning>] = []
     private var last: (record: OutgoingRecord, meaning: Model.Meaning)?
 
-    init(stream: any StreamFold.Type, seed: UInt64) {
+    init<Fold: StreamFold>(stream: Fold.Type, seed: UInt64) {
         self.stream = stream
+        program = FoldProgram<Fold>()
         random = SeededGenerator(seed: seed)
     }
 

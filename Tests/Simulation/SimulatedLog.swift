@@ -32,9 +32,13 @@ final class SimulatedCluster {
             partitions = Array(repeating: Partition(), count: Int(partitionCount))
         }
 
+        /// Of earlier appends nothing is asked any more.
+        fileprivate(set) var firstNumber = 0
+
         /// The records of all partitions, in the order in which they were appended.
         var recordsAsAppended: [Record] {
-            partitions.flatMap(\.records).sorted { $0.number < $1.number }
+            partitions.flatMap(\.records).filter { $0.number >= firstNumber }
+                .sorted { $0.number < $1.number }
         }
     }
 
@@ -116,11 +120,8 @@ final class SimulatedCluster {
         }
     }
 
-    /// Removes the records of a topic, if it is there.
-    func clear(_ name: String) {
-        guard let topic = topics[name] else { return }
-        make(name, partitionCount: Int32(topic.partitions.count))
-    }
+    /// What was appended to a topic is not asked for any more.
+    func disregard(_ name: String) { topics[name]?.firstNumber = appends + 1 }
 
     /// Drops the oldest records of a partition, as retention does.
     func trim(_ topic: Topic, partition: Int32, below offset: Int64) {

@@ -1,5 +1,6 @@
 import CSimulatedSystem
 import ConfigurationFiles
+import Deliveries
 import Engine
 import EventLog
 import Foundation
@@ -15,6 +16,72 @@ protocol Turning {
 
 extension Worker: Turning {
     func takeTurn() throws -> WorkerEnd? { try turn() }
+}
+
+extension DeliveryLoop: Turning {
+    func takeTurn() throws -> WorkerEnd? { try turn() ? nil : .stopped }
+}
+
+/// What a process of a program has of its machine.
+struct ProcessPlace {
+    let name: String
+    let number: Int32
+    let lanes: Int
+    let directory: String
+    let options: WorkerOptions
+    let log: SimulatedLog
+    let stop: StopSignal
+}
+
+/// A program, which a worker starts again and again.
+protocol SimulatedProgram {
+    var topic: String { get }
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: SimulatedReader)
+}
+
+struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
+    var topic: String { Fold.streamName }
+
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: SimulatedReader) {
+        let configuration = try Fold.readConfiguration(
+            PipelineDirectory(place.options.pipelinesDirectory))
+        let reader = try SimulatedReader(
+            place.log, topic: configuration.stream.topic, group: configuration.stream.group)
+        do {
+            let worker = try Fold.makeWorker(
+                place.options, configuration, lanes: place.lanes, in: place.directory,
+                log: place.log, reader: reader, stop: place.stop, logger: Logger(label: place.name))
+            guard let worker else {
+                throw SimulationFault("\(place.name): its store was replaced")
+            }
+            return (worker, reader)
+        } catch {
+            reader.close()
+            throw error
+        }
+    }
+}
+
+struct DeliveryProgram: SimulatedProgram {
+    let partners: SimulatedPartners
+
+    var topic: String { SimulatedDocuments.topic }
+
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: SimulatedReader) {
+        let configuration = try DeliveryConfiguration(place.options)
+        let reader = try SimulatedReader(
+            place.log, topic: configuration.stream.topic, group: configuration.stream.group)
+        do {
+            let loop = try PartnerPostbacksWorker.makeLoop(
+                place.options, configuration, reader: reader,
+                sender: SimulatedSender(partners, process: place.number), stop: place.stop,
+                logger: Logger(label: place.name))
+            return (loop, reader)
+        } catch {
+            reader.close()
+            throw error
+        }
+    }
 }
 
 /// One start of a worker, until it ends or is killed.
@@ -44,7 +111,7 @@ final class SimulatedWorker {
 
     let name: String
     let directory: String
-    private let fold: any StreamFold.Type
+    let program: any SimulatedProgram
     private let cluster: SimulatedCluster
     private let pipelines: String
     private var incarnation: Incarnation?
@@ -55,17 +122,19 @@ final class SimulatedWorker {
     var acceptedPartitionCount: Int32?
 
     init(
-        _ name: String, fold: any StreamFold.Type, cluster: SimulatedCluster, directory: String,
-        pipelines: String
+        _ name: String, _ program: any SimulatedProgram, cluster: SimulatedCluster,
+        directory: String, pipelines: String
     ) {
         self.name = name
-        self.fold = fold
+        self.program = program
         self.cluster = cluster
         self.directory = directory
         self.pipelines = pipelines
     }
 
     var isRunning: Bool { incarnation != nil }
+    /// The number of the process that runs.
+    var process: Int32? { incarnation?.number }
     var isCaughtUp: Bool { incarnation?.reader.isCaughtUp ?? false }
 
     /// Starts a process. Throws what the program would end with.
@@ -75,9 +144,8 @@ final class SimulatedWorker {
         hasDiskFaults = chances.isAny
         isPaused = false
         do {
-            incarnation = try Self.open(
-                fold, as: number, lanes: lanes, cluster: cluster, directory: directory,
-                pipelines: pipelines, name: name, isMember: true,
+            incarnation = try open(
+                as: number, lanes: lanes, in: directory, isMember: true,
                 accepting: acceptedPartitionCount)
         } catch {
             weir_sim_kill(number)
@@ -85,9 +153,9 @@ final class SimulatedWorker {
         }
     }
 
-    private static func open<Fold: StreamFold>(
-        _: Fold.Type, as number: Int32, lanes: Int, cluster: SimulatedCluster, directory: String,
-        pipelines: String, name: String, isMember: Bool, accepting partitionCount: Int32?
+    private func open(
+        as number: Int32, lanes: Int, in directory: String, isMember: Bool,
+        accepting partitionCount: Int32?
     ) throws -> Incarnation {
         let log = SimulatedLog(cluster, process: number)
         var options = try WorkerOptions.parse(
@@ -97,20 +165,12 @@ final class SimulatedWorker {
             ] + (isMember ? [] : ["--partitions", "all"])
                 + (partitionCount.map { ["--accept-partition-count", "\($0)"] } ?? []))
         options.showsProgress = false
-        let configuration = try Fold.readConfiguration(PipelineDirectory(pipelines))
         let stop = StopSignal()
-        let reader = try SimulatedReader(
-            log, topic: configuration.stream.topic, group: configuration.stream.group)
-        do {
-            let worker = try Fold.makeWorker(
-                options, configuration, lanes: lanes, in: directory, log: log, reader: reader,
-                stop: stop, logger: Logger(label: name))
-            guard let worker else { throw SimulationFault("\(name): its store was replaced") }
-            return Incarnation(number: number, worker: worker, reader: reader, stop: stop)
-        } catch {
-            reader.close()
-            throw error
-        }
+        let (worker, reader) = try program.open(
+            ProcessPlace(
+                name: name, number: number, lanes: lanes, directory: directory, options: options,
+                log: log, stop: stop))
+        return Incarnation(number: number, worker: worker, reader: reader, stop: stop)
     }
 
     /// Gives the process a turn, in which it may die.
@@ -194,17 +254,9 @@ final class SimulatedWorker {
 
     /// Folds the whole log into a new store, by one process that nothing happens to.
     func foldAnew(as number: Int32, in directory: String) throws {
-        try Self.foldAnew(fold, as: number, cluster: cluster, in: directory, pipelines: pipelines)
-    }
-
-    private static func foldAnew<Fold: StreamFold>(
-        _: Fold.Type, as number: Int32, cluster: SimulatedCluster, in directory: String,
-        pipelines: String
-    ) throws {
         weir_sim_enter(number)
         let incarnation = try open(
-            Fold.self, as: number, lanes: 1, cluster: cluster, directory: directory,
-            pipelines: pipelines, name: "fold anew", isMember: false, accepting: nil)
+            as: number, lanes: 1, in: directory, isMember: false, accepting: nil)
         defer { incarnation.reader.close() }
         var idle = 0
         for _ in 0..<10_000 where idle < 3 {

@@ -1,4 +1,5 @@
 import CSimulatedSystem
+import Deliveries
 import Engine
 import EventLog
 import Foundation
@@ -14,6 +15,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case unavailableLog, slowLog, lostAnswer, repeatedAppend, offsetsNotTaken
     case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches
     case trimming, topicMadeAnew, morePartitions
+    case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
 }
 
 /// One run: a cluster, workers, disks and a clock, all of whose choices come from a seed.
@@ -49,6 +51,8 @@ package final class Simulation {
     private let root: String
     private var random: SeededGenerator
     private let cluster: SimulatedCluster
+    private let partners: SimulatedPartners
+    private let documents: SimulatedDocuments
     private var feeds: [any Feed] = []
     private var workers: [SimulatedWorker] = []
     private var kinds: Set<FaultKind> = []
@@ -59,7 +63,6 @@ package final class Simulation {
     private var trimmed: Set<String> = []
     private var madeAnew: Set<String> = []
 
-    private static let partnerTopic = "partner-postbacks"
     private static let beginNanoseconds: Int64 = 1_795_219_200_000_000_000
     private static let mostTurnsToCatchUp = 20_000
 
@@ -69,6 +72,8 @@ package final class Simulation {
         self.root = root
         random = SeededGenerator(seed: seed)
         cluster = SimulatedCluster(seed: seed ^ 0xC1)
+        partners = SimulatedPartners(cluster)
+        documents = SimulatedDocuments(seed: seed ^ 0xD0)
         report = Report(seed: seed)
     }
 
@@ -115,10 +120,20 @@ package final class Simulation {
                 let name = "\(topic)-\(place)"
                 workers.append(
                     SimulatedWorker(
-                        name, fold: feed.stream, cluster: cluster,
-                        directory: "\(root)/disks/\(name)", pipelines: "\(root)/pipelines"))
+                        name, feed.program, cluster: cluster, directory: "\(root)/disks/\(name)",
+                        pipelines: "\(root)/pipelines"))
             }
-            try configure(feed)
+            try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
+        }
+        try SimulatedDocuments.writeConfiguration(
+            to: "\(root)/pipelines", settings: drawSettings())
+        if chance(1, in: 2) {
+            let topic = SimulatedDocuments.topic
+            cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
+            workers.append(
+                SimulatedWorker(
+                    topic, DeliveryProgram(partners: partners), cluster: cluster,
+                    directory: "\(root)/disks/\(topic)", pipelines: "\(root)/pipelines"))
         }
         note(
             "\(workers.map(\.name).joined(separator: ", ")); \(kinds.map(\.rawValue).sorted().joined(separator: " "))"
@@ -134,14 +149,17 @@ package final class Simulation {
         { ModelFeed<StoreNotificationsModel>(stream: StoreNotificationsFold.self, seed: $0) },
     ]
 
-    private func configure(_ feed: any Feed) throws {
-        try feed.writeConfiguration(
-            to: "\(root)/pipelines",
-            settings: """
-                batch_records: \(1 + number(below: 40))
-                commit_interval_ms: \(1 + number(below: 300))
+    private func drawSettings() -> String {
+        """
+        batch_records: \(1 + number(below: 40))
+        commit_interval_ms: \(1 + number(below: 300))
 
-                """)
+        """
+    }
+
+    /// The worker that delivers to partners, where there is one.
+    private var deliverer: SimulatedWorker? {
+        workers.first { $0.program.topic == SimulatedDocuments.topic }
     }
 
     // MARK: Choices
@@ -175,6 +193,12 @@ package final class Simulation {
     }
 
     private func send() {
+        if deliverer != nil, chance(1, in: 3) {
+            for _ in 0...number(below: 3) {
+                documents.send(to: cluster, at: weir_sim_now() / 1_000_000)
+            }
+            return
+        }
         guard let feed = one(of: feeds) else { return }
         for _ in 0...number(below: 12) {
             if kinds.contains(.gaps), chance(1, in: 40),
@@ -207,7 +231,15 @@ package final class Simulation {
     }
 
     private func turn(_ worker: SimulatedWorker) throws {
-        switch worker.takeTurn() {
+        let process = worker.process ?? 0
+        partners.answer(process)
+        let turn = worker.takeTurn()
+        switch turn {
+        case .goesOn, .ended: partners.settle(process)
+        case .died, .failed: partners.forget(process)
+        }
+        if let fault = partners.fault { throw fault }
+        switch turn {
         case .goesOn: break
         case .ended: note("\(worker.name) ends as it was asked")
         case .died:
@@ -234,9 +266,9 @@ package final class Simulation {
 
     private func start(_ worker: SimulatedWorker, chances: weir_sim_chances) throws {
         if kinds.contains(.otherBatches), chance(1, in: 3),
-            let feed = feeds.first(where: { worker.name.hasPrefix($0.stream.streamName) })
+            let feed = feeds.first(where: { $0.stream.streamName == worker.program.topic })
         {
-            try configure(feed)
+            try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
         }
         processes += 1
         do {
@@ -254,7 +286,7 @@ package final class Simulation {
         switch kind {
         case .kill:
             guard let worker = one(of: running) else { return }
-            worker.kill()
+            kill(worker)
             note("\(worker.name) is killed")
         case .crashAtCall:
             guard let worker = one(of: running) else { return }
@@ -318,7 +350,13 @@ package final class Simulation {
         }
     }
 
+    private func kill(_ worker: SimulatedWorker) {
+        if let process = worker.process { partners.forget(process) }
+        worker.kill()
+    }
+
     private func losePower(_ worker: SimulatedWorker) {
+        kill(worker)
         worker.losePower(seed: random.next())
         meet(.powerLoss)
         note("\(worker.name) loses power")
@@ -326,12 +364,9 @@ package final class Simulation {
 
     /// A second process on the same store has to be refused.
     private func startSecond(beside worker: SimulatedWorker) throws {
-        guard let feed = feeds.first(where: { worker.name.hasPrefix($0.stream.streamName) }) else {
-            return
-        }
         processes += 1
         let second = SimulatedWorker(
-            "\(worker.name) again", fold: feed.stream, cluster: cluster,
+            "\(worker.name) again", worker.program, cluster: cluster,
             directory: worker.directory, pipelines: "\(root)/pipelines")
         do {
             try second.start(as: processes, lanes: 1, chances: weir_sim_chances(), seed: 0)
@@ -370,6 +405,11 @@ package final class Simulation {
             unavailable: draw(.unavailableLog, 50_000), slow: draw(.slowLog, 300_000),
             lostAnswer: draw(.lostAnswer, 200_000), repeated: draw(.repeatedAppend, 100_000),
             notTaken: draw(.offsetsNotTaken, 500_000))
+        guard deliverer != nil else { return }
+        partners.chances = SimulatedPartners.Chances(
+            away: draw(.partnerAway, 600_000), lostAnswer: draw(.partnerLostAnswer, 300_000),
+            busy: draw(.partnerBusy, 300_000), refuses: draw(.partnerRefuses, 300_000),
+            shut: draw(.partnerShut, 100_000), late: draw(.partnerLate, 500_000))
     }
 }
 
@@ -406,8 +446,8 @@ extension Simulation {
     /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
     /// group's offsets are deleted.
     private func beginAnew(_ worker: SimulatedWorker) throws {
-        for stream in madeAnew where worker.name.hasPrefix("\(stream)-") {
-            for other in workers where other.name.hasPrefix("\(stream)-") {
+        for stream in madeAnew where worker.program.topic == stream {
+            for other in workers where other.program.topic == stream {
                 try other.moveStoresAway()
             }
             cluster.forgetOffsets(ofTopic: stream)
@@ -418,12 +458,12 @@ extension Simulation {
 
     /// What was published of another topic is not compared.
     private func clearPublished(_ stream: String) {
-        cluster.clear("\(stream).dlq")
-        if stream == emittingStream { cluster.clear(Self.partnerTopic) }
+        cluster.disregard("\(stream).dlq")
+        if stream == emittingStream { cluster.disregard(SimulatedDocuments.topic) }
     }
 
     private func isOf(_ topics: Set<String>, _ worker: SimulatedWorker) -> Bool {
-        topics.contains { worker.name.hasPrefix("\($0)-") }
+        topics.contains(worker.program.topic)
     }
 }
 
@@ -434,6 +474,7 @@ extension Simulation {
     private func finish() throws {
         cluster.chances = SimulatedCluster.Chances()
         kinds = []
+        partners.chances = SimulatedPartners.Chances()
         for worker in workers {
             worker.goOn()
             worker.mendDisk()
@@ -445,6 +486,21 @@ extension Simulation {
             guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
         }
         for feed in feeds { try compare(feed) }
+        guard let deliverer, let topic = cluster.topic(SimulatedDocuments.topic) else { return }
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: deliverer.directory))
+        report.met["documents delivered", default: 0] += try documents.compare(
+            topic, partners, store)
+    }
+
+    /// Whether everything in the log was taken over; what partners have refused is then sent again, and time passes
+    /// until it is due.
+    private func isCaughtUp(_ worker: SimulatedWorker) throws -> Bool {
+        guard worker.isCaughtUp else { return false }
+        guard worker === deliverer else { return true }
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: worker.directory))
+        guard try store.retryRefused() > 0 else { return true }
+        weir_sim_pass(600 * 1_000_000_000)
+        return false
     }
 
     private func catchUp() throws {
@@ -454,14 +510,14 @@ extension Simulation {
             let worker = workers[turn % workers.count]
             if !worker.isRunning { try start(worker, chances: weir_sim_chances()) }
             try self.turn(worker)
-            idleTurns = workers.allSatisfy(\.isCaughtUp) ? idleTurns + 1 : 0
+            idleTurns = try workers.allSatisfy(isCaughtUp) ? idleTurns + 1 : 0
         }
         throw SimulationFault("it has not caught up after \(Self.mostTurnsToCatchUp) turns")
     }
 
     private func compare(_ feed: any Feed) throws {
         let stream = feed.stream.streamName
-        let own = workers.filter { $0.name.hasPrefix("\(stream)-") }
+        let own = workers.filter { $0.program.topic == stream }
         guard let first = own.first, let topic = cluster.topic(stream) else { return }
         let comparison = try Comparison(feed, topic, own)
         try comparison.compareWithModel()
@@ -475,6 +531,6 @@ extension Simulation {
         guard stream == emittingStream else { return }
         report.met["documents for partners", default: 0] +=
             try comparison.comparePartnerPostbacks(
-                cluster.topic(Self.partnerTopic), withFoldIn: anew)
+                cluster.topic(SimulatedDocuments.topic), withFoldIn: anew)
     }
 }

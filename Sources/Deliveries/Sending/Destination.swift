@@ -1,7 +1,7 @@
 import ConfigurationFiles
 import Foundation
 
-struct Destination: Equatable, Sendable {
+package struct Destination: Equatable, Sendable {
     var host: String
     var allowsPrivate: Bool
     var timeoutMilliseconds: Int64

@@ -5,7 +5,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-protocol PartnerSender: Sendable {
+package protocol PartnerSender: Sendable {
     /// Sends a request and calls back once, on any thread.
     func send(
         _ request: PartnerRequest, to destination: Destination,

@@ -1,0 +1,326 @@
+import CSimulatedSystem
+import Deliveries
+import EventLog
+import Foundation
+import Store
+import TestKit
+
+/// Partners behind their addresses: what each request had, and how it is answered.
+final class SimulatedPartners {
+    struct Request {
+        let partner: String
+        let id: String
+        let revision: Int64
+        let body: [UInt8]
+        /// Whether the partner got it and said so, although the answer may be lost on its way.
+        let isAccepted: Bool
+    }
+
+    /// How often a partner does so, in a million.
+    struct Chances {
+        /// There is no connection.
+        var away: UInt64 = 0
+        /// It has the request, and its answer is lost.
+        var lostAnswer: UInt64 = 0
+        /// It asks for a pause.
+        var busy: UInt64 = 0
+        /// It wants this document never.
+        var refuses: UInt64 = 0
+        /// It wants nothing more, or not from this sender.
+        var shut: UInt64 = 0
+        /// Its answer takes some turns.
+        var late: UInt64 = 0
+    }
+
+    private struct Answer {
+        let process: Int32
+        let key: String
+        let result: AttemptResult
+        /// Looks at the answers until it is there.
+        var left: UInt64
+        let completion: @Sendable (AttemptResult) -> Void
+    }
+
+    private let cluster: SimulatedCluster
+    var chances = Chances()
+    private(set) var requests: [Request] = []
+    private var answers: [Answer] = []
+    /// Acceptances that were handed to a process, by its number, until its turn is over.
+    private var handed: [Int32: Set<String>] = [:]
+    /// What a process has stored as delivered: it is not sent again.
+    private var settled: Set<String> = []
+    /// The first request that should not have been.
+    private(set) var fault: SimulationFault?
+
+    init(_ cluster: SimulatedCluster) {
+        self.cluster = cluster
+    }
+
+    /// Hands the answers that are there to a process that is about to take its turn.
+    func answer(_ process: Int32) {
+        for place in answers.indices
+        where answers[place].process == process && answers[place].left > 0 {
+            answers[place].left -= 1
+        }
+        let ready = answers.filter { $0.process == process && $0.left == 0 }
+        answers.removeAll { $0.process == process && $0.left == 0 }
+        for answer in ready {
+            if case .answered(200...299, _) = answer.result {
+                handed[process, default: []].insert(answer.key)
+            }
+            answer.completion(answer.result)
+        }
+    }
+
+    /// A turn went well, and what was answered before it is stored.
+    func settle(_ process: Int32) {
+        settled.formUnion(handed.removeValue(forKey: process) ?? [])
+    }
+
+    /// The process is over: its connections are closed.
+    func forget(_ process: Int32) {
+        answers.removeAll { $0.process == process }
+        handed[process] = nil
+    }
+
+    fileprivate func take(
+        _ request: PartnerRequest, from process: Int32,
+        _ completion: @escaping @Sendable (AttemptResult) -> Void
+    ) {
+        let key = request.headers.first { $0.name == "Idempotency-Key" }?.value ?? ""
+        let result = draw()
+        let isAccepted =
+            switch result {
+            case .answered(200...299, _): true
+            case .failed(.timeout, _): true
+            default: false
+            }
+        let parts = key.split(separator: ":")
+        if case .failed(.connection, _) = result {
+        } else {
+            let revision = parts.last.flatMap { Int64($0) } ?? 0
+            let id = String(parts.first ?? "")
+            if settled.contains(key) {
+                note("\(key) is sent again after it was delivered")
+            }
+            if let higher = requests.last(where: { $0.id == id && $0.revision > revision }) {
+                note("\(key) is sent after revision \(higher.revision)")
+            }
+            if let other = requests.last(where: { $0.id == id && $0.revision == revision }),
+                other.body != request.body
+            {
+                note("\(key) is sent with another body")
+            }
+            requests.append(
+                Request(
+                    partner: request.url.split(separator: "/").last.map(String.init) ?? "", id: id,
+                    revision: revision, body: request.body ?? [], isAccepted: isAccepted))
+        }
+        let isLate = cluster.happens(chances.late, "a partner answers late")
+        answers.append(
+            Answer(
+                process: process, key: key, result: result,
+                left: 1 + (isLate ? cluster.random.next() % 8 : 0), completion: completion))
+    }
+
+    private func note(_ text: String) {
+        fault = fault ?? SimulationFault(text)
+    }
+
+    private func draw() -> AttemptResult {
+        if cluster.happens(chances.away, "a partner is away") {
+            return .failed(.connection, detail: "refused")
+        }
+        if cluster.happens(chances.lostAnswer, "a partner's answer is lost") {
+            return .failed(.timeout, detail: "no answer")
+        }
+        let pauses: [Int64?] = [nil, 0, 1000, 60_000, 999_999_999_000]
+        let pause = pauses[Int(cluster.random.next() % 5)]
+        if cluster.happens(chances.busy, "a partner asks for a pause") {
+            return .answered(
+                status: cluster.random.next() % 2 == 0 ? 429 : 503, retryAfterMilliseconds: pause)
+        }
+        if cluster.happens(chances.refuses, "a partner refuses a document") {
+            let statuses = [302, 400, 404, 422, 500]
+            return .answered(
+                status: statuses[Int(cluster.random.next() % 5)], retryAfterMilliseconds: nil)
+        }
+        if cluster.happens(chances.shut, "a partner refuses everything") {
+            let statuses = [401, 403, 410]
+            return .answered(
+                status: statuses[Int(cluster.random.next() % 3)], retryAfterMilliseconds: nil)
+        }
+        return .answered(status: 200 + Int(cluster.random.next() % 5), retryAfterMilliseconds: nil)
+    }
+}
+
+/// The way of one process to partners. Everything of a simulation happens on one thread, which makes it
+/// `@unchecked Sendable`.
+final class SimulatedSender: PartnerSender, @unchecked Sendable {
+    private let partners: SimulatedPartners
+    private let process: Int32
+
+    init(_ partners: SimulatedPartners, process: Int32) {
+        self.partners = partners
+        self.process = process
+    }
+
+    func send(
+        _ request: PartnerRequest, to destination: Destination,
+        completion: @escaping @Sendable (AttemptResult) -> Void
+    ) {
+        guard !weir_sim_is_dead(process) else { return }
+        partners.take(request, from: process, completion)
+    }
+}
+
+/// Documents of the topic `partner-postbacks`, beside those that postbacks make, and what has to come of all.
+final class SimulatedDocuments {
+    static let topic = "partner-postbacks"
+    /// The last one has no address, and there is no file of a further one.
+    private static let partners = ["acme", "zenith", "off"]
+
+    private var random: SeededGenerator
+    private var revisions: [Int64] = []
+    /// Records that are no documents.
+    private var unreadable: [Int32: Set<Int64>] = [:]
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// Begins every id that is sent from here: those of postbacks are digests.
+    static let idPrefix = "5e0000"
+
+    static func writeConfiguration(to directory: String, settings: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: "\(directory)/partners", withIntermediateDirectories: true)
+        for partner in partners {
+            let address =
+                partner == "off"
+                ? "" : "\n  url: http://127.0.0.1:9/\(partner)\n  allow_private: true"
+            let rate = partner == "zenith" ? "\n  rate_per_second: 3\n  concurrency: 2" : ""
+            try """
+            name: \(partner)
+            trust: [valid, development]
+            delivery:
+              method: POST\(address)\(rate)
+
+            """.write(
+                toFile: "\(directory)/partners/\(partner).yaml", atomically: false,
+                encoding: .utf8)
+        }
+        try "topic: \(topic)\n\(settings)".write(
+            toFile: "\(directory)/\(topic).yaml", atomically: false, encoding: .utf8)
+    }
+
+    private func number(below bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+
+    /// Sends a new document, a further revision, one that was sent before, or what is none.
+    func send(to cluster: SimulatedCluster, at milliseconds: Int64) {
+        guard let topic = cluster.topic(Self.topic) else { return }
+        var place = revisions.count
+        if !revisions.isEmpty, number(below: 3) > 0 { place = number(below: revisions.count) }
+        if place == revisions.count { revisions.append(0) }
+        if revisions[place] == 0 || number(below: 2) == 0 { revisions[place] += 1 }
+        // Mostly the newest revision, now and then one that is older.
+        let revision = revisions[place] - Int64(number(below: 4) == 0 ? number(below: 2) : 0)
+        let digits = String(place)
+        let id =
+            Self.idPrefix + String(repeating: "0", count: 26 - digits.count) + digits
+        let names = Self.partners + ["unheard-of"]
+        let text =
+            #"{"id":"\#(id)","revision":\#(max(1, revision)),"partner":"\#(names[place % names.count])"}"#
+        let none: [[UInt8]?] = [
+            nil, [], Array("{".utf8), Array(text.utf8) + [0xFF], Array("[]".utf8),
+        ]
+        let isNone = number(below: 15) == 0
+        let position = cluster.append(
+            OutgoingRecord(
+                topic: Self.topic, key: Array(id.utf8), headers: [],
+                value: isNone ? none[number(below: none.count)] : Array(text.utf8)),
+            to: topic, at: milliseconds)
+        if isNone { unreadable[position.partition, default: []].insert(position.offset) }
+    }
+
+    /// Each document's highest revision was delivered, where its partner has an address; nothing waits, and nothing was
+    /// sent that is not in the topic.
+    ///
+    /// - Returns: how many documents were delivered.
+    func compare(
+        _ topic: SimulatedCluster.Topic, _ partners: SimulatedPartners, _ store: DeliveryStore
+    ) throws -> Int {
+        if let fault = partners.fault { throw fault }
+        struct Document: Decodable {
+            let id: String
+            let revision: Int64
+            let partner: String
+        }
+        var highest: [String: Document] = [:]
+        var bodies: [String: [UInt8]] = [:]
+        for (number, partition) in topic.partitions.enumerated() {
+            for record in partition.records
+            where unreadable[Int32(number)]?.contains(record.offset) != true {
+                let bytes = record.value ?? []
+                let document = try JSONDecoder().decode(Document.self, from: Data(bytes))
+                let key = "\(document.id):\(document.revision)"
+                // Of a topic that was made anew, the same document may have another origin: the first one counts.
+                if bodies[key] == nil { bodies[key] = bytes }
+                if document.revision > highest[document.id]?.revision ?? 0 {
+                    highest[document.id] = document
+                }
+            }
+        }
+        for request in partners.requests
+        where bodies["\(request.id):\(request.revision)"] != request.body
+            || highest[request.id]?.partner != request.partner
+        {
+            throw SimulationFault(
+                "\(request.id):\(request.revision) was sent to \(request.partner), and is another")
+        }
+        let accepted = Set(
+            partners.requests.filter(\.isAccepted).map { "\($0.id):\($0.revision)" })
+        let addressed = highest.values.filter { ["acme", "zenith"].contains($0.partner) }
+        if let lost = addressed.map({ "\($0.id):\($0.revision)" }).sorted()
+            .first(where: { !accepted.contains($0) })
+        {
+            throw SimulationFault("\(lost) was not delivered")
+        }
+        var held = highest.values.count { !["acme", "zenith"].contains($0.partner) }
+        var dead = unreadable.values.reduce(0) { $0 + $1.count }
+        for (partner, state, count) in try store.counts() {
+            switch state {
+            case .delivered, .superseded: continue
+            case .held: held -= count
+            case .dead where partner.isEmpty: dead -= count
+            case .dead: continue
+            case .pending: throw SimulationFault("\(count) deliveries to \(partner) wait")
+            }
+        }
+        // What a partner has refused is sent again, unless there is a higher revision.
+        for delivery in try store.deliveries(state: .dead, limit: .max)
+        where !delivery.partner.isEmpty
+            && highest[delivery.id]?.revision ?? 0 <= delivery.revision
+        {
+            throw SimulationFault("\(delivery.idempotencyKey) is dead: \(delivery.reason)")
+        }
+        guard held == 0, dead == 0 else {
+            throw SimulationFault(
+                "\(held) documents more should be held, and \(dead) more unreadable")
+        }
+        return accepted.count
+    }
+}
+
+extension DeliveryStore {
+    /// What the operator does who sees that partners are well: retries what they have refused. Returns how many
+    /// deliveries still wait.
+    func retryRefused() throws -> Int {
+        let now = weir_sim_now() / 1_000_000
+        for partner in try disabledPartners() {
+            _ = try retry(.partner(partner.name), nowMilliseconds: now)
+        }
+        _ = try retry(.allDead, nowMilliseconds: now)
+        return try waiting().count
+    }
+}
