@@ -322,6 +322,7 @@ class Reading {
         const uint8_t *begin = bytes + *token;
         const uint8_t *limit = token_end();
         const uint8_t *at = begin;
+        const uint64_t place = uint64_t(begin - bytes);
         bool is_negative = *at == '-';
         if (is_negative) at++;
         const uint8_t *digits = at;
@@ -330,7 +331,7 @@ class Reading {
         size_t count = size_t(at - digits);
         if (count == 0 || (*digits == '0' && count > 1)) return false;
         if (at == limit && count <= 18) {
-            out[0] = word('l', 0);
+            out[0] = word('l', place);
             out[1] = is_negative ? ~mantissa + 1 : mantissa;
             out += 2;
             return true;
@@ -357,6 +358,7 @@ class Reading {
         if (!is_rest_space(at, limit)) return false;
         double value;
         if (is_integer && integer(mantissa, count, digits, at, is_negative)) {
+            out[0] |= place;
             out += 2;
             return true;
         }
@@ -367,7 +369,7 @@ class Reading {
         } else if (!read_double(begin, at, &value)) {
             return false;
         }
-        out[0] = word('d', 0);
+        out[0] = word('d', place);
         memcpy(out + 1, &value, 8);
         out += 2;
         return true;

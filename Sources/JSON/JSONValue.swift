@@ -1,3 +1,5 @@
+import CSimdjson
+
 /// A value of a parsed document: a position on its tape (`CSimdjson.h`).
 ///
 /// The value and its bytes are valid until its parser is used again or freed.
@@ -72,6 +74,29 @@ public struct JSONValue {
         case UInt8(ascii: "u"): .large(tape[index + 1])
         case UInt8(ascii: "d"): .double(Double(bitPattern: tape[index + 1]))
         default: nil
+        }
+    }
+
+    /// The number as it is written in the document, for what a double cannot hold exactly; nil for other kinds.
+    ///
+    /// Nil too for a number that is the whole document: nothing of that is known to end it.
+    package var numberText: UnsafeRawBufferPointer? {
+        guard number != nil, index != weir_json_root,
+            let bytes = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: tape[0]))
+        else { return nil }
+        // A comma, a bracket or a space comes after a member or an element.
+        let start = bytes + Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF)
+        var count = 0
+        while Self.isOfNumber(start.load(fromByteOffset: count, as: UInt8.self)) { count += 1 }
+        return UnsafeRawBufferPointer(start: start, count: count)
+    }
+
+    private static func isOfNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "e"),
+            UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"):
+            true
+        default: false
         }
     }
 

@@ -86,4 +86,30 @@ struct NumberTests {
         #expect(try number("18446744073709551615")?.double == 0x1p64)
         #expect(try number("0.1e1")?.double == 1)
     }
+
+    @Test("a number is there as it is written, wherever it stands and however long it is")
+    func texts() throws {
+        let long = "0." + String(repeating: "123456789", count: 50) + "E+2"
+        for text in [
+            "0", "-0", "5", "1e3", "1.5E-7", "18446744073709551615", "0.10", "1e-400", long,
+        ] {
+            for document in [
+                "[\(text)]", "[7, \(text) ]", "{\"a\":\"1\\n2\",\"b\":\(text)\n}",
+            ] {
+                let found = try withParsed(document) { value in
+                    (value.member("b") ?? Array(value.elements).last)?.numberText.map {
+                        String(decoding: $0, as: UTF8.self)
+                    }
+                }
+                #expect(found == text, "\(document)")
+            }
+        }
+    }
+
+    @Test("what is no number, and a number that is the whole document, has no text of one")
+    func noTexts() throws {
+        let others = "[\"1\",true,null,[],{}]"
+        #expect(try withParsed(others) { $0.elements.allSatisfy { $0.numberText == nil } })
+        #expect(try withParsed("17") { $0.numberText == nil })
+    }
 }

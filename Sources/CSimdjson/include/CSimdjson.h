@@ -19,7 +19,8 @@ typedef struct weir_json_parser weir_json_parser;
 /// - `{`, `[`: the index after the container; an object has its names and values in turn;
 /// - `"`: the length (24 bits) and the offset (32 bits) of a text within the document;
 /// - `s`: the offset of a text that had escapes, among those, after its length in 4 bytes;
-/// - `l`, `u`, `d`: a number, which is the next word, as int64_t, uint64_t or double;
+/// - `l`, `u`, `d`: the offset of a number's text within the document, and the number, which is the next word, as
+///   int64_t, uint64_t or double;
 /// - `t`, `f`, `n`: true, false, null.
 enum {
     weir_json_root = 2,
