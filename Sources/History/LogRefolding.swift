@@ -101,7 +101,7 @@ package final class LogRefolding {
     }
 }
 
-/// Folds the records of an hour up to an instant in it once more, each as its store has folded it.
+/// Folds records up to an instant once more, each as its store has folded it.
 package struct FoldedHours: HourFolding {
     private let openReader: Explainer.OpenReader
     private let address: String
@@ -120,27 +120,31 @@ package struct FoldedHours: HourFolding {
         self.rules = rules
     }
 
-    /// The rows that the records of the hour with a timestamp below an instant added to.
+    /// The rows that records with a timestamp below an instant added to.
     ///
+    /// - Parameter hour: the only one whose records count; nil for all.
     /// - Throws: `ExplanationError.recordsGone` when the log no longer has all of them; what reading it
     ///   and folding them throws.
     package func rows(
-        of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour,
+        of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour?,
         beforeMilliseconds milliseconds: Int64
     ) throws -> [PartialRow] {
         let ranges = try partitions.compactMap { state in
-            try snapshot.hours(of: state.partition).first { $0.hour == hour }
+            let hours = try snapshot.hours(of: state.partition)
+                .filter { hour == nil || $0.hour == hour }
+            return hours.map(\.firstOffset).min().map { first in
+                (state.partition, first..<(hours.map(\.lastOffset).max() ?? first) + 1)
+            }
         }
         guard !ranges.isEmpty else { return [] }
         let folding = try LogRefolding(
             stream: stream, snapshot: snapshot, reader: openReader(snapshot.topic),
             address: address, rules: rules)
         var rows: [PartialRow] = []
-        for range in ranges {
+        for (partition, offsets) in ranges {
             var sums: [ObjectIdentifier: (row: AddedRow, measures: [Int64])] = [:]
-            let offsets = range.firstOffset..<range.lastOffset + 1
             let reading = try folding.fold(
-                partition: range.partition, offsets: offsets,
+                partition: partition, offsets: offsets,
                 where: { Self.counts($0, hour, milliseconds) }
             ) { record in
                 for addition in record.additions {
@@ -153,11 +157,11 @@ package struct FoldedHours: HourFolding {
             }
             if let gone = reading.gone {
                 throw ExplanationError.recordsGone(
-                    topic: snapshot.topic, partition: range.partition, offsets: gone)
+                    topic: snapshot.topic, partition: partition, offsets: gone)
             }
             rows += sums.values.map { row, measures in
                 PartialRow(
-                    table: row.table, partition: range.partition, columns: row.columns,
+                    table: row.table, partition: partition, columns: row.columns,
                     measures: measures)
             }
         }
@@ -165,10 +169,10 @@ package struct FoldedHours: HourFolding {
     }
 
     private static func counts(
-        _ record: RecordView, _ hour: Hour, _ milliseconds: Int64
+        _ record: RecordView, _ hour: Hour?, _ milliseconds: Int64
     ) -> Bool {
         let time = max(record.timestampMilliseconds, 0)
-        return time < milliseconds && Hour(containing: time) == hour
+        return time < milliseconds && (hour == nil || Hour(containing: time) == hour)
     }
 }
 

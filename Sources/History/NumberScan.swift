@@ -41,6 +41,8 @@ struct NumberScan {
 
     private(set) var sums = NumberAmounts()
     private var hours: [StreamPartition: Set<Hour>] = [:]
+    /// The first day of its rows that are of days.
+    private var firstDay: Hour?
     /// The currencies of amounts of money, by the measure of the number that they add to.
     private(set) var currencies: [Int: Set<String>] = [:]
 
@@ -65,7 +67,7 @@ struct NumberScan {
     private mutating func add(
         _ table: AggregateTable, of slice: StoreSlice, _ number: any Number, _ body: RowBody
     ) throws {
-        let hourPlace = table.columns.firstIndex { $0.kind == .hour }
+        let timePlace = table.columns.firstIndex { $0.kind.isTime }
         let currencyPlace = table.columns.firstIndex { $0.name == "currency" }
         try slice.snapshot.forEachRow(
             of: table, partitions: slice.numbers, whereHour: number.mayCount(inHour:)
@@ -85,10 +87,15 @@ struct NumberScan {
                 }
             }
             let place = StreamPartition(stream: slice.stream, partition: partition)
-            if let hourPlace, case .text(let text) = columns[hourPlace],
+            if let timePlace, case .text(let text) = columns[timePlace],
                 let milliseconds = UTC.milliseconds(text: text)
             {
-                hours[place, default: []].insert(Hour(containing: milliseconds))
+                let hour = Hour(containing: milliseconds)
+                if table.hasDays {
+                    firstDay = min(firstDay ?? hour, hour)
+                } else {
+                    hours[place, default: []].insert(hour)
+                }
             }
             try body(place, table, columns, measures)
         }
@@ -124,24 +131,41 @@ extension NumberScan {
     /// in others than those of the rows.
     private static let wholeHours = 48
 
-    /// Where the records lie that may have to do with the number: in the hours of its rows.
+    /// Where the records lie that may have to do with the number: in the hours of its rows. Of rows of days, in
+    /// all from the day before the first one on.
     func ranges(
         _ number: any Number, _ slices: [StoreSlice]
     ) throws -> [StreamPartition: RecordRanges] {
         var known: [StreamPartition: [HourRange]] = [:]
+        var ofDays: [StreamPartition: [HourRange]] = [:]
         for slice in slices {
+            let hasDays = number.sources.contains {
+                $0.stream == slice.stream && $0.tables.contains(where: \.hasDays)
+            }
             for partition in slice.numbers {
-                known[StreamPartition(stream: slice.stream, partition: partition)] =
-                    try slice.snapshot.hours(of: partition).filter { number.mayCount(in: $0.hour) }
+                let place = StreamPartition(stream: slice.stream, partition: partition)
+                let ranges = try slice.snapshot.hours(of: partition)
+                if hasDays {
+                    ofDays[place] = ranges.filter { mayNameDays($0.hour) }
+                } else {
+                    known[place] = ranges.filter { number.mayCount(in: $0.hour) }
+                }
             }
         }
         let asked = Set(known.values.joined().map(\.hour))
         let isWhole =
-            hours.isEmpty || (number.isLimitedInTime && asked.count <= Self.wholeHours)
+            hasNoRows || (number.isLimitedInTime && asked.count <= Self.wholeHours)
         let counted = hours.values.reduce(into: Set<Hour>()) { $0.formUnion($1) }
-        return known.compactMapValues { ranges in
-            let wanted = ranges.filter { isWhole || counted.contains($0.hour) }
-            return wanted.isEmpty ? nil : RecordRanges(wanted)
-        }
+        return known.mapValues { $0.filter { isWhole || counted.contains($0.hour) } }
+            .merging(ofDays) { $0 + $1 }
+            .compactMapValues { $0.isEmpty ? nil : RecordRanges($0) }
+    }
+
+    private var hasNoRows: Bool { hours.isEmpty && firstDay == nil }
+
+    /// Whether records of an hour may name the days of the rows: a day is at most the one after its record's.
+    private func mayNameDays(_ hour: Hour) -> Bool {
+        guard let firstDay else { return hasNoRows }
+        return hour.hoursSince1970 >= firstDay.hoursSince1970 - 24
     }
 }

@@ -39,6 +39,8 @@ package struct FoldedRecord {
     package let answers: [UInt8]?
     /// Where the record lies that a duplicate or a conflict repeats; nil where the stream does not remember it.
     package let originalOffset: Int64?
+    /// Where the record lies whose place an accepted one takes; nil where there is none.
+    package let replacedOffset: Int64?
     /// The ids that its stream remembers for ever from it on.
     package let newIDs: [RecordID]
 }
@@ -48,7 +50,7 @@ private final class NewIDs: FoldMemoryWriter {
     private(set) var ids: [RecordID] = []
 
     func write(_ row: [MemoryValue], to table: MemoryTable, partition: Int32) {
-        if table.hasIDs, case .id(let id)? = row.first { ids.append(id) }
+        if case .id(let id)? = row.first { ids.append(id) }
     }
 
     func append(
@@ -139,6 +141,7 @@ private final class AddedRows {
         deltas.forEachColumn(ofRow: row) { value in
             switch value {
             case .hour(let hour): columns.append(.text(hour.text))
+            case .day(let hour): columns.append(.text(hour.day))
             case .symbol(let symbol): columns.append(.text(symbols.text(symbol)))
             case .text(let text): columns.append(.text("\(text)"))
             case .integer(let integer): columns.append(.integer(integer))
@@ -262,7 +265,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         try fold.fold(index)
         let answers = fold.effects.recollections.first?.answers
         let newIDs = NewIDs()
-        if Fold.memoryTables.contains(where: \.hasIDs) { try fold.writeMemory(to: newIDs) }
+        if !Fold.memoryTables.isEmpty { try fold.writeMemory(to: newIDs) }
         var leftOut: [Addition] = []
         if hasOverflowed {
             // What overflows by itself has no amounts.
@@ -281,13 +284,15 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             try fold.fold(index)
             leftOut = additions(in: fold.deltas)
         }
+        let known = answers.flatMap(Fold.originalOffset(in:))
+        let isReplacing = Fold.replacesRecords && outcome == .accepted
         var type = ""
         if case .text(let text)? = outcomes.first?.row.columns.last { type = text }
         return FoldedRecord(
             record: record, hour: Hour(containing: max(record.timestampMilliseconds, 0)),
             type: type, outcome: outcome, additions: counted + outcomes, leftOut: leftOut,
             refusal: refusal, answers: answers,
-            originalOffset: isRepeated ? answers.flatMap(Fold.originalOffset(in:)) : nil,
+            originalOffset: isRepeated ? known : nil, replacedOffset: isReplacing ? known : nil,
             newIDs: newIDs.ids)
     }
 

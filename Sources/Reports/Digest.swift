@@ -47,12 +47,12 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// Calls `body` with a dump hour by hour, in order of the lines that begin with the hour, so that only the
-    /// rows of one are in memory; refused records come at once.
+    /// Calls `body` with a dump hour by hour, in order of the lines that begin with the hour or its day, so that only
+    /// the rows of one are in memory; refused records come at once.
     fileprivate func forEachDump(
         of number: DumpNumber, _ body: (Dump) throws -> Void
     ) throws {
-        guard number.selection.columns.first?.kind == .hour else {
+        guard number.selection.columns.first?.kind.isTime == true else {
             return try body(try dump(number))
         }
         let hours = try slices.filter { number.streams.contains($0.stream) }

@@ -154,7 +154,7 @@ struct RowSelection {
             .badCondition(column: condition.column, value: condition.value, wanted: wanted)
         }
         switch column.kind {
-        case .text:
+        case .text, .day:
             // What has no day has an empty one, and years of more than four digits are not read.
             let isDay = column.name == "day" && (1...10).contains(condition.value.utf8.count)
             guard !isDay || UTC.milliseconds(text: condition.value) != nil else {

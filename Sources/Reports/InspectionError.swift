@@ -24,8 +24,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case badCondition(column: String, value: String, wanted: String)
     /// A store that was in force at an instant is no longer there.
     case storeGone(path: String, instant: String)
-    /// What the records of an hour added before an instant is not known.
-    case hourNotFolded(stream: String, hour: String, detail: String)
+    /// What the records of an hour, or of all hours, added before an instant is not known.
+    case hourNotFolded(stream: String, hour: String?, detail: String)
     /// The configuration that a store has recorded cannot be read back.
     case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
     case store(StoreError)
@@ -86,8 +86,12 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(path), which was in force at \(instant), is gone: what it said is not known any more; "
                 + "put it back, or ask for a later time"
         case .hourNotFolded(let stream, let hour, let detail):
-            "cannot tell what the records of \(stream) in the hour \(hour) had added by then: "
-                + "\(detail); a whole hour needs no log"
+            hour.map { hour in
+                "cannot tell what the records of \(stream) in the hour \(hour) had added by then: "
+                    + "\(detail); a whole hour needs no log"
+            }
+                ?? "cannot tell what the records of \(stream) had added by then: \(detail); its rows are "
+                + "of days that records name, so that all of its log is needed"
         case .unreadableConfiguration(let stream, let partition, let fault):
             "\(stream), partition \(partition): \(fault)"
         case .store(let error):

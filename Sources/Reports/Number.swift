@@ -36,7 +36,8 @@ package protocol Number: AnyObject {
     /// Whether a row that does not count (untrusted, or superseded) matches the conditions on the columns that it
     /// has.
     func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
-    /// Whether records of an hour may count.
+    /// Whether rows of an hour may count, or of the day that it begins. Records of other hours add to rows of
+    /// tables of days.
     func mayCount(in hour: Hour) -> Bool
     /// Whether a refused record counts, in a dump of such records.
     func counts(_ refusal: StoredRefusal, topic: String) -> Bool
@@ -198,10 +199,10 @@ package final class DumpNumber: Number {
         var time: Int64 = 0
         for (column, value) in zip(table.columns, columns) {
             values.append(value)
-            guard column.kind == .hour, case .text(let text) = value else { continue }
+            guard column.kind.isTime, case .text(let text) = value else { continue }
             let hour = hours[text]
             time = hour.milliseconds
-            values.append(.text(hour.day))
+            if column.kind == .hour { values.append(.text(hour.day)) }
         }
         return (values, time)
     }
@@ -249,11 +250,6 @@ final class HourTexts {
         known[text] = hour
         return hour
     }
-}
-
-extension Hour {
-    /// Its day, as `2026-11-21`.
-    var day: String { String(text.prefix { $0 != "T" }) }
 }
 
 extension StoredValue {

@@ -10,7 +10,9 @@ package struct StoreSlice {
     /// Only records with a timestamp below it count, in milliseconds since 1970; nil for all.
     var asOfMilliseconds: Int64?
     /// What the records of the instant's hour added; nil at a whole hour.
-    fileprivate var partialHour: PartialHour?
+    fileprivate var partialHour: FoldedAgain?
+    /// What all records before the instant added; nil without one.
+    fileprivate var before: FoldedAgain?
 
     package var numbers: Set<Int32> { Set(partitions.map(\.partition)) }
 }
@@ -23,21 +25,25 @@ extension StoreSlice {
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         guard let asOfMilliseconds,
-            let hourPlace = table.columns.firstIndex(where: { $0.kind == .hour })
+            let timePlace = table.columns.firstIndex(where: { $0.kind.isTime })
         else {
             return try snapshot.forEachRow(
                 of: table, partitions: numbers, whereHour: isWanted, body)
         }
-        let hours = HourTexts()
-        let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
-        try snapshot.forEachRow(of: table, partitions: numbers, whereHour: isWanted) {
-            partition, columns, measures in
-            guard hours[columns[hourPlace].text].milliseconds < end else { return }
-            try body(partition, columns, measures)
+        // A row of a day does not say in which hours the records came that made it.
+        if !table.hasDays {
+            let hours = HourTexts()
+            let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
+            try snapshot.forEachRow(of: table, partitions: numbers, whereHour: isWanted) {
+                partition, columns, measures in
+                guard hours[columns[timePlace].text].milliseconds < end else { return }
+                try body(partition, columns, measures)
+            }
         }
-        for row in try partialHour?.rows() ?? [] where row.table.name == table.name {
+        let folded = table.hasDays ? before : partialHour
+        for row in try folded?.rows() ?? [] where row.table.name == table.name {
             let columns = row.table.places(ofColumns: table).map { row.columns[$0] }
-            guard isWanted(columns[hourPlace].text) else { continue }
+            guard isWanted(columns[timePlace].text) else { continue }
             let measures = row.table.places(ofMeasures: table).map { row.measures[$0] }
             try body(row.partition, columns, measures)
         }
@@ -120,7 +126,8 @@ struct StoreView {
             slices: slices.map { slice in
                 var slice = slice
                 slice.asOfMilliseconds = asOf.milliseconds
-                slice.partialHour = asOf.partialHour.map { PartialHour(slice, $0, asOf) }
+                slice.partialHour = asOf.partialHour.map { FoldedAgain(slice, $0, asOf) }
+                slice.before = FoldedAgain(slice, nil, asOf)
                 return slice
             })
     }
@@ -153,7 +160,7 @@ struct StoreView {
 package struct AsOf {
     /// Records with a timestamp below it count, in milliseconds since 1970.
     package let milliseconds: Int64
-    /// Folds the hour that the instant lies in; not called for a whole hour.
+    /// Folds the hour that the instant lies in; not called for a whole hour, but of streams with tables of days.
     package let hours: any HourFolding
 
     package init(milliseconds: Int64, hours: any HourFolding) {
@@ -167,15 +174,17 @@ package struct AsOf {
     }
 }
 
-/// Finds what the records of an hour added to aggregates up to an instant in it: stored rows know
-/// only whole hours.
+/// Finds what records added to aggregates up to an instant: stored rows know only whole hours, and those of days
+/// none at all.
 package protocol HourFolding {
-    /// The rows that records of the hour with a timestamp below the instant added to, with what
-    /// they added. A row may occur several times.
+    /// The rows that records with a timestamp below the instant added to, with what they added. A row may occur
+    /// several times.
     ///
-    /// - Parameter milliseconds: the instant, since 1970.
+    /// - Parameters:
+    ///   - hour: the only one whose records count; nil for all.
+    ///   - milliseconds: the instant, since 1970.
     func rows(
-        of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour,
+        of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour?,
         beforeMilliseconds milliseconds: Int64
     ) throws -> [PartialRow]
 }
@@ -200,15 +209,15 @@ package struct PartialRow: Sendable {
     }
 }
 
-/// What the records of an hour added up to an instant in it. It is folded when it is first needed:
-/// refused records need no fold.
-private final class PartialHour {
+/// What the records of an hour, or all, added up to an instant. It is folded when it is first needed: refused
+/// records need no fold.
+private final class FoldedAgain {
     private let slice: StoreSlice
-    private let hour: Hour
+    private let hour: Hour?
     private let asOf: AsOf
     private var known: [PartialRow]?
 
-    init(_ slice: StoreSlice, _ hour: Hour, _ asOf: AsOf) {
+    init(_ slice: StoreSlice, _ hour: Hour?, _ asOf: AsOf) {
         self.slice = slice
         self.hour = hour
         self.asOf = asOf
@@ -225,7 +234,7 @@ private final class PartialHour {
             return rows
         } catch {
             throw InspectionError.hourNotFolded(
-                stream: slice.stream, hour: hour.text, detail: "\(error)")
+                stream: slice.stream, hour: hour?.text, detail: "\(error)")
         }
     }
 }

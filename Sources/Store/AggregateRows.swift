@@ -99,7 +99,7 @@ final class AggregateRows {
         statement.begin()
         deltas.forEachColumn(ofRow: row) { value in
             switch value {
-            case .hour: break
+            case .hour, .day: break
             case .symbol(let symbol): symbols.withBytes(of: symbol) { statement.bind(text: $0) }
             case .text(let text): statement.bind(text: text)
             case .integer(let integer): statement.bind(integer)
@@ -245,12 +245,13 @@ final class RowReading {
                     FROM \(table.sqlName)_sums WHERE number >= ?1 << 32 AND number < (?1 + 1) << 32
                     """))
         for hour in try hours() where isWanted(hour.text) {
-            let text = StoredValue.text(hour.text)
+            let time = StoredValue.text(
+                table.hasDays ? String(hour.text.prefix { $0 != "T" }) : hour.text)
             for slot in hour.slots where partitions.contains(slot.partition) {
                 rows.begin()
                 rows.bind(slot.number)
                 while try StoreError.naming("read", path, rows.next) {
-                    let columns = try keys.columns(ofKey: rows.integer(0), hour: text)
+                    let columns = try keys.columns(ofKey: rows.integer(0), time: time)
                     let measures = table.measures.indices.map { rows.integer($0 + 1) }
                     try body(slot.partition, columns, measures)
                 }
@@ -272,7 +273,8 @@ private final class AggregateKeys {
     private let table: AggregateTable
     private let path: String
     private let kinds: [AggregateTable.ColumnKind]
-    private let hourPlace: Int?
+    /// The place of the hour, or of the day, which are the slot's.
+    private let timePlace: Int?
     private let row: StatementRow
     private var known: [Int64: [StoredValue]] = [:]
 
@@ -280,8 +282,8 @@ private final class AggregateKeys {
         self.table = table
         self.path = path
         kinds = table.columns.map(\.kind)
-        hourPlace = kinds.firstIndex(of: .hour)
-        let names = table.columns.map { $0.kind == .hour ? "''" : $0.name }
+        timePlace = kinds.firstIndex { $0.isTime }
+        let names = table.columns.map { $0.kind.isTime ? "''" : $0.name }
         row = StatementRow(
             try db.makeStatement(
                 sql: """
@@ -290,10 +292,12 @@ private final class AggregateKeys {
                     """))
     }
 
-    /// The columns of the row that a key has in an hour.
-    func columns(ofKey key: Int64, hour: StoredValue) throws -> [StoredValue] {
+    /// The columns of the row that a key has in a slot.
+    ///
+    /// - Parameter time: the hour or the day of the slot.
+    func columns(ofKey key: Int64, time: StoredValue) throws -> [StoredValue] {
         var columns = try known[key] ?? read(key)
-        if let hourPlace { columns[hourPlace] = hour }
+        if let timePlace { columns[timePlace] = time }
         return columns
     }
 
@@ -307,7 +311,7 @@ private final class AggregateKeys {
         }
         let columns = kinds.indices.map { index -> StoredValue in
             switch kinds[index] {
-            case .hour, .text: .text(row.text(index + 1))
+            case .hour, .day, .text: .text(row.text(index + 1))
             case .integer, .boolean: .integer(row.integer(index + 1))
             }
         }

@@ -185,7 +185,10 @@ extension AggregateTable {
         let sumLines = sums.enumerated().map { index, sum in
             "  \(sum.0)" + (index + 1 < sums.count ? "," : "") + Self.comment(sum.1)
         }
-        let names = ["number", "partition"] + columns.map(\.name) + measures
+        let names =
+            ["number", "partition"]
+            + columns.map { $0.kind == .day ? "substr(hour, 1, 10) AS \($0.name)" : $0.name }
+            + measures
         return """
             CREATE TABLE \(sqlName)_keys (
               -- \(note)
@@ -209,8 +212,8 @@ extension AggregateTable {
         note.isEmpty ? "" : " -- \(note)"
     }
 
-    /// The columns of keys: the hour is the slot's.
-    var keyColumns: [Column] { columns.filter { $0.kind != .hour } }
+    /// The columns of keys: the hour, or the day that it begins, is the slot's.
+    var keyColumns: [Column] { columns.filter { !$0.kind.isTime } }
 
     fileprivate var keyNames: [String] { keyColumns.map(\.name) }
 
@@ -259,7 +262,7 @@ extension AggregateTable.Note {
 extension AggregateTable.ColumnKind {
     fileprivate var sqlType: String {
         switch self {
-        case .hour, .text: "TEXT"
+        case .hour, .day, .text: "TEXT"
         case .integer, .boolean: "INTEGER"
         }
     }

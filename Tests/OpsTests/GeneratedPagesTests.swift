@@ -83,6 +83,7 @@ extension AggregateTable.ColumnKind {
     fileprivate var explanation: String {
         switch self {
         case .hour: "hour"
+        case .day: "day"
         case .text: "text"
         case .integer: "integer"
         case .boolean: "true or false"

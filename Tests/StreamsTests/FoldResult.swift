@@ -114,6 +114,7 @@ struct FoldResult: Equatable {
     private static func field(_ value: ColumnValue, _ symbols: SymbolTable) -> Field {
         switch value {
         case .hour(let hour): .text(hour.text)
+        case .day(let hour): .text(hour.day)
         case .symbol(let symbol): .text(symbols.text(symbol))
         case .text(let text): .text("\(text)")
         case .integer(let integer): .integer(integer)

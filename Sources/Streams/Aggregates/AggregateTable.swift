@@ -19,11 +19,16 @@ package struct AggregateTable: Sendable {
     package enum ColumnKind: Sendable {
         /// An hour, as text.
         case hour
+        /// A day in UTC, as text: `2026-11-21`.
+        case day
         /// UTF-8 text, compared as bytes.
         case text
         case integer
         /// True or false, stored as 1 or 0.
         case boolean
+
+        /// Whether it is when a row counts, which its key does not say.
+        package var isTime: Bool { self == .hour || self == .day }
     }
 
     /// What a number is counted in. Where nothing is declared it follows from the name: `_micros`, or a count.
@@ -87,23 +92,31 @@ package struct AggregateTable: Sendable {
     package let name: String
     /// What its rows are.
     package let note: String
-    /// The columns, in the order in which rows are sorted. The first is the hour of the record's timestamp.
+    /// The columns, in the order in which rows are sorted. The first is when a row counts: the hour of the record's
+    /// timestamp, or a day that the record names.
     package private(set) var columns: [Column]
     /// Names of the measures: signed 64-bit sums.
     package private(set) var measures: [String]
     private let measureNotes: [String: Note]
 
+    /// Whether rows count on a day that their records name, and not in the hour of these.
+    package let hasDays: Bool
+
     /// Name of the SQL view: the dump's name with underscores.
     package var sqlName: String { name.replacing("-", with: "_") }
 
+    /// - Parameter day: what the day is, of rows that count on one.
     package init<Key, Measure: AggregateMeasure>(
         _ name: String, _ note: String, _ columns: KeyColumns<Key>, measures: Measure.Type,
-        notes: [Measure: Note] = [:]
+        notes: [Measure: Note] = [:], day: Note? = nil
     ) {
         self.name = name
         self.note = note
-        self.columns =
-            [Column("hour", .hour, "of the record's timestamp, UTC")] + columns.all.map(\.column)
+        hasDays = day != nil
+        let time =
+            day.map { Column("day", .day, $0) }
+            ?? Column("hour", .hour, "of the record's timestamp, UTC")
+        self.columns = [time] + columns.all.map(\.column)
         self.measures = measures.allCases.map(\.name)
         measureNotes = Dictionary(uniqueKeysWithValues: notes.map { ($0.key.name, $0.value) })
     }
@@ -145,6 +158,8 @@ extension AggregateMeasure {
 /// A value of a column, borrowed from a row's key.
 package enum ColumnValue {
     case hour(Hour)
+    /// The day that an hour begins.
+    case day(Hour)
     /// A text of the fold's symbol table.
     case symbol(Symbol)
     case text(StaticString)
@@ -152,14 +167,14 @@ package enum ColumnValue {
     case boolean(Bool)
 }
 
-/// The key of an aggregate's row, beside the partition and the hour that every row has.
+/// The key of an aggregate's row, beside the partition and the hour or day that every row has.
 ///
 /// All its stored properties are columns.
 package protocol RowKey: Equatable, Sendable {
     associatedtype Measure: AggregateMeasure
 
     static var table: AggregateTable { get }
-    /// The columns after the hour.
+    /// The columns after the hour or day.
     static var columns: KeyColumns<Self> { get }
 }
 

@@ -108,6 +108,8 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     }
 
     /// The index of a row, for `add`; the row is made when it is not there.
+    ///
+    /// - Parameter hour: when it counts; of a table of days, the hour that begins the day.
     @inline(__always)
     package func row(_ key: Key, partition: Int32, hour: Hour) -> Int {
         let hash = hash(key)
@@ -189,7 +191,7 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     package override func firstRow(likeRow row: Int) -> Int { Int(rows[row].first) }
 
     package override func forEachColumn(ofRow row: Int, _ body: (ColumnValue) -> Void) {
-        body(.hour(rows[row].hour))
+        body(table.hasDays ? .day(rows[row].hour) : .hour(rows[row].hour))
         withUnsafeBytes(of: rows[row].key) { bytes in
             guard let start = bytes.baseAddress else { return }
             for field in Key.columns.all { body(field.value(start)) }

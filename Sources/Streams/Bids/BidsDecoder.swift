@@ -30,10 +30,11 @@ extension BidsFold: ProducedStream {
 
     static func key(
         of event: JSONValue, _ kind: BidsEventType, _ faults: inout FieldFaults
-    ) -> UnsafeRawBufferPointer {
-        kind == .auction
-            ? faults.requiredID(event.member("request")?.member("id"), "request.id")
-            : faults.requiredID(event, "auction_id")
+    ) -> [UInt8] {
+        Array(
+            kind == .auction
+                ? faults.requiredID(event.member("request")?.member("id"), "request.id")
+                : faults.requiredID(event, "auction_id"))
     }
 }
 

@@ -52,6 +52,13 @@ extension CampaignKey {
         sourceAppID = faults.identifier(members[4], "campaign.source_app_id") ?? 0
     }
 
+    /// The text of the column `campaign`, for records that are keyed by it.
+    static func campaignText(of event: JSONValue, _ faults: inout FieldFaults) -> [UInt8] {
+        var symbols = SymbolTable()
+        let key = CampaignKey(of: event, symbols: &symbols, faults: &faults)
+        return symbols.withBytes(of: key.campaign) { Array($0) }
+    }
+
     /// A source identifier keeps its leading zeros when it is written as a string.
     private static func sourceIdentifier(
         _ value: JSONValue?, _ symbols: inout SymbolTable, _ faults: inout FieldFaults

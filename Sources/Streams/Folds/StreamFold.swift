@@ -5,7 +5,7 @@ import JSON
 /// All streams, in the order in which a day goes. Everything that concerns each of them goes by this list.
 package let allStreams: [any StreamFold.Type] = [
     BidsFold.self, ImpressionsFold.self, OverlayClicksFold.self, PostbacksFold.self,
-    StoreNotificationsFold.self, ConversionUpdatesFold.self,
+    StoreNotificationsFold.self, ConversionUpdatesFold.self, CostsFold.self,
 ]
 
 /// Name of the stream that has documents for partners.
@@ -96,6 +96,9 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     /// The offset of the record that a duplicate or a conflict repeats, from what memory answered about it; nil where
     /// memory does not hold it.
     static func originalOffset(in answers: [UInt8]) -> Int64?
+    /// Whether an accepted record takes the place of the one that memory knows: the offset of that one is then found
+    /// in the same way.
+    static var replacesRecords: Bool { get }
 }
 
 extension StreamFold {
@@ -105,6 +108,7 @@ extension StreamFold {
     package static var rejectedRetentionDays: Int64 { 90 }
     package static var emits: Bool { false }
     package static func originalOffset(in answers: [UInt8]) -> Int64? { nil }
+    package static var replacesRecords: Bool { false }
     package var outbox: [PartnerPostback] { [] }
     package func windowIDs(atMost bound: Int) -> Int { 0 }
 

@@ -12,16 +12,17 @@ extension ImpressionsFold: ProducedStream {
 
     static func key(
         of event: JSONValue, _ kind: ImpressionsEventType, _ faults: inout FieldFaults
-    ) -> UnsafeRawBufferPointer {
+    ) -> [UInt8] {
         switch kind {
         case .recommendations:
             let response = event.member("response")
             // The body may have been unwrapped.
             let answer = response?.member("response") ?? response
-            return faults.requiredID(
-                answer?.member("request")?.member("req_id"), "response.request.req_id")
-        case .widgetViewed, .listingsViewed: return faults.requiredID(event, "request_id")
-        default: return faults.requiredID(event, "impression_id")
+            let id = answer?.member("request")?.member("req_id")
+            return Array(faults.requiredID(id, "response.request.req_id"))
+        case .widgetViewed, .listingsViewed:
+            return Array(faults.requiredID(event, "request_id"))
+        default: return Array(faults.requiredID(event, "impression_id"))
         }
     }
 
@@ -30,7 +31,7 @@ extension ImpressionsFold: ProducedStream {
         of value: JSONValue, _ kind: ImpressionsEventType, _ faults: inout FieldFaults
     ) throws(Rejection) -> [KeyedEvent] {
         guard kind == .listingsViewed else {
-            return [KeyedEvent(key: Array(key(of: value, kind, &faults)), value: nil)]
+            return [KeyedEvent(key: key(of: value, kind, &faults), value: nil)]
         }
         let requests = try requests(of: value, &faults)
         if requests.count == 1 { return [KeyedEvent(key: requests[0], value: nil)] }

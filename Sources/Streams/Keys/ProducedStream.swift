@@ -4,10 +4,8 @@ import JSON
 /// would reject them for is known from its decoder.
 protocol ProducedStream: StreamFold {
     static func makeEventKeys() -> any EventKeying
-    /// The text in an event that its record's key is.
-    static func key(
-        of event: JSONValue, _ kind: Kind, _ faults: inout FieldFaults
-    ) -> UnsafeRawBufferPointer
+    /// The key that an event's record has.
+    static func key(of event: JSONValue, _ kind: Kind, _ faults: inout FieldFaults) -> [UInt8]
     /// The events that a value is appended as, each with its key.
     static func keyedEvents(
         of value: JSONValue, _ kind: Kind, _ faults: inout FieldFaults
@@ -18,7 +16,7 @@ extension ProducedStream {
     static func keyedEvents(
         of value: JSONValue, _ kind: Kind, _ faults: inout FieldFaults
     ) -> [KeyedEvent] {
-        [KeyedEvent(key: Array(key(of: value, kind, &faults)), value: nil)]
+        [KeyedEvent(key: key(of: value, kind, &faults), value: nil)]
     }
 }
 

@@ -42,8 +42,8 @@ extension OverlayClicksFold: ProducedStream {
 
     static func key(
         of event: JSONValue, _ kind: OverlayClicksEventType, _ faults: inout FieldFaults
-    ) -> UnsafeRawBufferPointer {
-        faults.requiredID(event, kind == .outbrainClick ? "request_id" : "impression_id")
+    ) -> [UInt8] {
+        Array(faults.requiredID(event, kind == .outbrainClick ? "request_id" : "impression_id"))
     }
 }
 

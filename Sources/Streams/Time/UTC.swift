@@ -44,10 +44,20 @@ package enum UTC {
 
     private static let colon = UInt8(ascii: ":")
 
-    private static func midnight(_ text: [UInt8]) -> Int64? {
+    /// Reads `2026-11-21`, and nothing else, as the hour that begins the day; nil for days that the calendar does
+    /// not have.
+    package static func day(_ text: UnsafeRawBufferPointer) -> Hour? {
+        guard text.count == 10 else { return nil }
+        return midnight(text).map { Hour(containing: $0) }
+    }
+
+    private static func midnight(_ text: some RandomAccessCollection<UInt8>) -> Int64? {
         let dash = UInt8(ascii: "-")
-        guard text[4] == dash, text[7] == dash, let year = number(text[0..<4]),
-            let month = number(text[5..<7]), let day = number(text[8..<10]),
+        func part(_ start: Int, _ count: Int) -> Int64? {
+            number(text.dropFirst(start).prefix(count))
+        }
+        guard text.dropFirst(4).first == dash, text.dropFirst(7).first == dash,
+            let year = part(0, 4), let month = part(5, 2), let day = part(8, 2),
             (1...12).contains(month), day >= 1
         else { return nil }
         let days = daysSince1970(year: year, month: month, day: day)
@@ -66,7 +76,7 @@ package enum UTC {
     }
 
     /// A few decimal digits.
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    private static func number(_ digits: some Sequence<UInt8>) -> Int64? {
         digits.reduce(0) { number, byte in
             guard let number, (0x30...0x39).contains(byte) else { return nil }
             return number * 10 + Int64(byte - 0x30)
@@ -125,6 +135,15 @@ package struct Hour: Hashable, Comparable, Sendable {
     package var text: String {
         UTC.text(milliseconds: hoursSince1970 &* Self.milliseconds)
     }
+
+    /// The hour that begins its day.
+    package var startOfDay: Hour {
+        let hours = hoursSince1970 % 24
+        return Hour(hoursSince1970: hoursSince1970 - (hours < 0 ? hours + 24 : hours))
+    }
+
+    /// Its day, as `2026-11-21`.
+    package var day: String { String(text.prefix { $0 != "T" }) }
 
     package static func < (left: Hour, right: Hour) -> Bool {
         left.hoursSince1970 < right.hoursSince1970

@@ -90,7 +90,7 @@ struct ExplainReport {
         var offset: Int64
         var timestampMilliseconds: Int64
         var type: String
-        /// Why it is left out or refused; nil for others.
+        /// Why it is left out or refused, or what it takes the place of; nil for others.
         var reason: String?
         var amounts: NumberAmounts
     }
@@ -117,7 +117,9 @@ struct ExplainReport {
         switch record.role {
         case .counted:
             guard counted.count < limit else { return false }
-            entry.reason = record.folded.refusal.map { "\($0.reason): \($0.detail)" }
+            entry.reason =
+                record.folded.refusal.map { "\($0.reason): \($0.detail)" }
+                ?? record.folded.replacedOffset.map { "in place of offset \($0)" }
             counted.append(entry)
         case .leftOut(let reason):
             guard leftOut.count < limit else { return false }

@@ -1,0 +1,130 @@
+/// A decoded record of the topic `costs`. Texts are symbols of the batch.
+struct CostsEvent {
+    /// The first hour of the day that the report is about.
+    var day: Hour
+    var key: CostsKey
+    /// Tells the report's cell from others: source, day, campaign, country and currency.
+    var cell: RecordID
+    var words: CostsWords
+
+    /// Whether the day is over, under way, or the one after that on which the record came: clocks and time zones of
+    /// those who report are a day apart at most.
+    ///
+    /// - Parameter timestampMilliseconds: of the record, since 1970.
+    func isReportable(at timestampMilliseconds: Int64) -> Bool {
+        let today = Hour(containing: timestampMilliseconds).startOfDay
+        return day.hoursSince1970 <= today.hoursSince1970 + 24
+    }
+}
+
+/// What a report says of its cell. What it leaves out is 0.
+struct CostsWords: Equatable, Sendable {
+    /// Millionths of a unit of the currency, 0 to 10^15.
+    var costMicros: Int64 = 0
+    var impressions: Int64 = 0
+    var clicks: Int64 = 0
+    var installs: Int64 = 0
+}
+
+/// An amount of money as its decimal text says: a double would have rounded it before it is judged.
+enum DecimalMicros: Equatable {
+    /// Millionths of a unit, rounded to the nearest, half away from zero.
+    case micros(Int64)
+    /// Below zero, or above 1,000,000,000 units.
+    case outOfRange
+
+    /// The largest amount is 10 to this power.
+    private static let limitPower: Int64 = 9
+    /// Exponents beyond it are held at it: no text is as long.
+    private static let exponentLimit: Int64 = 1 << 40
+
+    /// Reads a JSON number (RFC 8259, section 6). What is no such text gives a number of no meaning.
+    init(_ text: UnsafeRawBufferPointer) {
+        var digits = SignificantDigits()
+        var isNegative = false
+        var pointSeen = false
+        var place = 0
+        while place < text.count, text[place] | 0x20 != UInt8(ascii: "e") {
+            switch text[place] {
+            case UInt8(ascii: "-"): isNegative = true
+            case UInt8(ascii: "."): pointSeen = true
+            default: digits.add(Int64(text[place] &- 0x30), isFraction: pointSeen)
+            }
+            place += 1
+        }
+        guard digits.count > 0 else {
+            self = .micros(0)
+            return
+        }
+        let power = digits.power + Self.exponent(text, from: place + 1)
+        guard !isNegative, power <= Self.limitPower || digits.isOne(power, Self.limitPower + 1)
+        else {
+            self = .outOfRange
+            return
+        }
+        self = .micros(digits.rounded(toDigits: power + 6))
+    }
+
+    private static func exponent(_ text: UnsafeRawBufferPointer, from start: Int) -> Int64 {
+        var exponent: Int64 = 0
+        var isNegative = false
+        for place in start..<max(start, text.count) {
+            switch text[place] {
+            case UInt8(ascii: "-"): isNegative = true
+            case UInt8(ascii: "+"): break
+            default:
+                exponent = min(exponent * 10 + Int64(text[place] &- 0x30), exponentLimit)
+            }
+        }
+        return isNegative ? -exponent : exponent
+    }
+}
+
+/// The digits of a decimal number without zeros at its front: 0.d1d2d3... times ten to the power.
+private struct SignificantDigits {
+    /// As many as the largest amount has in millionths, and the one that decides how it is rounded.
+    private static let kept = 17
+
+    /// How many digits there were.
+    private(set) var count: Int64 = 0
+    private(set) var power: Int64 = 0
+    /// The first digits as a number.
+    private var first: Int64 = 0
+    private var firstCount = 0
+    private var hasOthers = false
+
+    mutating func add(_ digit: Int64, isFraction: Bool) {
+        if count == 0, digit == 0 {
+            if isFraction { power -= 1 }
+            return
+        }
+        count += 1
+        if !isFraction { power += 1 }
+        if firstCount < Self.kept {
+            first = first * 10 + digit
+            firstCount += 1
+        } else if digit != 0 {
+            hasOthers = true
+        }
+    }
+
+    /// Whether the number is the power of ten that has so many digits before its point.
+    func isOne(_ power: Int64, _ digits: Int64) -> Bool {
+        power == digits && !hasOthers && first == Self.tenTo(firstCount - 1)
+    }
+
+    /// The first `digits` as a number, rounded by the one after them, half up. At most 16.
+    func rounded(toDigits digits: Int64) -> Int64 {
+        guard digits >= 0 else { return 0 }
+        let wanted = Int(digits) + 1
+        let scaled =
+            wanted >= firstCount
+            ? first * Self.tenTo(wanted - firstCount)
+            : first / Self.tenTo(firstCount - wanted)
+        return scaled / 10 + (scaled % 10 >= 5 ? 1 : 0)
+    }
+
+    private static func tenTo(_ power: Int) -> Int64 {
+        (0..<power).reduce(1) { ten, _ in ten * 10 }
+    }
+}
