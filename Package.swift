@@ -39,6 +39,7 @@ let package = Package(
         .executable(name: "weir-postbacks", targets: ["weir-postbacks"]),
         .executable(name: "weir-store-notifications", targets: ["weir-store-notifications"]),
         .executable(name: "weir-conversion-updates", targets: ["weir-conversion-updates"]),
+        .executable(name: "weir-costs", targets: ["weir-costs"]),
         .executable(name: "weir-collector", targets: ["weir-collector"]),
         .executable(name: "weir-benchmarks", targets: ["weir-benchmarks"]),
         .executable(name: "weir-simulate", targets: ["weir-simulate"]),
@@ -186,6 +187,9 @@ let package = Package(
         .executableTarget(
             name: "weir-conversion-updates", dependencies: ["Streams", "Engine"],
             swiftSettings: strict, linkerSettings: stripped),
+        .executableTarget(
+            name: "weir-costs", dependencies: ["Streams", "Engine"], swiftSettings: strict,
+            linkerSettings: stripped),
         .executableTarget(
             name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict,
             linkerSettings: stripped),
@@ -349,7 +353,7 @@ let package = Package(
                 "Store", "Signatures", "ConversionModels", "EventLog", "History",
                 "Reports", "KafkaLog", "Monitoring", "ConfigurationFiles", "Streams", "TestKit",
                 "Engine", "weir", "weir-bids", "weir-impressions", "weir-conversion-updates",
-                "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications", crypto, grdb,
+                "weir-costs", "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications", crypto, grdb,
                 logging,
             ],
             swiftSettings: strict),

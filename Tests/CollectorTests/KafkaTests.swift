@@ -18,7 +18,7 @@ struct KafkaTests {
         let cluster = try MockCluster()
         for topic in [
             "bids", "impressions", "overlay-clicks", "postbacks", "store-notifications",
-            "conversion-updates",
+            "conversion-updates", "costs",
         ] {
             try cluster.createTopic(topic, partitionCount: 4)
         }

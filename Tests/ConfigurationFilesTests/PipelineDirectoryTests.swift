@@ -78,7 +78,8 @@ struct PipelineDirectoryTests {
         let words =
             "bidz.yaml: nothing reads it; known here: bids.yaml, impressions.yaml,"
             + " overlay-clicks.yaml, postbacks.yaml, store-notifications.yaml,"
-            + " conversion-updates.yaml, partner-postbacks.yaml, catalog.yaml, collector.yaml, kafka.yaml"
+            + " conversion-updates.yaml, costs.yaml, partner-postbacks.yaml, catalog.yaml, collector.yaml,"
+            + " kafka.yaml"
         #expect(
             pipelines.fault { directory throws(ConfigurationError) in
                 try directory.requireKnownFiles()

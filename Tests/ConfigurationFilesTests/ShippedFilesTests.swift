@@ -14,11 +14,9 @@ struct ShippedFilesTests {
 
     @Test("the settings that they write out are the defaults")
     func defaults() throws {
-        let empty = try TemporaryPipelines([
-            "bids.yaml": "", "impressions.yaml": "", "overlay-clicks.yaml": "",
-            "postbacks.yaml": "", "store-notifications.yaml": "", "conversion-updates.yaml": "",
-            "partner-postbacks.yaml": "",
-        ])
+        let names = allStreams.map { $0.streamName } + ["partner-postbacks"]
+        let empty = try TemporaryPipelines(
+            Dictionary(uniqueKeysWithValues: names.map { ("\($0).yaml", "") }))
         #expect(
             try directory.partnerPostbacks() == empty.read { try $0.partnerPostbacks() })
         for stream in allStreams {

@@ -1,4 +1,5 @@
 import Foundation
+import Streams
 import Testing
 
 @testable import weir
@@ -18,11 +19,9 @@ struct CommandsTests {
         "WEIR_UNTIL_END", "WEIR_NAMES", "WEIR_UNMASKED", "WEIR_METRICS", "WEIR_MEMBER",
         "WEIR_ARCHIVE", "WEIR_LISTEN",
     ]
-    private let programs: Set = [
-        "weir", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-        "weir-store-notifications", "weir-conversion-updates", "weir-partner-postbacks",
-        "weir-collector",
-    ]
+    private let programs = Set(
+        ["weir", "weir-partner-postbacks", "weir-collector"]
+            + allStreams.map { $0.programName })
     private let commands = Set(
         WeirCommand.configuration.subcommands.compactMap { $0.configuration.commandName })
 

@@ -7,10 +7,7 @@ import Yams
 @Suite("What Weir is deployed with")
 struct ManifestsTests {
     private let ops = OpsDirectory()
-    private let workers = [
-        "bids", "impressions", "overlay-clicks", "postbacks", "store-notifications",
-        "conversion-updates", "partner-postbacks",
-    ]
+    private let workers = allStreams.map { $0.streamName } + ["partner-postbacks"]
 
     @Test("every YAML file can be read, and has something in it")
     func yaml() throws {

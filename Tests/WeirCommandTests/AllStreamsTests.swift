@@ -62,13 +62,8 @@ struct AllStreamsTests {
             let data = "\(directory.path)/\(data)"
             let options = WorkerOptions(
                 log: try LogAddress(address), data: data, pipelines: pipelines, untilEnd: true)
-            try BidsFold.work(options, stop: StopSignal())
-            try ImpressionsFold.work(options, stop: StopSignal())
-            try OverlayClicksFold.work(options, stop: StopSignal())
-            try PostbacksFold.work(options, stop: StopSignal())
-            try StoreNotificationsFold.work(options, stop: StopSignal())
-            try ConversionUpdatesFold.work(options, stop: StopSignal())
             for (stream, records) in published {
+                try Streams.stream(named: stream)?.work(options, stop: StopSignal())
                 let states = try StoreReader(path: "\(data)/\(stream).sqlite")
                     .snapshot { try $0.partitionStates() }
                 #expect(states.reduce(0) { $0 + Int($1.records) } == records.count, "\(stream)")

@@ -1,5 +1,6 @@
 import Foundation
 import Monitoring
+import Streams
 import TestKit
 import Testing
 
@@ -7,11 +8,8 @@ import Testing
 struct ProgramsTests {
     @Test(
         "--version prints the version and ends with 0",
-        arguments: [
-            "weir", "weir-bids", "weir-impressions", "weir-overlay-clicks", "weir-postbacks",
-            "weir-store-notifications", "weir-conversion-updates", "weir-partner-postbacks",
-            "weir-collector",
-        ])
+        arguments: ["weir", "weir-partner-postbacks", "weir-collector"]
+            + allStreams.map { $0.programName })
     func version(_ name: String) throws {
         let program = try Program.run(name, ["--version"])
         #expect(program.status == 0)

@@ -13,7 +13,7 @@ final class UpPlace {
     init() throws {
         files = try TemporaryDirectory()
         for stream in [
-            "bids", "impressions", "overlay-clicks", "postbacks", "conversion-updates",
+            "bids", "impressions", "overlay-clicks", "postbacks", "conversion-updates", "costs",
             "partner-postbacks",
         ] {
             try files.write("commit_interval_ms: 20\n", to: "pipelines/\(stream).yaml")
