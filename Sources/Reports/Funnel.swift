@@ -33,8 +33,7 @@ package struct Funnel: Sendable {
             guard row.isAnything else { return nil }
             return zip(number.selection.columns, group.columns).map { $0.reportValue($1) }
                 + shown.map { column in
-                    column.streams.contains(where: missingStreams.contains)
-                        ? .null : column.value(row)
+                    column.isKnown(without: missingStreams) ? column.value(row) : .null
                 }
         }
         table = ReportTable(
@@ -111,12 +110,15 @@ package struct FunnelQuery: Sendable {
 struct FunnelRow {
     let sums: FunnelSums
     let sales: AppSales
+    /// CPM prices in millionths by currency, a thousand times the cost. Several columns show it.
+    fileprivate let priceMicros: [StoredValue: Int128]
     /// Share of closed windows, and when the row is final. Two columns show it, and it reads every day.
     fileprivate let maturity: [ReportValue]
 
     init(sums: FunnelSums, sales: AppSales, watermarkMilliseconds: Int64?) {
         self.sums = sums
         self.sales = sales
+        priceMicros = sums.cost.pricesMicros
         maturity = CampaignIDKinds.maturity(of: sums.kindsByDay, at: watermarkMilliseconds)
     }
 
@@ -125,13 +127,13 @@ struct FunnelRow {
 
     /// Cost per install, in units; null when the cost has several currencies.
     fileprivate var costPerInstall: ReportValue {
-        guard let cost = sums.billedPriceMicros.only else { return .null }
+        guard let cost = priceMicros.only else { return .null }
         return .ratio(cost.value, sums[.installs] * Self.billedMicrosInUnit)
     }
 
     /// Revenue divided by cost; null unless both are in one and the same currency.
     fileprivate func returnOnCost(_ revenue: [StoredValue: Int128]) -> ReportValue {
-        guard let cost = sums.billedPriceMicros.only, let revenue = revenue.only,
+        guard let cost = priceMicros.only, let revenue = revenue.only,
             cost.key == revenue.key
         else { return .null }
         return .ratio(revenue.value * 1000, cost.value)
@@ -147,19 +149,28 @@ struct FunnelColumn: Sendable {
     /// The streams from which it is computed. Without a store of one of them the value is not known,
     /// and is not 0.
     let streams: [String]
+    /// Whether the cost is part of it, of which billing and reports are one as good as the other: it is known with a
+    /// store of either.
+    private let hasCost: Bool
     /// The measures from which it is computed: itself when it is a sum, none when no records add to
     /// it, nil when it cannot be explained.
     let parts: [String]?
     let value: @Sendable (FunnelRow) -> ReportValue
 
     private init(
-        _ name: String, of streams: [String], from parts: [String]?,
+        _ name: String, of streams: [String], hasCost: Bool = false, from parts: [String]?,
         _ value: @escaping @Sendable (FunnelRow) -> ReportValue
     ) {
         self.name = name
         self.streams = streams
+        self.hasCost = hasCost
         self.parts = parts
         self.value = value
+    }
+
+    fileprivate func isKnown(without missing: [String]) -> Bool {
+        !streams.contains(where: missing.contains)
+            && !(hasCost && Self.costStreams.allSatisfy(missing.contains))
     }
 
     /// The columns of a question, in order.
@@ -171,6 +182,11 @@ struct FunnelColumn: Sendable {
     static let all = sums + installs + maturity + estimates
 
     static func named(_ name: String) -> FunnelColumn? { all.first { $0.name == name } }
+
+    /// The parts of the cost: sums of billed CPM prices, and what was reported.
+    static let billed = "billed_price_micros"
+    static let reported = "reported_cost_micros"
+    private static let costStreams = [BidsFold.streamName, CostsFold.streamName]
 
     private static let bids = [BidsFold.streamName]
     private static let clicks = [OverlayClicksFold.streamName]
@@ -203,9 +219,15 @@ struct FunnelColumn: Sendable {
             FunnelColumn("unbounded_postbacks", of: postbacks, from: nil) {
                 .integer($0.sums.bounds.unboundedPostbacks)
             },
-            FunnelColumn("cost_micros", of: bids, from: ["billed_price_micros"]) {
+            FunnelColumn("cost_micros", of: [], hasCost: true, from: [billed, reported]) {
                 // A CPM price is that of a thousand impressions: fractions of a micro are cut off.
-                .money(MoneyByCurrency($0.sums.billedPriceMicros.mapValues { $0 / 1000 }))
+                .money(MoneyByCurrency($0.priceMicros.mapValues { $0 / 1000 }))
+            },
+            FunnelColumn("cost_source", of: [], hasCost: true, from: []) {
+                $0.sums.cost.source.map { .text($0.rawValue) } ?? .null
+            },
+            FunnelColumn(reported, of: [CostsFold.streamName], from: [reported]) {
+                .money(MoneyByCurrency($0.sums.cost.reportedMicros))
             },
             FunnelColumn("win_rate", of: bids, from: ["wins", "bids"]) {
                 .ratio($0.sums[.wins], $0.sums[.bids])
@@ -218,15 +240,15 @@ struct FunnelColumn: Sendable {
                 .ratio($0.sums[.installs], $0.sums[.clicks])
             },
             FunnelColumn(
-                "cpi", of: bids + postbacks, from: ["billed_price_micros", "installs"]
+                "cpi", of: postbacks, hasCost: true, from: [billed, reported, "installs"]
             ) { $0.costPerInstall },
             FunnelColumn(
-                "roas_min", of: bids + postbacks,
-                from: ["revenue_min_micros", "billed_price_micros"]
+                "roas_min", of: postbacks, hasCost: true,
+                from: ["revenue_min_micros", billed, reported]
             ) { $0.returnOnCost($0.sums.revenueMinMicros) },
             FunnelColumn(
-                "roas_max", of: bids + postbacks,
-                from: ["revenue_max_micros", "billed_price_micros"]
+                "roas_max", of: postbacks, hasCost: true,
+                from: ["revenue_max_micros", billed, reported]
             ) { $0.returnOnCost($0.sums.revenueMaxMicros) },
             FunnelColumn("app_refunds", of: notifications, from: ["app_refunds"]) {
                 .integer($0.sales.refunds)

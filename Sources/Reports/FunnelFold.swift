@@ -28,14 +28,14 @@ struct FunnelFold {
         }
     }
 
-    /// Lets `body` add to the group of an entry, if that is selected.
+    /// Lets `body` add to the group of an entry, if that is selected. It is given the values of the funnel's columns.
     private mutating func add(
         _ entry: FunnelEntry, at time: (milliseconds: Int64?, day: String),
-        _ body: (inout FunnelSums) -> Void
+        _ body: (inout FunnelSums, [StoredValue]) -> Void
     ) {
         guard let values = number.values(of: entry, at: time) else { return }
         rows.add(values) { sums in
-            body(&sums)
+            body(&sums, values)
             sums.note(app: entry.app)
         }
     }
@@ -47,13 +47,13 @@ struct FunnelFold {
                 let entry = number.entry(of: source, columns)
             else { return }
             let hour = number.hours[entry.hour]
-            add(entry, at: hour) { sums in
+            add(entry, at: hour) { sums, values in
                 for (place, measure) in entry.counts { sums.add(measures[place], to: measure) }
-                if let billedPlace, measures[billedPlace] != 0 {
-                    for (place, _) in entry.amounts {
-                        sums.add(
-                            billedPriceMicros: measures[place], currency: .text(entry.currency))
-                    }
+                for (place, measure) in entry.amounts {
+                    if let billedPlace, measures[billedPlace] == 0 { continue }
+                    sums.cost.add(
+                        measures[place], to: measure == FunnelColumn.reported ? .reported : .billed,
+                        currency: .text(entry.currency), on: values)
                 }
                 sums.note(day: hour.day, kinds: CampaignIDKinds(entry.kind))
             }
@@ -70,7 +70,7 @@ struct FunnelFold {
             let hour = number.hours[entry.hour]
             guard number.selection.includes(timeMilliseconds: hour.milliseconds) else { return }
             salesByDay[hour.day, default: [:]][entry.app, default: AppSales()] += AppSales(measures)
-            add(entry, at: hour) { _ in }
+            add(entry, at: hour) { _, _ in }
         }
     }
 
@@ -134,7 +134,7 @@ extension FunnelFold {
             of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
         let interval = installInterval(of: row, allAreZero: allAreZero)
         let received = number.hours[row.hour].milliseconds
-        add(entry, at: time) { sums in
+        add(entry, at: time) { sums, _ in
             sums.bounds.add(
                 counts.nullValues, model, received: received, timing: row.timing, fine: nil,
                 coarse: nil, sequenceIndex: Int(row.sequenceIndex))
@@ -159,7 +159,7 @@ extension FunnelFold {
             let received = number.hours[row.hour].milliseconds
             let time = time(
                 of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
-            add(entry, at: time) { sums in
+            add(entry, at: time) { sums, _ in
                 sums.bounds.add(
                     Int128(valued.count), model, received: received, timing: row.timing,
                     fine: valued.fine, coarse: valued.coarse,
@@ -179,7 +179,7 @@ extension FunnelFold {
             let key = RowKeyBytes(partition, columns[0...5] + columns[7...])
             let time = time(
                 of: entry, sequenceIndex: columns[5].integer, hasInstall: installs.contains(key))
-            add(entry, at: time) { sums in
+            add(entry, at: time) { sums, _ in
                 sums.add(
                     revenueMinMicros: measures[0], max: measures[1],
                     currency: .text(entry.currency))

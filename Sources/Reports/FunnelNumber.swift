@@ -31,6 +31,9 @@ struct FunnelSource: Sendable {
             "bids", "overlay_requested", "overlay_eligible", "wins", "billed_price_micros",
             "billed",
         ])
+    static let costs = FunnelSource(
+        CostsKey.table, ["day"] + campaign.dropFirst() + ["currency"],
+        measures: CostsKey.table.measures)
     static let impressions = FunnelSource(
         ImpressionsKey.table, campaign + ["format"], measures: ["presented", "viewed"])
     static let overlayClicks = FunnelSource(
@@ -51,7 +54,8 @@ struct FunnelSource: Sendable {
     /// The sources by stream, streams in bytewise order. Those of notifications come last, since
     /// they count for the apps of the others.
     static let byStream: [(stream: String, sources: [FunnelSource])] = [
-        (BidsFold.streamName, [bids]), (ImpressionsFold.streamName, [impressions]),
+        (BidsFold.streamName, [bids]), (CostsFold.streamName, [costs]),
+        (ImpressionsFold.streamName, [impressions]),
         (OverlayClicksFold.streamName, [overlayClicks]),
         (PostbacksFold.streamName, [postbacks, decodedEvents]),
         (StoreNotificationsFold.streamName, [storeNotifications]),
@@ -63,6 +67,7 @@ struct FunnelSource: Sendable {
 
 /// What a row of a source gives to the funnel: when, for which campaign, and which of its measures.
 struct FunnelEntry {
+    /// The hour, or the day that a report is about.
     let hour: String
     let network: String
     let campaign: String
@@ -110,7 +115,7 @@ package final class FunnelNumber: Number {
     package func streams(of measure: String) -> [String] {
         switch measure.prefix(while: { $0 != " " }) {
         case "app_sales": [StoreNotificationsFold.streamName]
-        case "billed_price_micros": [BidsFold.streamName]
+        case FunnelColumn.billed: [BidsFold.streamName]
         case let name: FunnelColumn.named(String(name))?.streams ?? [PostbacksFold.streamName]
         }
     }
@@ -121,15 +126,29 @@ package final class FunnelNumber: Number {
         guard let parts = FunnelColumn.named(measure)?.parts ?? ownParts(measure) else {
             return nil
         }
+        let isBilledKnown = !known(FunnelColumn.billed).isEmpty
+        let isReportedKnown = !known(FunnelColumn.reported).isEmpty
         return parts.flatMap { part in
             guard MoneyByCurrency.isMoney(part) else { return [part] }
-            let known = measures.filter { $0 == part || $0.hasPrefix(part + " ") }
-            return known.isEmpty ? [part] : known
+            let known = known(part)
+            guard known.isEmpty, parts.contains(FunnelColumn.billed) else {
+                return known.isEmpty ? [part] : known
+            }
+            // The cost does not need both of its parts, nor the store of the other one.
+            let isUnneeded =
+                part == FunnelColumn.reported && (isBilledKnown || !isReportedKnown)
+                || part == FunnelColumn.billed && isReportedKnown
+            return isUnneeded ? [] : [part]
         }
     }
 
+    /// The measures of a part that is money, one a currency, as far as they are known.
+    private func known(_ part: String) -> [String] {
+        measures.filter { $0 == part || $0.hasPrefix(part + " ") }
+    }
+
     private func ownParts(_ measure: String) -> [String]? {
-        measures.contains(measure) || measure == "billed_price_micros" ? [measure] : nil
+        measures.contains(measure) || measure == FunnelColumn.billed ? [measure] : nil
     }
 
     /// The columns that are computed from several measures.
@@ -233,6 +252,7 @@ extension FunnelNumber {
         case PostbacksKey.table.name: postbacks(PostbackRow(columns))
         case StoreNotificationsKey.table.name: sale(columns)
         case BidsKey.table.name: bids(columns)
+        case CostsKey.table.name: costs(columns)
         case ImpressionsKey.table.name: impressions(columns)
         case OverlayClicksKey.table.name:
             entry(columns, .either, [(0, .clicks), (1, .automaticClicks)])
@@ -254,8 +274,15 @@ extension FunnelNumber {
         var entry = entry(
             columns, CampaignIDKind(skanVersion: columns[4].text),
             [(0, .bids), (1, .overlayRequested), (2, .overlayEligible), (3, .wins)])
-        entry.amounts = [(4, "billed_price_micros")]
+        entry.amounts = [(4, FunnelColumn.billed)]
         entry.currency = columns[5].text
+        return entry
+    }
+
+    private func costs(_ columns: [StoredValue]) -> FunnelEntry {
+        var entry = entry(columns, .either, [])
+        entry.amounts = [(0, FunnelColumn.reported)]
+        entry.currency = columns[4].text
         return entry
     }
 

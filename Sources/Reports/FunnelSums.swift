@@ -4,8 +4,7 @@ import Store
 /// The sums of a row of the funnel.
 struct FunnelSums {
     private var counts = Array(repeating: Int128(0), count: FunnelMeasure.allCases.count)
-    /// Sums of billed CPM prices in millionths, by currency: a thousand times the cost.
-    private(set) var billedPriceMicros: [StoredValue: Int128] = [:]
+    var cost = FunnelCost()
     private(set) var revenueMinMicros: [StoredValue: Int128] = [:]
     private(set) var revenueMaxMicros: [StoredValue: Int128] = [:]
     var bounds = RevenueBounds()
@@ -18,10 +17,6 @@ struct FunnelSums {
 
     mutating func add(_ amount: some BinaryInteger, to measure: FunnelMeasure) {
         counts[measure.rawValue] += Int128(amount)
-    }
-
-    mutating func add(billedPriceMicros micros: Int64, currency: StoredValue) {
-        billedPriceMicros[currency, default: 0] += Int128(micros)
     }
 
     mutating func add(revenueMinMicros least: Int64, max most: Int64, currency: StoredValue) {
@@ -38,7 +33,57 @@ struct FunnelSums {
     mutating func note(installs interval: InstallInterval) { installs.formUnion(interval) }
 
     var isAnything: Bool {
-        counts.contains { $0 != 0 } || !billedPriceMicros.isEmpty || !revenueMinMicros.isEmpty
+        counts.contains { $0 != 0 } || !cost.isEmpty || !revenueMinMicros.isEmpty
+    }
+}
+
+/// What campaigns cost. On each day of a campaign by itself: where something was billed on it that counts, else what
+/// was reported of it.
+struct FunnelCost {
+    /// Where the cost comes from.
+    enum Source: String {
+        case billed, reported
+        /// Some was billed, and some was reported: of the same days or of others.
+        case both
+    }
+
+    /// Day, network, app and campaign.
+    private static let dayColumns = 4
+
+    /// By day and campaign, then by where it comes from, then by currency.
+    private var amounts: [RowKeyBytes: [Source: [StoredValue: Int128]]] = [:]
+
+    var isEmpty: Bool { amounts.isEmpty }
+
+    /// - Parameters:
+    ///   - micros: in millionths; of what was billed a sum of CPM prices, a thousand times the cost.
+    ///   - source: billed or reported.
+    ///   - values: of the funnel's columns, which begin with the day and the campaign.
+    mutating func add(
+        _ micros: Int64, to source: Source, currency: StoredValue, on values: [StoredValue]
+    ) {
+        var day = RowKeyBytes()
+        for value in values.prefix(Self.dayColumns) { day.append(value) }
+        amounts[day, default: [:]][source, default: [:]][currency, default: 0] += Int128(micros)
+    }
+
+    /// What counts, as CPM prices in millionths by currency: a thousand times the cost.
+    var pricesMicros: [StoredValue: Int128] {
+        amounts.values.reduce(into: [:]) { sums, day in
+            let reported = day[.reported]?.mapValues { $0 * 1000 }
+            sums.merge(day[.billed] ?? reported ?? [:], uniquingKeysWith: +)
+        }
+    }
+
+    /// What was reported, in millionths by currency, whether it counts or not.
+    var reportedMicros: [StoredValue: Int128] {
+        amounts.values.reduce(into: [:]) { $0.merge($1[.reported] ?? [:], uniquingKeysWith: +) }
+    }
+
+    /// Nil without a cost.
+    var source: Source? {
+        let sources = amounts.values.reduce(into: Set<Source>()) { $0.formUnion($1.keys) }
+        return sources.count > 1 ? .both : sources.first
     }
 }
 

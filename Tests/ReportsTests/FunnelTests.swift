@@ -73,7 +73,8 @@ struct FunnelTests {
                 "automatic_clicks":0,"installs":0,"redownloads":0,"reengagements":0,"postbacks":0,\
                 "null_values":0,"null_rate":null,"revenue_min_micros":{},"revenue_max_micros":{},\
                 "revenue_bound_min_micros":{},"revenue_bound_max_micros":{},\
-                "unbounded_postbacks":0,"cost_micros":{},"win_rate":null,"ctr":null,"install_rate":null,"cpi":null,\
+                "unbounded_postbacks":0,"cost_micros":{},"cost_source":null,"reported_cost_micros":null,\
+                "win_rate":null,"ctr":null,"install_rate":null,"cpi":null,\
                 "roas_min":null,"roas_max":null,"app_refunds":1,"app_refund_rate":0.125000,\
                 "maturity":null,"final_after":null}
                 """,
@@ -84,6 +85,7 @@ struct FunnelTests {
                 "postbacks":5,"null_values":1,"null_rate":0.200000,"revenue_min_micros":{"USD":9000003},\
                 "revenue_max_micros":{"USD":18000006},"revenue_bound_min_micros":{},\
                 "revenue_bound_max_micros":null,"unbounded_postbacks":1,"cost_micros":{"USD":4500001},\
+                "cost_source":"billed","reported_cost_micros":null,\
                 "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
                 "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_rate":0.125000,\
                 "maturity":0.000000,"final_after":"2027-01-11T00:00:00Z"}
@@ -228,7 +230,7 @@ struct FunnelTests {
         let funnel = try stores.funnel()
         #expect(
             funnel.missingStreams == [
-                "impressions", "overlay-clicks", "postbacks", "store-notifications",
+                "costs", "impressions", "overlay-clicks", "postbacks", "store-notifications",
             ])
         #expect(
             funnel.rows(
