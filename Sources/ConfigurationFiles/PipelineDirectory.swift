@@ -269,14 +269,14 @@ extension String {
     }
 
     /// Without `.yaml`. A name with `.yml` stays as it is, and so is no valid name.
-    fileprivate var withoutYAML: String {
+    var withoutYAML: String {
         hasSuffix(".yaml") ? String(dropLast(".yaml".count)) : self
     }
 }
 
 extension PipelineDirectory {
     /// Everything that is wrong, at most one fault a file: first files that nothing reads, then
-    /// streams, the catalog, conversion models and partners.
+    /// streams, the catalog, conversion models, partners and mappings of costs.
     ///
     /// A stream without a file is no fault here: its worker reports that at its start.
     /// - Parameter readStream: reads all that the worker of a stream reads.
@@ -316,6 +316,10 @@ extension PipelineDirectory {
         let partners = note { () throws(ConfigurationError) in try names(in: Self.partnersName) }
         for name in partners ?? [] {
             _ = note { () throws(ConfigurationError) in try partner(name) }
+        }
+        let mappings = note { () throws(ConfigurationError) in try costMappingNames() }
+        for name in mappings ?? [] {
+            _ = note { () throws(ConfigurationError) in try costMapping(name) }
         }
         if faults.isEmpty { _ = note(appsByBundle) }
         return faults

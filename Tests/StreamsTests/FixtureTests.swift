@@ -69,7 +69,9 @@ struct EventCheckTests {
             let refused = try folded.fold([record]).refused.first
             let events: [KeyedEvent]
             do throws(Rejection) {
-                events = try reader.events(value, stream: stream, type: type ?? stream.defaultType)
+                events = try reader.events(
+                    value, stream: stream, type: type ?? stream.defaultType,
+                    at: record.timestampMilliseconds)
             } catch {
                 #expect(error.reason.name == refused?.reason, "\(record)")
                 // Of several topics, it has to say which has no such type.

@@ -76,7 +76,8 @@ final class KeyReaders: Sendable {
         of event: [UInt8], _ stream: any StreamFold.Type, type: String, _ request: CollectorRequest
     ) throws(Rejection) -> [OutgoingRecord] {
         let keyed = try read { reader throws(Rejection) in
-            try reader.events(event, stream: stream, type: type)
+            try reader.events(
+                event, stream: stream, type: type, at: request.receivedAtMilliseconds)
         }
         return keyed.map { one in
             OutgoingRecord(

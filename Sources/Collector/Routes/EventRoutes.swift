@@ -2,15 +2,21 @@ import EventLog
 import JSON
 import Streams
 
-/// Events of producers with a key: one, or a batch with one a line (NDJSON).
+/// Events of producers with a key: one, or a batch with one a line (NDJSON). Costs come as CSV too.
 struct EventRoutes: Sendable {
     /// The outcome of one line of a batch: its range among all records, or why it was refused.
     private enum Line {
         case taken(Range<Int>)
-        case refused(Rejection)
+        case refused(reason: String, detail: String)
+
+        init(_ rejection: Rejection) {
+            self = .refused(reason: rejection.reason.name, detail: rejection.detail)
+        }
     }
 
     private static let batchType = "application/x-ndjson"
+    private static let tableType = "text/csv"
+    private static let costsPath = "/v1/costs"
     /// Most lines of a batch.
     private static let maxLines = 10_000
 
@@ -23,7 +29,11 @@ struct EventRoutes: Sendable {
         [
             CollectorRoute(
                 .post, "/v1/events/{topic}", mediaTypes: ["application/json", Self.batchType],
-                maxBodyBytes: maxBatchBytes, admission: refusal, answer: answer)
+                maxBodyBytes: maxBatchBytes, admission: refusal, answer: answer),
+            CollectorRoute(
+                .post, Self.costsPath,
+                mediaTypes: ["application/json", Self.batchType, Self.tableType],
+                maxBodyBytes: maxBatchBytes, admission: refusal, answer: answer),
         ]
     }
 
@@ -36,7 +46,9 @@ struct EventRoutes: Sendable {
     }
 
     private static func stream(of request: CollectorRequest) -> (any StreamFold.Type)? {
-        producedStreams.first { $0.streamName == request.pathArgument }
+        // A route without an argument is that of costs.
+        guard !request.pathArgument.isEmpty else { return CostsFold.self }
+        return producedStreams.first { $0.streamName == request.pathArgument }
     }
 
     private static var unknownTopic: CollectorResponse {
@@ -51,8 +63,11 @@ struct EventRoutes: Sendable {
         let type =
             request.header("ce-type") ?? request.header("ce_type") ?? request.query["ce_type"]
             ?? request.query["type"] ?? stream.defaultType
-        return request.mediaType == Self.batchType
-            ? try await batch(request, stream, type) : try await one(request, stream, type)
+        return switch request.mediaType {
+        case Self.batchType: try await batch(request, stream, type)
+        case Self.tableType: try await table(request)
+        default: try await one(request, stream, type)
+        }
     }
 
     private func one(
@@ -77,21 +92,63 @@ extension EventRoutes {
         for line in request.body.split(
             separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         where line.contains(where: { $0 > 0x20 }) {
-            guard lines.count < Self.maxLines else {
-                return .refusal(413, "too_large", "a batch may have \(Self.maxLines) lines")
-            }
-            do throws(Rejection) {
-                let records = try readers.records(of: Array(line), stream, type: type, request)
-                lines.append(.taken(all.count..<all.count + records.count))
-                all += records
-            } catch {
-                lines.append(.refused(error))
-            }
+            guard lines.count < Self.maxLines else { return Self.tooManyLines }
+            take(Array(line), stream, type, request, into: &all, &lines)
         }
         guard !lines.isEmpty else {
             return .refusal(400, "malformed_json", "the batch has no line")
         }
         return Self.answer(lines, try await appender.append(all))
+    }
+
+    /// Costs as CSV: the first line names the fields.
+    private func table(
+        _ request: CollectorRequest
+    ) async throws(AppendRefusal) -> CollectorResponse {
+        let table: CostsTable
+        do throws(CostsLineFault) {
+            table = try CostsTable(namedColumns: request.body)
+        } catch {
+            return .refusal(400, Self.malformedTable, "line \(error.line): \(error)")
+        }
+        guard table.lines.count <= Self.maxLines else { return Self.tooManyLines }
+        guard !table.lines.isEmpty else {
+            return .refusal(400, Self.malformedTable, "no line comes after the header")
+        }
+        var all: [OutgoingRecord] = []
+        var lines: [Line] = []
+        for line in table.lines {
+            switch line {
+            case .success(let report):
+                take(
+                    report.event, CostsFold.self, CostsFold.defaultType, request, into: &all,
+                    &lines)
+            case .failure(let fault):
+                lines.append(
+                    .refused(reason: Self.malformedTable, detail: "line \(fault.line): \(fault)"))
+            }
+        }
+        return Self.answer(lines, try await appender.append(all))
+    }
+
+    private static let malformedTable = "malformed_csv"
+
+    private static var tooManyLines: CollectorResponse {
+        .refusal(413, "too_large", "a batch may have \(maxLines) lines")
+    }
+
+    /// Adds the records of an event, or why it is refused.
+    private func take(
+        _ event: [UInt8], _ stream: any StreamFold.Type, _ type: String,
+        _ request: CollectorRequest, into all: inout [OutgoingRecord], _ lines: inout [Line]
+    ) {
+        do throws(Rejection) {
+            let records = try readers.records(of: event, stream, type: type, request)
+            lines.append(.taken(all.count..<all.count + records.count))
+            all += records
+        } catch {
+            lines.append(Line(error))
+        }
     }
 
     /// 200 when all lines were taken, 207 when some, 400 when none.
@@ -106,9 +163,9 @@ extension EventRoutes {
             json.objects("lines", lines) { line, json in
                 switch line {
                 case .taken(let range): json.objects("records", positions[range], writeMembers)
-                case .refused(let rejection):
-                    json.member("error", rejection.reason.name)
-                    json.member("detail", rejection.detail)
+                case .refused(let reason, let detail):
+                    json.member("error", reason)
+                    json.member("detail", detail)
                 }
             }
         }

@@ -30,6 +30,17 @@ struct CostsDecoder: EventDecoder, ~Copyable {
         return CostsEvent(day: day, key: key, cell: cell(day, key, symbols), words: words)
     }
 
+    /// A day may be over, under way, or the one after that on which the record comes: those who report are in other
+    /// time zones.
+    static func check(
+        _ event: CostsEvent, at timestampMilliseconds: Int64
+    ) throws(Rejection) {
+        let today = Hour(containing: timestampMilliseconds).startOfDay
+        guard event.day.hoursSince1970 <= today.hoursSince1970 + 24 else {
+            throw Rejection(.outOfRange, "day is later than the day after the record's own")
+        }
+    }
+
     private mutating func cell(
         _ day: Hour, _ key: CostsKey, _ symbols: borrowing SymbolTable
     ) -> RecordID {

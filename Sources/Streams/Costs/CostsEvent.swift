@@ -6,15 +6,6 @@ struct CostsEvent {
     /// Tells the report's cell from others: source, day, campaign, country and currency.
     var cell: RecordID
     var words: CostsWords
-
-    /// Whether the day is over, under way, or the one after that on which the record came: clocks and time zones of
-    /// those who report are a day apart at most.
-    ///
-    /// - Parameter timestampMilliseconds: of the record, since 1970.
-    func isReportable(at timestampMilliseconds: Int64) -> Bool {
-        let today = Hour(containing: timestampMilliseconds).startOfDay
-        return day.hoursSince1970 <= today.hoursSince1970 + 24
-    }
 }
 
 /// What a report says of its cell. What it leaves out is 0.

@@ -107,9 +107,7 @@ package final class CostsFold: StreamFold {
                 of: record, parser: parser, maxRecordBytes: rules.maxRecordBytes)
             let event = try decoder.decode(
                 value, envelope.type ?? .byDefault, symbols: &effects.symbols)
-            guard event.isReportable(at: place.timestampMilliseconds) else {
-                throw Rejection(.outOfRange, "day is later than the day after the record's own")
-            }
+            try CostsDecoder.check(event, at: place.timestampMilliseconds)
             return .success(event)
         } catch {
             return .failure(error)

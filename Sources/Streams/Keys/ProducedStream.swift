@@ -31,6 +31,13 @@ protocol EventDecoder: ~Copyable {
     mutating func decode(
         _ value: JSONValue, _ kind: Kind, symbols: inout SymbolTable
     ) throws(Rejection) -> Decoded
+    /// Throws why an event is rejected that comes at this time, in milliseconds since 1970.
+    static func check(_ event: Decoded, at timestampMilliseconds: Int64) throws(Rejection)
+}
+
+extension EventDecoder where Self: ~Copyable {
+    /// Most events are taken at any time.
+    static func check(_ event: Decoded, at timestampMilliseconds: Int64) {}
 }
 
 /// The streams that take events of producers of their own.
@@ -57,8 +64,11 @@ protocol EventKeying: AnyObject {
     func knows(type name: String) -> Bool
     /// The events that a value of a known type is appended as. `parser` reads those that are parts of it; the value
     /// itself stays valid.
+    ///
+    /// - Parameter timestampMilliseconds: when it comes, since 1970; nil where that is not judged.
     func events(
-        of value: JSONValue, type name: String, parser: JSONParser
+        of value: JSONValue, type name: String, at timestampMilliseconds: Int64?,
+        parser: JSONParser
     ) throws(Rejection) -> [KeyedEvent]
 }
 
@@ -70,16 +80,17 @@ where Decoder.Kind == Stream.Kind {
     func knows(type name: String) -> Bool { kind(named: name) != nil }
 
     func events(
-        of value: JSONValue, type name: String, parser: JSONParser
+        of value: JSONValue, type name: String, at timestampMilliseconds: Int64?,
+        parser: JSONParser
     ) throws(Rejection) -> [KeyedEvent] {
         guard let kind = kind(named: name) else { return [] }
         var faults = FieldFaults()
         let events = try Stream.keyedEvents(of: value, kind, &faults)
         for event in events {
             if let part = event.value {
-                try check(part, kind, parser)
+                try check(part, kind, timestampMilliseconds, parser)
             } else {
-                try check(value, kind)
+                try check(value, kind, timestampMilliseconds)
             }
         }
         if let rejection = faults.rejection { throw rejection }
@@ -92,19 +103,23 @@ where Decoder.Kind == Stream.Kind {
         }
     }
 
-    private func check(_ value: JSONValue, _ kind: Stream.Kind) throws(Rejection) {
+    private func check(
+        _ value: JSONValue, _ kind: Stream.Kind, _ timestampMilliseconds: Int64?
+    ) throws(Rejection) {
         if symbols.isLarge { symbols.removeAll() }
-        _ = try decoder.decode(value, kind, symbols: &symbols)
+        let event = try decoder.decode(value, kind, symbols: &symbols)
+        if let timestampMilliseconds { try Decoder.check(event, at: timestampMilliseconds) }
     }
 
     private func check(
-        _ part: [UInt8], _ kind: Stream.Kind, _ parser: JSONParser
+        _ part: [UInt8], _ kind: Stream.Kind, _ timestampMilliseconds: Int64?,
+        _ parser: JSONParser
     ) throws(Rejection) {
         let answer = part.withUnsafeBytes { bytes -> Result<Void, Rejection> in
             do throws(JSONFault) {
                 let value = try parser.parse(bytes)
                 do throws(Rejection) {
-                    return .success(try check(value, kind))
+                    return .success(try check(value, kind, timestampMilliseconds))
                 } catch {
                     return .failure(error)
                 }

@@ -62,8 +62,11 @@ package final class RecordKeyReader: @unchecked Sendable {
     /// which become one for each request, in the order in which they are named first.
     ///
     /// Throws what the topic's worker would reject it for, were it appended.
+    ///
+    /// - Parameter timestampMilliseconds: when it is appended, since 1970; nil where that is not judged.
     package func events(
-        _ bytes: [UInt8], stream: any StreamFold.Type, type name: String
+        _ bytes: [UInt8], stream: any StreamFold.Type, type name: String,
+        at timestampMilliseconds: Int64? = nil
     ) throws(Rejection) -> [KeyedEvent] {
         let keying = keyings[stream.streamName] ?? stream.eventKeys
         keyings[stream.streamName] = keying
@@ -74,7 +77,8 @@ package final class RecordKeyReader: @unchecked Sendable {
         do throws(Rejection) {
             return try read(bytes) { value throws(Rejection) in
                 guard let known else { throw unknown() }
-                return try known.events(of: value, type: name, parser: innerParser)
+                return try known.events(
+                    of: value, type: name, at: timestampMilliseconds, parser: innerParser)
             }
         } catch {
             // An unknown type comes before a value that is no object.

@@ -1,0 +1,113 @@
+/// Why a file is no CSV, with its line from 1.
+package struct CSVFault: Error, Equatable, Sendable {
+    package let line: Int
+    package let explanation: String
+}
+
+/// Reads comma-separated values (RFC 4180) line by line: fields in quotes may hold separators, quotes and line ends.
+/// Lines end with LF, or CR and LF.
+struct CSVReader {
+    private let bytes: [UInt8]
+    private let separator: UInt8
+    private var position = 0
+    private var lineNumber = 1
+
+    private static let quote = UInt8(ascii: "\"")
+    private static let newline = UInt8(ascii: "\n")
+
+    /// Takes UTF-8, or UTF-16 with a byte order mark, as programs for tables write it.
+    init(_ bytes: [UInt8], separator: UInt8) throws(CSVFault) {
+        self.separator = separator
+        if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+            let isLittle = bytes[0] == 0xFF
+            let units = stride(from: 2, to: bytes.count - 1, by: 2).map { place in
+                let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+                return isLittle ? second << 8 | first : first << 8 | second
+            }
+            guard bytes.count.isMultiple(of: 2),
+                let text = String(validating: units, as: UTF16.self)
+            else { throw CSVFault(line: 1, explanation: "the file is not UTF-16") }
+            self.bytes = Array(text.utf8)
+        } else {
+            guard String(validating: bytes, as: UTF8.self) != nil else {
+                throw CSVFault(
+                    line: 1, explanation: "the file is not UTF-8: save it again as CSV in UTF-8")
+            }
+            let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+            self.bytes = bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
+        }
+    }
+
+    /// The fields of the next line that is not empty, and its number; nil at the end.
+    mutating func next() throws(CSVFault) -> (line: Int, fields: [String])? {
+        while position < bytes.count {
+            let line = lineNumber
+            let fields = try fields()
+            if fields.contains(where: { !$0.isEmpty }) { return (line, fields) }
+        }
+        return nil
+    }
+
+    private mutating func fields() throws(CSVFault) -> [String] {
+        var fields: [String] = []
+        while true {
+            fields.append(try field())
+            guard position < bytes.count, bytes[position] == separator else { break }
+            position += 1
+        }
+        // What ended the last field is the end of the line.
+        position += 1
+        lineNumber += 1
+        return fields
+    }
+
+    private mutating func field() throws(CSVFault) -> String {
+        if position < bytes.count, bytes[position] == Self.quote { return try quoted() }
+        let start = position
+        while position < bytes.count, bytes[position] != separator,
+            bytes[position] != Self.newline
+        {
+            position += 1
+        }
+        var end = position
+        let isAtLineEnd = position == bytes.count || bytes[position] == Self.newline
+        if isAtLineEnd, end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        return String(decoding: bytes[start..<end], as: UTF8.self)
+    }
+
+    private mutating func quoted() throws(CSVFault) -> String {
+        let begin = lineNumber
+        var text: [UInt8] = []
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == Self.newline { lineNumber += 1 }
+            guard byte == Self.quote else {
+                text.append(byte)
+                continue
+            }
+            guard position < bytes.count, bytes[position] == Self.quote else {
+                try endQuoted()
+                return String(decoding: text, as: UTF8.self)
+            }
+            text.append(byte)
+            position += 1
+        }
+        throw CSVFault(line: begin, explanation: "a quote is not closed")
+    }
+
+    /// After the closing quote only a separator or the end of the line may come.
+    private mutating func endQuoted() throws(CSVFault) {
+        if position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\r"),
+            bytes[position + 1] == Self.newline
+        {
+            position += 1
+        }
+        if position + 1 == bytes.count, bytes[position] == UInt8(ascii: "\r") { position += 1 }
+        guard
+            position >= bytes.count || bytes[position] == separator
+                || bytes[position] == Self.newline
+        else { throw CSVFault(line: lineNumber, explanation: "text comes after a closing quote") }
+    }
+}
