@@ -80,7 +80,7 @@ final class CollectorPlace: Sendable {
         keys:
           - name: tests
             sha256: 65cd6ab3ce77a961cc1085aa6c80d096defa6e895f8c3cc3b25954b3937e8777
-            topics: [bids, impressions, overlay-clicks]
+            topics: [bids, impressions, overlay-clicks, costs]
           - name: slow
             sha256: f251049599972719a405aa15d6d1fa6cb810a340f5b33fb0b417172eae17fb31
             topics: [bids]

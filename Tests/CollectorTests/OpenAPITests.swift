@@ -78,7 +78,7 @@ struct OpenAPITests {
                 sent += 1
             }
         }
-        #expect(sent == 9)
+        #expect(sent == 12)
     }
 
     @Test("refers to nothing that it does not have")

@@ -291,12 +291,12 @@ private struct CostsCell {
             return day
         case .amount:
             guard let number = number(cell) else { throw CellFault(explanation: noNumber(cell)) }
-            return mapping.isInMicros ? number + "e-6" : number
+            return number
         case .impressions, .clicks, .installs:
-            guard let number = number(cell), !number.contains(".") else {
+            guard let digits = whole(cell[...]) else {
                 throw CellFault(explanation: "has '\(cell)', which is no count")
             }
-            return number
+            return digits
         case .network: return cell.asciiLowercased
         default: return cell
         }
@@ -313,7 +313,7 @@ private struct CostsCell {
             "has '\(cell)', which is no amount with the decimal point '\(mapping.decimalPoint)'\(thousands)"
     }
 
-    /// A JSON number: an optional sign, digits, and a fraction.
+    /// A JSON number: an optional sign, digits, a fraction and an exponent.
     private func number(_ cell: String) -> String? {
         var text = cell
         for symbol in mapping.symbols where !symbol.isEmpty {
@@ -322,12 +322,17 @@ private struct CostsCell {
         text = text.trimmedCell
         let isNegative = text.hasPrefix("-")
         if isNegative { text.removeFirst() }
-        text = text.trimmedCell
-        let parts = text.split(separator: mapping.decimalPoint, omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), let whole = whole(parts[0]) else { return nil }
-        let fraction = parts.count == 2 ? parts[1] : "0"
-        guard isDigits(fraction) else { return nil }
+        let halves = text.trimmedCell.split(
+            maxSplits: 1, omittingEmptySubsequences: false, whereSeparator: { "eE".contains($0) })
+        let parts = halves[0].split(
+            separator: mapping.decimalPoint, omittingEmptySubsequences: false)
+        let fraction = parts.count > 1 ? parts[1] : "0"
+        guard (1...2).contains(parts.count), let whole = whole(parts[0]), isDigits(fraction),
+            let exponent = halves.count == 1 ? 0 : Int32(halves[1])
+        else { return nil }
+        let power = Int64(exponent) - (mapping.isInMicros ? 6 : 0)
         return (isNegative ? "-" : "") + whole + (parts.count == 2 ? "." + fraction : "")
+            + (power == 0 ? "" : "e\(power)")
     }
 
     /// The digits before the decimal point, without marks between thousands and zeros at the front. The last
