@@ -42,7 +42,8 @@ struct WeirCommand: ParsableCommand {
             """,
         version: WeirVersion.current,
         subcommands: [
-            PublishCommand.self, ReadCommand.self, TopicsCommand.self, DumpCommand.self,
+            PublishCommand.self, CostsCommand.self, ReadCommand.self, TopicsCommand.self,
+            DumpCommand.self,
             DigestCommand.self, ExplainCommand.self, EvidenceCommand.self, DiffCommand.self,
             WhatIfCommand.self, ChangesCommand.self, ReconcileCommand.self, ExportCommand.self,
             VerifyCommand.self, DecodeCommand.self,

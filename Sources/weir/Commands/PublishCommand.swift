@@ -18,25 +18,40 @@ struct PublishCommand: ParsableCommand {
 
     @Option(help: "The topic.")
     var topic: String
-    @OptionGroup var log: LogOptions
-    @OptionGroup var data: DataOptions
-    @OptionGroup var topics: TopicsOptions
+    @OptionGroup var destination: PublishingOptions
     @Argument(help: "A file of NDJSON; - or none: standard input.")
     var file: String?
 
     func run() throws {
         let lines = try LineReader(path: file)
-        let log = try openLog()
+        try destination.publish(to: topic) { publisher throws(CommandError) in
+            try publisher.publish(lines)
+        }
+    }
+}
+
+/// Where records are published.
+struct PublishingOptions: ParsableArguments {
+    @OptionGroup var log: LogOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var topics: TopicsOptions
+
+    /// Lets `body` publish to a topic, which is created when it is described and not there, and says what came
+    /// of it.
+    func publish(
+        to topic: String, _ body: (inout Publisher) throws(CommandError) -> Void
+    ) throws {
+        let log = try openLog(with: topic)
         var publisher = Publisher(
-            topic: try existingTopic(in: log), writer: try log.writer(), address: log.address)
+            topic: try existing(topic, in: log), writer: try log.writer(), address: log.address)
         publisher.onProgress = { Console.show(progress: "published \($0) records") }
-        try Console.removingProgress { try publisher.publish(lines) }
+        try Console.removingProgress { try body(&publisher) }
         StandardError.write(
             line: "published \(publisher.published) records to \(topic) in \(log.address)")
     }
 
     /// Opens the log. A missing log is created only for a topic that is described.
-    private func openLog() throws -> any LogBackend {
+    private func openLog(with topic: String) throws -> any LogBackend {
         do {
             return try log.open(.existing, data)
         } catch LogError.noLog(let address), LogError.emptyLog(let address) {
@@ -45,7 +60,7 @@ struct PublishCommand: ParsableCommand {
         }
     }
 
-    private func existingTopic(in log: any LogBackend) throws -> TopicDescription {
+    private func existing(_ topic: String, in log: any LogBackend) throws -> TopicDescription {
         if let found = try log.topics().first(where: { $0.name == topic }) { return found }
         let described = try topics.directory.topic(topic, missingFrom: log.address)
         try log.create(described)
@@ -56,7 +71,7 @@ struct PublishCommand: ParsableCommand {
     }
 }
 
-/// Appends the records of NDJSON lines to a topic, many in a transaction.
+/// Appends records to a topic, those of NDJSON lines among them, many in a transaction.
 struct Publisher {
     private let topic: TopicDescription
     private let writer: any LogWriter
@@ -93,6 +108,16 @@ struct Publisher {
                     "\(lines.name):\(lines.lineNumber): \(error.explanation) "
                         + "(\(published) records before it are in \(address))")
             }
+            if batch.count >= Self.batchRecords || batchBytes >= Self.batchBytes { try append() }
+        }
+        try append()
+    }
+
+    /// Publishes records of the topic.
+    mutating func publish(_ records: [OutgoingRecord]) throws(CommandError) {
+        for record in records {
+            batch.append(record)
+            batchBytes += record.value?.count ?? 0
             if batch.count >= Self.batchRecords || batchBytes >= Self.batchBytes { try append() }
         }
         try append()

@@ -1,0 +1,212 @@
+import ArgumentParser
+import ConfigurationFiles
+import EventLog
+import Foundation
+import JSON
+import Program
+import Reports
+import Streams
+
+struct CostsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "costs",
+        abstract: "Takes in what campaigns cost.",
+        subcommands: [CostsImportCommand.self])
+}
+
+struct CostsImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Publishes the costs in a CSV file of an ad platform or of finance.",
+        discussion: """
+            What its columns mean says the mapping: costs/NAME.yaml of --pipelines, of which Weir ships \
+            apple-ads, google-ads, meta and generic. Every line is looked at before anything is \
+            published; a fault is named with file, line and column, and then nothing is.
+
+            A file may be imported again, and so may a later one of the same days: what it says of a day, \
+            campaign, country and currency takes the place of what was said before, and what is the same \
+            counts once.
+
+              weir costs import report.csv --mapping google-ads --dry-run
+              weir costs import report.csv --mapping google-ads
+              weir-costs --until-end
+              weir dump costs --by day,source,currency
+            """)
+
+    @Argument(help: "A CSV file; - or none: standard input.")
+    var file: String?
+    @Option(help: ArgumentHelp("A mapping: costs/NAME.yaml of --pipelines.", valueName: "name"))
+    var mapping: String
+    @Flag(help: "Say what would be published, and publish nothing.")
+    var dryRun = false
+    @OptionGroup var destination: PublishingOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var format: ReportFormatOptions
+
+    func run() throws {
+        let format = try format.chosen()
+        let directory = pipelines.directory
+        let found = try CostsImport(
+            InputFile.contents(of: file), name: file.flatMap { $0 == "-" ? nil : $0 },
+            mapping: directory.costMapping(mapping), named: mapping,
+            nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        try BufferedOutput.print(found.report, as: format)
+        guard !dryRun else {
+            return StandardError.write(
+                line: "dry run: \(found.records.count) records would be published, and none was")
+        }
+        let topic =
+            CostsFold.isConfigured(in: directory)
+            ? try CostsFold.file(in: directory).settings.topic : CostsFold.streamName
+        try destination.publish(to: topic) { publisher throws(CommandError) in
+            try publisher.publish(found.records(of: topic))
+        }
+    }
+}
+
+/// The reports of a CSV file, each judged as the worker would judge it.
+struct CostsImport {
+    /// Of the topic `costs`.
+    private(set) var records: [OutgoingRecord] = []
+    private(set) var report = CostsImportReport()
+
+    /// How many lines with faults are named beside the first; all are wrong when the mapping is.
+    private static let faultsNamed = 10
+
+    /// - Parameters:
+    ///   - name: of the file, for messages; nil for standard input.
+    ///   - named: name of the mapping.
+    /// - Throws: a failure that names what is wrong with the lines.
+    init(
+        _ bytes: [UInt8], name: String?, mapping: CostMapping, named mappingName: String,
+        nowMilliseconds: Int64
+    ) throws(CommandError) {
+        let name = name ?? "standard input"
+        let table: CostsTable
+        do throws(CostsLineFault) {
+            table = try CostsTable(bytes, mapping)
+        } catch {
+            throw .failure("\(name):\(error.line): \(error) (mapping \(mappingName))")
+        }
+        guard let reader = RecordKeyReader() else { throw .failure("no memory for a JSON parser") }
+        report.skippedLines = table.skippedLines
+        var faults: [CostsLineFault] = []
+        for line in table.lines {
+            do throws(CostsLineFault) {
+                let line = try line.get()
+                records.append(
+                    try Self.record(line, reader, mappingName, nowMilliseconds: nowMilliseconds))
+                report.add(line)
+            } catch {
+                faults.append(error)
+            }
+        }
+        if let first = faults.first {
+            let others = faults.dropFirst().prefix(Self.faultsNamed).map { "\($0.line)" }
+            let more = faults.count - 1 - others.count
+            throw .failure(
+                "\(name):\(first.line): \(first)"
+                    + (others.isEmpty
+                        ? "" : "; there are faults in lines \(others.joined(separator: ", "))")
+                    + (more > 0 ? " and \(more) more" : "") + ": nothing was published")
+        }
+        guard !records.isEmpty else {
+            throw .failure(
+                "\(name): no line of it is a report (\(table.skippedLines) were skipped)")
+        }
+    }
+
+    /// The records, of a topic with another name perhaps.
+    func records(of topic: String) -> [OutgoingRecord] {
+        records.map { record in
+            var record = record
+            record.topic = topic
+            return record
+        }
+    }
+
+    private static func record(
+        _ line: CostsLine, _ reader: RecordKeyReader, _ mappingName: String,
+        nowMilliseconds: Int64
+    ) throws(CostsLineFault) -> OutgoingRecord {
+        let event = line.event
+        do throws(Rejection) {
+            let keyed = try reader.events(
+                event, stream: CostsFold.self, type: CostsFold.defaultType, at: nowMilliseconds)
+            let headers: [OutgoingRecord.Header] = [
+                .init("ce_specversion", "1.0"), .init("ce_type", CostsFold.defaultType),
+                .init("ce_id", UUID().uuidString.lowercased()),
+                .init("ce_source", "/costs/\(mappingName)"),
+                .init("ce_time", UTC.text(milliseconds: nowMilliseconds)),
+                .init("content-type", "application/json"),
+            ]
+            return OutgoingRecord(
+                topic: CostsFold.streamName, key: keyed.first?.key, headers: headers, value: event)
+        } catch {
+            throw CostsLineFault(line: line.line, "\(error.reason.name): \(error.detail)")
+        }
+    }
+}
+
+/// What an import consists of, by source and currency.
+struct CostsImportReport: Report {
+    struct Entry {
+        var reports = 0
+        var firstDay = ""
+        var lastDay = ""
+        var costMicros = Int128(0)
+    }
+
+    private struct Key: Hashable, Comparable {
+        let source: String
+        let currency: String
+
+        static func < (left: Key, right: Key) -> Bool {
+            (left.source, left.currency) < (right.source, right.currency)
+        }
+    }
+
+    private var entries: [Key: Entry] = [:]
+    var skippedLines = 0
+
+    mutating func add(_ line: CostsLine) {
+        let key = Key(
+            source: line.values[.source] ?? "", currency: line.values[.currency] ?? "")
+        let day = line.values[.day] ?? ""
+        var entry = entries[key] ?? Entry(firstDay: day, lastDay: day)
+        entry.reports += 1
+        entry.firstDay = min(entry.firstDay, day)
+        entry.lastDay = max(entry.lastDay, day)
+        entry.costMicros += Int128(line.amountMicros ?? 0)
+        entries[key] = entry
+    }
+
+    private var sorted: [(key: Key, value: Entry)] { entries.sorted { $0.key < $1.key } }
+
+    var table: String {
+        let rows = sorted.map { key, entry in
+            [
+                key.source, key.currency, "\(entry.reports)", entry.firstDay, entry.lastDay,
+                "\(entry.costMicros)",
+            ]
+        }
+        return TextTable(
+            header: ["source", "currency", "reports", "first_day", "last_day", "cost_micros"],
+            isNumber: [false, false, true, false, false, true], rows: rows
+        ).text + (skippedLines > 0 ? "\(skippedLines) lines skipped, as the mapping says\n" : "")
+    }
+
+    func write(to json: inout JSONText) {
+        json.object { json in
+            json.objects("sources", sorted) { entry, json in
+                json.member("source", entry.key.source)
+                json.member("currency", entry.key.currency)
+                json.member("reports", entry.value.reports)
+                json.member("first_day", entry.value.firstDay)
+                json.member("last_day", entry.value.lastDay)
+                json.member("cost_micros", entry.value.costMicros)
+            }
+            json.member("skipped_lines", skippedLines)
+        }
+    }
+}
