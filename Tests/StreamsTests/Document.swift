@@ -24,11 +24,8 @@ indirect enum Document: Equatable, Sendable {
         case .boolean: self = .boolean(value.boolean ?? false)
         case .string: self = .string(value.string.map { String(decoding: $0, as: UTF8.self) } ?? "")
         case .number:
-            switch value.number {
-            case .integer(let number): self = .raw("\(number)")
-            case .large(let number): self = .raw("\(number)")
-            default: self = .raw("\(value.number?.double ?? 0)")
-            }
+            let text = value.numberText.map { String(decoding: $0, as: UTF8.self) }
+            self = .raw(text ?? "\(value.number?.double ?? 0)")
         case .array: self = .array(value.elements.map { Document($0) })
         case .object:
             var members: [Member] = []

@@ -6,7 +6,7 @@ import Testing
 struct FixtureTests {
     private static let counts = [
         "bids": 5, "impressions": 5, "overlay-clicks": 4, "conversion-updates": 3, "postbacks": 3,
-        "store-notifications": 8,
+        "store-notifications": 8, "costs": 2,
     ]
 
     @Test(
@@ -20,6 +20,7 @@ struct FixtureTests {
             case "postbacks": try foldPostbacks(records)
             case "store-notifications": try foldNotifications(records)
             case "bids": try foldBids(records)
+            case "costs": try foldCosts(records)
             default:
                 try #require(WindowedStream(rawValue: fixture.stream))
                     .fold(records, windowMilliseconds: 604_800_000)
@@ -60,18 +61,21 @@ struct EventCheckTests {
     func sameAsWorker(_ fixture: Fixture) throws {
         let reader = try #require(RecordKeyReader())
         let stream = try #require(producedStreams.first { $0.streamName == fixture.stream })
-        let folded = try #require(WindowedStream(rawValue: fixture.stream))
+        let windowed = WindowedStream(rawValue: fixture.stream)
+        func fold(_ record: TestRecord) throws -> FoldResult {
+            try windowed?.fold([record]) ?? foldCosts([record])
+        }
         for record in try Fixture.records(of: fixture.document()) {
             // What no producer can send: no value, or another envelope.
             guard let value = record.value, record.headers.allSatisfy({ $0.name == "ce_type" })
             else { continue }
             let type = record.headers.first?.value.map { String(decoding: $0, as: UTF8.self) }
-            let refused = try folded.fold([record]).refused.first
+            let refused = try fold(record).refused.first
             let events: [KeyedEvent]
             do throws(Rejection) {
                 events = try reader.events(
                     value, stream: stream, type: type ?? stream.defaultType,
-                    at: record.timestampMilliseconds)
+                    at: record.timestamp)
             } catch {
                 #expect(error.reason.name == refused?.reason, "\(record)")
                 // Of several topics, it has to say which has no such type.
@@ -84,7 +88,7 @@ struct EventCheckTests {
             for event in events {
                 var part = record
                 part.value = event.value ?? value
-                #expect(try folded.fold([part]).refused.isEmpty, "\(record)")
+                #expect(try fold(part).refused.isEmpty, "\(record)")
             }
         }
     }

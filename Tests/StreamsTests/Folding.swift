@@ -173,6 +173,28 @@ func foldPostbacks(
     return try fold(records, batching, postbacks, memory: memory)
 }
 
+/// Folds costs; `restarts` gives each batch a new fold with the stored memory.
+func foldCosts(
+    _ records: [TestRecord], _ batching: Batching = .together, restarts: Bool = false
+) throws -> FoldResult {
+    let memory = RowsInMemory()
+    func makeFold() throws -> CostsFold {
+        CostsFold(
+            topic: "costs", rules: CostsRules(maxRecordBytes: 1_048_576),
+            parser: try #require(JSONParser()), memory: memory)
+    }
+    var fold = try makeFold()
+    var result = FoldResult()
+    var nextOffsets: [Int32: Int64] = [:]
+    for records in batching.cut(records) {
+        let batch = RecordBatch(records, from: &nextOffsets)
+        try result.add(batch, foldedBy: fold, fold.prepare(batch))
+        try fold.writeMemory(to: memory)
+        if restarts { fold = try makeFold() } else { fold.clear() }
+    }
+    return result
+}
+
 func foldNotifications(
     _ records: [TestRecord], _ batching: Batching = .together,
     environments: Set<AppStoreEnvironment> = [.production, .sandbox], threads: Int = 2
