@@ -131,8 +131,8 @@ struct StretchFoldingTests {
     }
 
     @Test(
-        "Duplicates of postbacks and notifications name their original",
-        arguments: ["postbacks", "store-notifications"])
+        "Duplicates of postbacks, notifications and costs name their original",
+        arguments: ["postbacks", "store-notifications", "costs"])
     func originals(_ stream: String) throws {
         let place = try MeasuredPlace(stream)
         try place.fold(place.records(300, seed: 6))

@@ -47,7 +47,7 @@ package struct StoreState {
 /// A workplace for one stream, whichever it is.
 package final class MeasuredPlace {
     package static let streams =
-        WindowedStream.allCases.map(\.rawValue) + ["postbacks", "store-notifications"]
+        WindowedStream.allCases.map(\.rawValue) + ["postbacks", "store-notifications", "costs"]
 
     package let place: Workplace
     package let stream: String
@@ -67,6 +67,10 @@ package final class MeasuredPlace {
         case "store-notifications":
             try notifications?.configure(
                 place, batch: 37, more: number == 1 ? "environments: [Production]" : "")
+        case "costs":
+            try place.write(
+                "costs.yaml",
+                "batch_records: 37\nmax_record_bytes: \(number == 1 ? 200 : 1_048_576)\n")
         default:
             try place.write(
                 "\(stream).yaml",
@@ -76,6 +80,7 @@ package final class MeasuredPlace {
 
     package func records(_ count: Int, seed: UInt64) throws -> [OutgoingRecord] {
         if let notifications { return try notifications.records(count, seed: seed) }
+        if stream == "costs" { return Samples.costs(count, seed: seed) }
         guard let windowed = WindowedStream(rawValue: stream) else {
             return try Samples.postbacks(count, seed: seed)
         }

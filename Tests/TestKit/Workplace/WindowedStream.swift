@@ -70,6 +70,22 @@ extension Samples {
         }
     }
 
+    /// Reports of costs, of cells that come again with the same words or others, some too late a day.
+    package static func costs(_ count: Int, seed: UInt64) -> [OutgoingRecord] {
+        mixture(of: "costs", count, seed: seed) { id, generator in
+            guard Int.random(in: 0..<8, using: &generator) > 0 else { return ("{}", nil) }
+            let day = Int.random(in: 19...21, using: &generator)
+            let lateDay = Int.random(in: 0..<20, using: &generator) == 0 ? 28 : day
+            let amount = Int.random(in: 0...3, using: &generator)
+            return (
+                """
+                {"source":"s","day":"2026-11-\(lateDay)","campaign":{"campaign_id":\(id.dropFirst())},\
+                "currency":"USD","amount":\(amount).5,"clicks":\(id.utf8.last ?? 0)}
+                """, nil
+            )
+        }
+    }
+
     package static func impression(_ id: String, adapter: String = "") -> String {
         """
         {"impression_id":"\(id)","zone_id":"\(id.utf8.count)","adapter":"\(adapter)",\

@@ -1,0 +1,112 @@
+import ConfigurationFiles
+import EventLog
+import Foundation
+import Reports
+import Store
+import Streams
+import TestKit
+import Testing
+
+@testable import History
+
+@Suite("The past of costs")
+struct CostsHistoryTests {
+    /// A report of a cell, some hours after the first ones came.
+    private func report(
+        _ amount: String, hour: Int64 = 0, day: String = "2026-11-20"
+    )
+        -> OutgoingRecord
+    {
+        Samples.record(
+            "costs",
+            #"{"source":"s","day":"\#(day)","currency":"USD","amount":\#(amount)}"#, key: "s:",
+            partition: 0, at: Samples.start + hour * 3_600_000)
+    }
+
+    private func place(_ records: OutgoingRecord...) throws -> MeasuredPlace {
+        let place = try MeasuredPlace("costs")
+        try place.fold(records)
+        return place
+    }
+
+    @Test("a number names the records that make it, each with the one whose place it took")
+    func replaced() throws {
+        let place = try place(
+            report("10"), report("10"), report("7", hour: 30),
+            report("1", hour: 31, day: "2026-11-22"),
+            report("8", hour: 60))
+        let query = DumpQuery(
+            name: "costs", grouping: .total, conditions: [.init(column: "day", value: "2026-11-20")]
+        )
+        var lines: [String] = []
+        let explanation = try place.explainer(place.stores()).explain(
+            DumpNumber(query), measures: { _ in ["cost_micros"] }
+        ) { record in
+            let replaced = record.folded.replacedOffset.map { "\($0)" } ?? "nothing"
+            lines.append(
+                "\(record.folded.record.offset) \(record.role) \(record.amounts[0]) \(replaced)")
+        }
+        #expect(
+            lines == [
+                "0 counted 10000000 nothing", #"1 leftOut("duplicate of offset 0") 0 nothing"#,
+                "2 counted -3000000 0", "4 counted 1000000 2",
+            ])
+        #expect(explanation.addsUp, "\(explanation.summary)")
+        #expect(explanation.measures.map(\.stored) == [8_000_000])
+        #expect(explanation.missing.isEmpty)
+    }
+
+    @Test("as of an instant costs are what had been reported by then, whatever day it is about")
+    func asOf() throws {
+        let place = try place(report("10"), report("7", hour: 30), report("8", hour: 60))
+        let path = place.place.path + "/log.sqlite"
+        let hours = FoldedHours(
+            openReader: { try EmbeddedLog(path: path, mode: .existing).reader(topic: $0) },
+            address: path, rules: .pipelines(PipelineDirectory(place.place.pipelines)))
+        for (hour, micros) in [(1, 10), (30, 10), (31, 7), (60, 7), (61, 8)] as [(Int64, Int128)] {
+            let stores = try OpenStores(
+                directories: [place.place.path + "/data"],
+                asOf: AsOf(milliseconds: Samples.start + hour * 3_600_000, hours: hours))
+            let dump = try stores.dump(DumpQuery(name: "costs", grouping: .total))
+            #expect(dump.rows.first?.measures.first == micros * 1_000_000, "\(hour)")
+        }
+    }
+
+    @Test("a dump has days, is asked by them, and knows no hours")
+    func dump() throws {
+        let place = try place(
+            report("10"), report("1", day: "2026-11-19"), report("3", day: "1969-12-31"))
+        let stores = try place.stores()
+        func days(_ since: String?, _ until: String?) throws -> [StoredValue] {
+            try stores.dump(
+                DumpQuery(
+                    name: "costs", grouping: .columns(["day"]),
+                    sinceMilliseconds: since.flatMap { UTC.milliseconds(text: $0) },
+                    untilMilliseconds: until.flatMap { UTC.milliseconds(text: $0) })
+            ).rows.map { $0.columns[0] }
+        }
+        #expect(
+            try days(nil, nil) == [.text("1969-12-31"), .text("2026-11-19"), .text("2026-11-20")])
+        #expect(try days("2026-11-20", nil) == [.text("2026-11-20")])
+        #expect(try days(nil, "2026-11-20") == [.text("1969-12-31"), .text("2026-11-19")])
+        #expect(throws: InspectionError.self) {
+            try stores.dump(DumpQuery(name: "costs", grouping: .columns(["hour"])))
+        }
+        let all = try stores.dump(DumpQuery(name: "costs"))
+        #expect(all.columns.first?.name == "day" && !all.columns.contains { $0.name == "hour" })
+    }
+
+    @Test("however the log is cut into batches, and after a replay, the digest is the same")
+    func digest() throws {
+        let place = try MeasuredPlace("costs")
+        try place.publish(Samples.costs(400, seed: 3))
+        var digests: Set<String> = []
+        for (number, size) in [1, 7, 1000].enumerated() {
+            try place.place.write("costs.yaml", "batch_records: \(size)\n")
+            try place.place.fold("costs", place.place.options(data: "data\(number)"))
+            digests.insert(
+                try OpenStores(directories: [place.place.path + "/data\(number)"]).digest())
+        }
+        #expect(digests.count == 1)
+    }
+}
