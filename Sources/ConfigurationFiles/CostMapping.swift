@@ -22,9 +22,15 @@ package struct CostMapping: Equatable, Sendable {
     package struct Skip: Equatable, Sendable {
         package var column: String
         /// The texts of the column that such lines have.
-        package var values: [String] = []
+        package var values: [String]
         /// What the text of the column begins with in such lines; nil where `values` says it.
         package var prefix: String?
+
+        package init(column: String, values: [String] = [], prefix: String? = nil) {
+            self.column = column
+            self.values = values
+            self.prefix = prefix
+        }
 
         package func includes(_ text: String) -> Bool {
             values.contains(text) || prefix.map { text.hasPrefix($0) } ?? false

@@ -327,7 +327,9 @@ private struct CostsCell {
         let parts = halves[0].split(
             separator: mapping.decimalPoint, omittingEmptySubsequences: false)
         let fraction = parts.count > 1 ? parts[1] : "0"
-        guard (1...2).contains(parts.count), let whole = whole(parts[0]), isDigits(fraction),
+        guard (1...2).contains(parts.count),
+            let whole = whole(parts.count == 2 && parts[0].isEmpty ? "0" : parts[0]),
+            isDigits(fraction),
             let exponent = halves.count == 1 ? 0 : Int32(halves[1])
         else { return nil }
         let power = Int64(exponent) - (mapping.isInMicros ? 6 : 0)
