@@ -13,7 +13,7 @@ struct DumpCommand: ParsableCommand {
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
-            that end in _micros are millionths of the currency's unit. Aggregates are hourly: --since and \
+            that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs daily): --since and \
             --until look at the hour's beginning. Of several --data, the copy of \
             a partition that is folded furthest counts.
 

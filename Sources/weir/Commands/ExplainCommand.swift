@@ -13,7 +13,7 @@ struct ExplainCommand: ParsableCommand {
         discussion: """
             Takes the rows of a dump, funnel included, that --where, --since and --until select; prints \
             what the stores say, each record behind it with its place in the log and what it added, and \
-            what was left out in the same hours and why: duplicates (of postbacks and notifications with \
+            what was left out in the same hours and why: duplicates (of postbacks, notifications and costs with \
             the offset of the original), conflicts, overflows, postbacks that nobody trusts, test events. \
             Records that do not say what they are about are counted by reason. The last line says whether \
             the records add up to the number and, where they do not, whether the log or a worker that runs \
