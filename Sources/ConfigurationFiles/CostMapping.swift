@@ -196,7 +196,8 @@ extension CostMapping {
         if let value = mapping["day_format"] {
             guard let format = DayFormat(try value.text("a form of days")) else {
                 throw value.badValue(
-                    "is no form of days: write yyyy, MM and dd (M and d without a leading zero) once each")
+                    "is no form of days: write yyyy, MM and dd (M and d without a leading zero) once each"
+                )
             }
             dayFormat = format
         }
