@@ -42,7 +42,7 @@ struct StreamFileTests {
             #expect(file.settings.group == stream.programName)
         }
         let seconds = allStreams.map { $0.defaultWindowSeconds }
-        #expect(seconds == [3600, 604_800, 604_800, nil, nil, 604_800])
+        #expect(seconds == [3600, 604_800, 604_800, nil, nil, 604_800, nil])
         let postbacks = try TemporaryPipelines(["postbacks.yaml": text]).read { try $0.postbacks() }
         #expect(!postbacks.trustsDevelopment)
         #expect(postbacks.productionKeys == [])
