@@ -41,8 +41,8 @@ struct NumberScan {
 
     private(set) var sums = NumberAmounts()
     private var hours: [StreamPartition: Set<Hour>] = [:]
-    /// The first day of its rows that are of days.
-    private var firstDay: Hour?
+    /// The first hour whose records may count on the days of its rows; nil without such rows.
+    private var firstOfDays: Hour?
     /// The currencies of amounts of money, by the measure of the number that they add to.
     private(set) var currencies: [Int: Set<String>] = [:]
 
@@ -87,13 +87,12 @@ struct NumberScan {
                 }
             }
             let place = StreamPartition(stream: slice.stream, partition: partition)
-            if let timePlace, case .text(let text) = columns[timePlace],
-                let milliseconds = UTC.milliseconds(text: text)
-            {
-                let hour = Hour(containing: milliseconds)
-                if table.hasDays {
-                    firstDay = min(firstDay ?? hour, hour)
-                } else {
+            if let timePlace, case .text(let text) = columns[timePlace] {
+                let hour = UTC.milliseconds(text: text).map { Hour(containing: $0) }
+                if let day = table.day {
+                    let first = day.isAtMostTomorrow ? hour.map(\.dayBefore) : nil
+                    firstOfDays = min(firstOfDays ?? first ?? .unknown, first ?? .unknown)
+                } else if let hour {
                     hours[place, default: []].insert(hour)
                 }
             }
@@ -132,7 +131,7 @@ extension NumberScan {
     private static let wholeHours = 48
 
     /// Where the records lie that may have to do with the number: in the hours of its rows. Of rows of days, in
-    /// all from the day before the first one on.
+    /// all, or where no record comes before the day, from the day before the first one on.
     func ranges(
         _ number: any Number, _ slices: [StoreSlice]
     ) throws -> [StreamPartition: RecordRanges] {
@@ -161,11 +160,14 @@ extension NumberScan {
             .compactMapValues { $0.isEmpty ? nil : RecordRanges($0) }
     }
 
-    private var hasNoRows: Bool { hours.isEmpty && firstDay == nil }
+    private var hasNoRows: Bool { hours.isEmpty && firstOfDays == nil }
 
-    /// Whether records of an hour may name the days of the rows: a day is at most the one after its record's.
     private func mayNameDays(_ hour: Hour) -> Bool {
-        guard let firstDay else { return hasNoRows }
-        return hour.hoursSince1970 >= firstDay.hoursSince1970 - 24
+        guard let firstOfDays else { return hasNoRows }
+        return hour >= firstOfDays
     }
+}
+
+extension Hour {
+    fileprivate var dayBefore: Hour { Hour(hoursSince1970: hoursSince1970 - 24) }
 }

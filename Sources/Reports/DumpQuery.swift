@@ -126,7 +126,10 @@ struct RowSelection {
     /// Whether only some hours are selected.
     var isLimitedInTime: Bool {
         sinceMilliseconds != nil || untilMilliseconds != nil
-            || conditions.contains { ["hour", "day", "timestamp"].contains(all[$0.place].name) }
+            || conditions.contains { condition in
+                let column = all[condition.place]
+                return column.kind.isTime || ["day", "timestamp"].contains(column.name)
+            }
     }
 
     func includes(timeMilliseconds: Int64?) -> Bool {
@@ -156,8 +159,9 @@ struct RowSelection {
         switch column.kind {
         case .text, .day:
             // What has no day has an empty one, and years of more than four digits are not read.
-            let isDay = column.name == "day" && (1...10).contains(condition.value.utf8.count)
-            guard !isDay || UTC.milliseconds(text: condition.value) != nil else {
+            let isDay = column.kind == .day || column.name == "day"
+            let isRead = isDay && (1...10).contains(condition.value.utf8.count)
+            guard !isRead || UTC.milliseconds(text: condition.value) != nil else {
                 throw fault("a day, as 2026-11-21")
             }
             return .text(condition.value)
@@ -239,8 +243,8 @@ package struct DumpDescription: Sendable {
         }
     }
 
-    /// Whether its rows count postbacks, which come in windows.
-    var hasWindows: Bool { PostbacksFold.tables.contains { $0.name == name } }
+    /// Whether its rows count postbacks in the hours in which they came, which windows follow from.
+    var hasWindows: Bool { PostbacksFold.tables.contains { $0.name == name && !$0.hasDays } }
 
     /// Every dump, by name in bytewise order.
     package static let all: [DumpDescription] = stored.map(\.withPostbacks)

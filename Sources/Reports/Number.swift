@@ -124,7 +124,7 @@ package final class DumpNumber: Number {
 
     /// The values of the dump's columns in a row of one of the sources; nil when it is not selected.
     func values(of table: AggregateTable, _ columns: [StoredValue]) -> [StoredValue]? {
-        let found =
+        let found: (values: [StoredValue], timeMilliseconds: Int64?)? =
             isBrought(table) ? broughtValue(columns) : valuesWithDay(of: table, columns)
         guard let (values, time) = found, selection.includes(values, timeMilliseconds: time)
         else { return nil }
@@ -145,14 +145,20 @@ package final class DumpNumber: Number {
     }
 
     /// Whether a row of postbacks would be selected if it were trusted and winning. Events are
-    /// decoded only of such postbacks, so their rows of `postbacks` stand for them.
+    /// decoded only of such postbacks, and installs are only theirs, so rows of `postbacks` stand for both. Of a
+    /// postback that nobody trusts the day of the install is not known: it concerns all.
     package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
-        let isDecoded = name == DecodedEventsKey.table.name && table.name == PostbacksKey.table.name
-        guard isDecoded || (name == table.name && table.columns.contains { $0.name == "verdict" })
+        let ofTrusted = [DecodedEventsKey.table.name, InstallCohortsKey.table.name]
+        let isOfTrusted = ofTrusted.contains(name) && table.name == PostbacksKey.table.name
+        guard isOfTrusted || (name == table.name && table.columns.contains { $0.name == "verdict" })
         else { return false }
         let (values, time) = valuesWithDay(of: table, columns)
-        let names = table.columns.flatMap { $0.kind == .hour ? [$0.name, "day"] : [$0.name] }
-        guard selection.includes(timeMilliseconds: time) else { return false }
+        let names = table.columns.flatMap { column in
+            column.kind == .hour
+                ? [column.name, "day"]
+                : [column.name == "sequence_index" ? indexColumn : column.name]
+        }
+        guard isOfInstalls || selection.includes(timeMilliseconds: time) else { return false }
         return query.conditions.allSatisfy { condition in
             guard !["verdict", "did_win"].contains(condition.column),
                 let place = names.firstIndex(of: condition.column)
@@ -160,6 +166,11 @@ package final class DumpNumber: Number {
             return selection.includes(values[place], ofColumn: condition.column)
         }
     }
+
+    private var isOfInstalls: Bool { name == InstallCohortsKey.table.name }
+
+    /// The column that has the sequence index of postbacks.
+    private var indexColumn: String { isOfInstalls ? "window" : "sequence_index" }
 
     package func mayCount(in hour: Hour) -> Bool {
         let start = hour.hoursSince1970 * Hour.milliseconds
@@ -169,7 +180,12 @@ package final class DumpNumber: Number {
         if let since = query.sinceMilliseconds, last < since { return false }
         if let until = query.untilMilliseconds, start >= until { return false }
         return selection.includes(.text(hour.text), ofColumn: "hour")
-            && selection.includes(.text(hour.day), ofColumn: "day")
+            && selection.includes(.text(hour.day), ofColumn: dayColumn)
+    }
+
+    /// The column that has the day of rows, or that of their hour.
+    private var dayColumn: String {
+        description.columns.first { $0.kind == .day }?.name ?? "day"
     }
 
     package func counts(_ refusal: StoredRefusal, topic: String) -> Bool {
@@ -193,15 +209,15 @@ package final class DumpNumber: Number {
 
     private func valuesWithDay(
         of table: AggregateTable, _ columns: [StoredValue]
-    ) -> (values: [StoredValue], timeMilliseconds: Int64) {
+    ) -> (values: [StoredValue], timeMilliseconds: Int64?) {
         var values: [StoredValue] = []
         values.reserveCapacity(columns.count + 1)
-        var time: Int64 = 0
+        var time: Int64? = 0
         for (column, value) in zip(table.columns, columns) {
             values.append(value)
             guard column.kind.isTime, case .text(let text) = value else { continue }
             let hour = hours[text]
-            time = hour.milliseconds
+            time = text.isEmpty ? nil : hour.milliseconds
             if column.kind == .hour { values.append(.text(hour.day)) }
         }
         return (values, time)
@@ -214,7 +230,7 @@ package final class DumpNumber: Number {
     /// postback came. It is empty for an app without a model.
     private func broughtValue(
         _ row: [StoredValue]
-    ) -> (values: [StoredValue], timeMilliseconds: Int64)? {
+    ) -> (values: [StoredValue], timeMilliseconds: Int64?)? {
         let columns = Self.broughtPlaces.map { row[$0] }
         guard case .text(let hourText) = columns[0], case .integer(let app) = columns[1],
             columns[6] == .integer(1), Self.verified.contains(columns[7])
@@ -245,8 +261,9 @@ final class HourTexts {
 
     subscript(text: String) -> (milliseconds: Int64, day: String) {
         if let hour = known[text] { return hour }
-        // Years of five digits and more are later than whatever is asked for.
-        let hour = (UTC.milliseconds(text: text) ?? .max, String(text.prefix { $0 != "T" }))
+        // Years of five digits and more are later than whatever is asked for, those before the first are earlier.
+        let beyond: Int64 = text.hasPrefix("-") ? .min : .max
+        let hour = (UTC.milliseconds(text: text) ?? beyond, String(text.prefix { $0 != "T" }))
         known[text] = hour
         return hour
     }

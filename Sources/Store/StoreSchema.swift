@@ -187,7 +187,10 @@ extension AggregateTable {
         }
         let names =
             ["number", "partition"]
-            + columns.map { $0.kind == .day ? "substr(hour, 1, 10) AS \($0.name)" : $0.name }
+            + columns.map { column in
+                column.kind == .day
+                    ? "substr(hour, 1, instr(hour || 'T', 'T') - 1) AS \(column.name)" : column.name
+            }
             + measures
         return """
             CREATE TABLE \(sqlName)_keys (

@@ -19,7 +19,7 @@ package struct AggregateTable: Sendable {
     package enum ColumnKind: Sendable {
         /// An hour, as text.
         case hour
-        /// A day in UTC, as text: `2026-11-21`.
+        /// A day in UTC, as text: `2026-11-21`; empty for none.
         case day
         /// UTF-8 text, compared as bytes.
         case text
@@ -69,6 +69,21 @@ package struct AggregateTable: Sendable {
         }
     }
 
+    /// A day on which rows count, by what their records say. It is empty where they say none.
+    package struct Day: Sendable {
+        /// Name of the column.
+        let name: String
+        let note: Note
+        /// Whether no record comes earlier than the day before the one on which it counts.
+        package let isAtMostTomorrow: Bool
+
+        package init(_ name: String, _ note: Note, isAtMostTomorrow: Bool = false) {
+            self.name = name
+            self.note = note
+            self.isAtMostTomorrow = isAtMostTomorrow
+        }
+    }
+
     /// A column of the row's key.
     package struct Column: Sendable {
         /// The name, in the store and in dumps.
@@ -93,28 +108,31 @@ package struct AggregateTable: Sendable {
     /// What its rows are.
     package let note: String
     /// The columns, in the order in which rows are sorted. The first is when a row counts: the hour of the record's
-    /// timestamp, or a day that the record names.
+    /// timestamp, or a day that follows from what the record says.
     package private(set) var columns: [Column]
     /// Names of the measures: signed 64-bit sums.
     package private(set) var measures: [String]
     private let measureNotes: [String: Note]
 
-    /// Whether rows count on a day that their records name, and not in the hour of these.
-    package let hasDays: Bool
+    /// The day on which rows count, in place of the hour of their records; nil for those of hours.
+    package let day: Day?
+
+    /// Whether rows count on a day that follows from what their records say, and not in the hour of these.
+    package var hasDays: Bool { day != nil }
 
     /// Name of the SQL view: the dump's name with underscores.
     package var sqlName: String { name.replacing("-", with: "_") }
 
-    /// - Parameter day: what the day is, of rows that count on one.
+    /// - Parameter day: of rows that count on one.
     package init<Key, Measure: AggregateMeasure>(
         _ name: String, _ note: String, _ columns: KeyColumns<Key>, measures: Measure.Type,
-        notes: [Measure: Note] = [:], day: Note? = nil
+        notes: [Measure: Note] = [:], day: Day? = nil
     ) {
         self.name = name
         self.note = note
-        hasDays = day != nil
+        self.day = day
         let time =
-            day.map { Column("day", .day, $0) }
+            day.map { Column($0.name, .day, $0.note) }
             ?? Column("hour", .hour, "of the record's timestamp, UTC")
         self.columns = [time] + columns.all.map(\.column)
         self.measures = measures.allCases.map(\.name)

@@ -69,5 +69,8 @@ package struct CostsKey: RowKey {
             .reportedClicks: "as the source counts them",
             .reportedInstalls: "as the source counts them",
             .restatements: "reports that took the place of one with other words",
-        ], day: "that the report is about, as it says; not when it came")
+        ],
+        day: .init(
+            "day", "that the report is about, as it says; not when it came", isAtMostTomorrow: true)
+    )
 }

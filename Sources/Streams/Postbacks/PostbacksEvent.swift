@@ -87,6 +87,13 @@ struct PostbacksEvent {
         if let layout, layout < .v4_0 { return .upTo3 }
         return PostbackTiming.window(sequenceIndex) ?? .upTo3
     }
+
+    /// When the app was first launched, of a postback that came at an instant in milliseconds since 1970.
+    func installWindow(received: Int64, verdict: Verdict) -> InstallWindow {
+        timing.installWindow(
+            received: received, fineIsZero: fineValue == 0,
+            reEngagement: conversionType == .reEngagement, development: verdict == .development)
+    }
 }
 
 /// How a postback came: what the header `ce_via` says.

@@ -25,7 +25,8 @@ package final class PostbacksFold: StreamFold {
     let postbacks = DeltaTable<PostbacksKey>()
     let conversionValues = DeltaTable<ConversionValuesKey>()
     let decodedEvents = DeltaTable<DecodedEventsKey>()
-    package var deltas: [Deltas] { [postbacks, conversionValues, decodedEvents] }
+    let installCohorts = DeltaTable<InstallCohortsKey>()
+    package var deltas: [Deltas] { [postbacks, conversionValues, decodedEvents, installCohorts] }
     /// The copies that the batch accepted: the best of each postback.
     private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
     /// Every copy that the batch decoded, in order; the symbols are those of the effects.
@@ -263,8 +264,9 @@ extension PostbacksFold {
         let decoding = models[event.appID]?.decoding(
             received: place.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
             coarse: event.coarseValue, sequenceIndex: event.sequenceIndex)
-        if let decoding, event.didWin, isTrusted(result.verdict) {
-            addEvents(of: decoding, event, key, place)
+        if event.didWin, isTrusted(result.verdict) {
+            if let decoding { addEvents(of: decoding, event, key, place) }
+            addToCohort(event, result.verdict, decoding, key, place)
         }
         publish(event, result, decoding, place, prepared, index, &copy)
     }
@@ -329,6 +331,33 @@ extension PostbacksFold {
             decodedEvents.add(event.revenueMinMicros, to: .revenueMinMicros, row: row)
             decodedEvents.add(event.revenueMaxMicros, to: .revenueMaxMicros, row: row)
             if decoding.ambiguous { decodedEvents.count(.ambiguous, row: row) }
+        }
+    }
+
+    private func addToCohort(
+        _ event: PostbacksEvent, _ verdict: Verdict, _ decoding: ModelDecoding?,
+        _ key: PostbacksKey, _ place: RecordPlace
+    ) {
+        let latest = event.installWindow(
+            received: place.timestampMilliseconds, verdict: verdict
+        ).latest
+        let row = installCohorts.row(
+            InstallCohortsKey(
+                window: key.sequenceIndex, campaign: key.campaign,
+                currency: decoding.map { effects.symbols.intern($0.currency) } ?? .empty,
+                hasSourceIdentifier: event.hasSourceIdentifier),
+            partition: place.partition,
+            hour: latest.map { Hour(containing: $0).startOfDay } ?? .unknown)
+        installCohorts.count(.postbacks, row: row)
+        if event.sequenceIndex == 0, event.conversionType == .download {
+            installCohorts.count(.installs, row: row)
+        }
+        if event.fineValue == nil, event.coarseValue == nil {
+            installCohorts.count(.nullValues, row: row)
+        }
+        for event in decoding?.events ?? [] {
+            installCohorts.add(event.revenueMinMicros, to: .revenueMinMicros, row: row)
+            installCohorts.add(event.revenueMaxMicros, to: .revenueMaxMicros, row: row)
         }
     }
 }

@@ -160,11 +160,8 @@ struct PartnerContent {
     }
 
     private func writeInstallWindow(to text: inout JSONText) {
-        let window = event.timing.installWindow(
-            received: place.timestampMilliseconds,
-            fineIsZero: event.fineValue == 0,
-            reEngagement: event.conversionType == .reEngagement,
-            development: verdict == .development)
+        let window = event.installWindow(
+            received: place.timestampMilliseconds, verdict: verdict)
         text.member("earliest", window.earliest.map { UTC.text(milliseconds: $0) })
         text.member("latest", window.latest.map { UTC.text(milliseconds: $0) })
     }

@@ -21,6 +21,7 @@ extension PostbacksFold {
     package static let fileKeys = ["trust_development", "trusted_keys"]
     package static let tables = [
         PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
+        InstallCohortsKey.table,
     ]
     package static let memoryTables = [KnownPostback.table, PostbackCopy.table]
     package static let emits = true
@@ -170,4 +171,40 @@ package struct DecodedEventsKey: RowKey {
             .revenueMaxMicros: .page("revenue that the values stand for, at most"),
             .ambiguous: "postbacks whose value may be of another model version",
         ])
+}
+
+package struct InstallCohortsKey: RowKey {
+    var window: Int64
+    var campaign: CampaignKey
+    var currency: Symbol
+    var hasSourceIdentifier: Bool
+
+    package enum Measure: Int, AggregateMeasure {
+        case installs, postbacks, nullValues, revenueMinMicros, revenueMaxMicros
+    }
+
+    package static let columns: KeyColumns<Self> = [
+        .integer("window", \.window, "0, 1 or 2: the sequence index; 0 below 4.0"),
+        .group(\.campaign, CampaignKey.columns),
+        .text(
+            "currency", \.currency,
+            "of the model version in effect when the value was set; '' without one"),
+        .boolean(
+            "has_source_identifier", \.hasSourceIdentifier,
+            "1: campaign is one, 0: it is a campaign id", isDefault: false),
+    ]
+    package static let table = AggregateTable(
+        "install-cohorts",
+        "What trusted, winning postbacks say of the installs of a day, by window.", columns,
+        measures: Measure.self,
+        notes: [
+            .installs: "of the window 0: downloads",
+            .postbacks: "each once, however many copies came",
+            .nullValues: "without a conversion value of either kind",
+            .revenueMinMicros: "revenue that the values stand for, at least",
+            .revenueMaxMicros: "revenue that the values stand for, at most",
+        ],
+        day: .init(
+            "cohort",
+            "the latest day that the install can be of, UTC; '' where nothing is known of it"))
 }

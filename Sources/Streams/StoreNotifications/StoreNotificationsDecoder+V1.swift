@@ -160,7 +160,23 @@ extension StoreNotificationsDecoder {
             type.equals("DID_CHANGE_RENEWAL_STATUS") ? flag(value, "auto_renew_status") : nil
         let measure = Self.measure(ofVersion1: type, isOn: isOn)
         return .count(
-            columns, measure, measure == .initialBuys && isTrial ? .trials : nil, grossPrice: 0)
+            columns, measure, measure == .initialBuys && isTrial ? .trials : nil, grossPrice: 0,
+            .init(
+                firstPurchase: transaction?.firstPurchaseMilliseconds,
+                instant: transaction?.purchaseMilliseconds),
+            trialStep(measure, of: transaction?.originalTransactionID, isTrial: isTrial))
+    }
+
+    private func trialStep(
+        _ measure: StoreNotificationsKey.Measure, of line: TransactionID?, isTrial: Bool
+    ) -> StoreNotificationsEvent.TrialStep? {
+        guard let line else { return nil }
+        switch measure {
+        case .initialBuys: return .init(line: line, kind: isTrial ? .trial : .purchase)
+        // Version 1 has no price.
+        case .renewals, .recoveries: return isTrial ? nil : .init(line: line, kind: .paidRenewal)
+        default: return nil
+        }
     }
 
     private static func measure(
@@ -231,6 +247,7 @@ struct ListedTransaction {
     let transactionID: TransactionID?
     /// The line of purchases that it belongs to.
     let originalTransactionID: TransactionID?
+    let firstPurchaseMilliseconds: Int64?
     let purchaseMilliseconds: Int64?
     var cancellationMilliseconds: Int64?
 }
@@ -262,6 +279,8 @@ extension StoreNotificationsDecoder {
         ListedTransaction(
             value: value, transactionID: transactionID(value, "transaction_id"),
             originalTransactionID: transactionID(value, "original_transaction_id"),
+            firstPurchaseMilliseconds: faults.optionalIdentifier(
+                value, "original_purchase_date_ms"),
             purchaseMilliseconds: faults.optionalIdentifier(value, "purchase_date_ms"),
             cancellationMilliseconds: faults.optionalIdentifier(value, "cancellation_date_ms"))
     }
@@ -282,6 +301,7 @@ extension StoreNotificationsDecoder {
             return StoreNotificationsEvent.Cancellation(
                 transactionID: transaction.transactionID ?? .number(0), dateMilliseconds: date,
                 isUpgraded: flag(transaction.value, "is_upgraded") == true,
+                firstPurchaseDate: transaction.firstPurchaseMilliseconds,
                 columns: columns(of: transaction))
         }
     }

@@ -164,12 +164,31 @@ extension StoreNotificationsDecoder {
             return .reversal(
                 columns, rule.measure, transactionID: transactionID(transaction, "transactionId"))
         case .gross, .none:
-            let isTrial =
-                rule.measure == .initialBuys && discount?.equals("FREE_TRIAL") == true
+            let isTrial = discount?.equals("FREE_TRIAL") == true
+            let grossPrice = rule.money == .gross ? price(of: transaction) : 0
+            let step = rule.trialStep(type: type, isTrial: isTrial, isPaid: grossPrice > 0)
             return .count(
-                columns, rule.measure, isTrial ? .trials : rule.secondMeasure,
-                grossPrice: rule.money == .gross ? price(of: transaction) : 0)
+                columns, rule.measure,
+                rule.measure == .initialBuys && isTrial ? .trials : rule.secondMeasure,
+                grossPrice: grossPrice, dates(of: transaction, rule),
+                step.flatMap { kind in
+                    transactionID(transaction, "originalTransactionId").map {
+                        .init(line: $0, kind: kind)
+                    }
+                })
         }
+    }
+
+    /// The instants of a transaction; of what counts in no cohort none, and what stands there is not judged.
+    private func dates(
+        of transaction: JSONValue, _ rule: NotificationRule
+    ) -> StoreNotificationsEvent.CohortDates {
+        guard rule.money != .none || CohortsKey.Measure(rule.measure) != nil else {
+            return .init()
+        }
+        return .init(
+            firstPurchase: faults.optionalInteger(transaction, "originalPurchaseDate"),
+            instant: faults.optionalInteger(transaction, "purchaseDate"))
     }
 
     private func price(of transaction: JSONValue) -> Int64 {
@@ -187,7 +206,8 @@ extension StoreNotificationsDecoder {
         return StoreNotificationsEvent.Refund(
             transactionID: transactionID(transaction, "transactionId"),
             revocationDate: faults.optionalInteger(transaction, "revocationDate"),
-            price: price(of: transaction), percentage: percentage)
+            price: price(of: transaction), percentage: percentage,
+            firstPurchaseDate: faults.optionalInteger(transaction, "originalPurchaseDate"))
     }
 
     private func offer(of transaction: JSONValue) -> Range<Int> {
@@ -275,6 +295,14 @@ struct NotificationRule {
         return NotificationRule(
             measure: found?.2 ?? .other, secondMeasure: found?.3,
             money: money(type: type, subtype: subtype))
+    }
+
+    /// What a notification of the type is to the free trial of its line; nil when nothing.
+    func trialStep(
+        type: UnsafeRawBufferPointer, isTrial: Bool, isPaid: Bool
+    ) -> StoreNotificationsEvent.TrialStep.Kind? {
+        if type.equals("SUBSCRIBED") { return isTrial ? .trial : .purchase }
+        return (measure == .renewals || measure == .recoveries) && isPaid ? .paidRenewal : nil
     }
 
     private static func money(

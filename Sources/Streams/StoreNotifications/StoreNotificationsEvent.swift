@@ -15,6 +15,29 @@ struct StoreNotificationsEvent {
         var ownership: StaticString = ""
     }
 
+    /// The instants that a cohort follows from, in milliseconds since 1970; nil where a transaction does not say
+    /// them.
+    struct CohortDates {
+        /// When its line was bought first.
+        var firstPurchase: Int64?
+        /// When it was bought itself; of a refund, when it was revoked.
+        var instant: Int64?
+    }
+
+    /// What a purchase or a renewal is to the free trial of its line.
+    struct TrialStep {
+        enum Kind {
+            /// A purchase as a free trial.
+            case trial
+            /// A purchase that is none.
+            case purchase
+            case paidRenewal
+        }
+
+        var line: TransactionID
+        var kind: Kind
+    }
+
     /// A refund as version 2 tells it.
     struct Refund {
         var transactionID: TransactionID?
@@ -24,6 +47,8 @@ struct StoreNotificationsEvent {
         var price: Int64
         /// Part of the price in thousandths of a percent, 0 to 100,000.
         var percentage: Int64
+        /// When its line was bought first, in milliseconds since 1970; nil when absent.
+        var firstPurchaseDate: Int64?
     }
 
     /// A cancelled transaction as version 1 and receipts list it.
@@ -32,13 +57,16 @@ struct StoreNotificationsEvent {
         var dateMilliseconds: Int64
         /// Whether an upgrade ended it: nobody asked for money back.
         var isUpgraded: Bool
+        /// When its line was bought first, in milliseconds since 1970; nil when absent.
+        var firstPurchaseDate: Int64?
         var columns: Columns
     }
 
     /// What the event does to the numbers.
     enum Effect {
         /// Counts in a measure, and perhaps in a second one; `grossPrice` in thousandths of the unit.
-        case count(Columns, Measure, Measure?, grossPrice: Int64)
+        case count(
+            Columns, Measure, Measure?, grossPrice: Int64, CohortDates = .init(), TrialStep? = nil)
         /// Counts in the measure; in that of refunds unless the refund was counted before.
         case refund(Columns, Measure, Refund)
         /// Counts in the measure, and takes a refund of the transaction back.

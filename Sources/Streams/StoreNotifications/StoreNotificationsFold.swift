@@ -18,11 +18,16 @@ package final class StoreNotificationsFold: StreamFold {
     /// What reversals take from the sums of `store-notifications`; kept apart from what the batch
     /// adds, because an overflow within the batch shows only when both directions are known.
     package let takenBack = DeltaTable<StoreNotificationsKey>()
-    package var deltas: [Deltas] { [notifications, takenBack] }
+    let cohorts = DeltaTable<CohortsKey>()
+    /// The same of the sums of `cohorts`.
+    let cohortsTakenBack = DeltaTable<CohortsKey>()
+    package var deltas: [Deltas] { [notifications, takenBack, cohorts, cohortsTakenBack] }
     /// The ids that the batch accepted, with their offsets.
     private var admitted: [Int32: [RecordID: Int64]] = [:]
     /// The refunds of transactions that the batch changed, by transaction id.
     private var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
+    /// The lines of which the batch opened or closed a free trial, with whether one is open.
+    var trials: [Int32: [TransactionID: Bool]] = [:]
     /// True once an amount alone does not fit 64 bits.
     private var hasAmountOverflowed = false
 
@@ -58,6 +63,13 @@ package final class StoreNotificationsFold: StreamFold {
             for (transaction, history) in histories.sorted(by: { $0.key < $1.key }) {
                 try writer.write(
                     [transaction.memoryValue] + history.row, to: RefundHistory.table,
+                    partition: partition)
+            }
+        }
+        for (partition, lines) in trials {
+            for (line, isOpen) in lines.sorted(by: { $0.key < $1.key }) {
+                try writer.write(
+                    [line.memoryValue, .integer(isOpen ? 1 : 0)], to: TrialLines.table,
                     partition: partition)
             }
         }
@@ -126,6 +138,7 @@ package final class StoreNotificationsFold: StreamFold {
         for table in deltas { table.removeAll(keepingRows: keepsSymbols) }
         admitted.removeAll(keepingCapacity: true)
         refunds.removeAll(keepingCapacity: true)
+        trials.removeAll(keepingCapacity: true)
         hasAmountOverflowed = false
     }
 
@@ -146,6 +159,7 @@ package final class StoreNotificationsFold: StreamFold {
                 .flatMap { NotificationAnswers($0) } ?? NotificationAnswers()
             // Recalled records are not compared with each other.
             refunds.removeAll(keepingCapacity: true)
+            trials.removeAll(keepingCapacity: true)
         } else {
             answers = NotificationAnswers(
                 originalOffset: try admitted[place.partition]?[event.id]
@@ -170,12 +184,16 @@ extension StoreNotificationsFold {
         _ event: StoreNotificationsEvent, at place: RecordPlace, _ bytes: [UInt8]
     ) throws {
         switch event.effect {
-        case .count(let columns, let measure, let secondMeasure, let grossPrice):
-            let row = notifications.row(key(event, columns, bytes), at: place)
+        case .count(
+            let columns, let measure, let secondMeasure, let grossPrice, let dates, let trialStep):
+            let key = key(event, columns, bytes)
+            let row = notifications.row(key, at: place)
             notifications.count(measure, row: row)
             if let secondMeasure { notifications.count(secondMeasure, row: row) }
             let micros = micros(Int128(grossPrice) * Self.microsInThousandth)
             notifications.add(micros, to: .grossMicros, row: row)
+            try addToCohorts(
+                measure, secondMeasure, gross: micros, trialStep, dates, key, at: place)
         case .refund(let columns, let measure, let refund):
             try add(refund, measure, to: key(event, columns, bytes), at: place)
         case .reversal(let columns, let measure, let transactionID):
@@ -183,10 +201,11 @@ extension StoreNotificationsFold {
             notifications.count(measure, row: notifications.row(key, at: place))
             guard let transactionID else { return }
             var history = try history(of: transactionID, place.partition)
-            let micros = history.reverse()
+            let (micros, cohort) = history.reverse()
             refunds[place.partition, default: [:]][transactionID] = history
             guard micros != 0 else { return }
             takenBack.add(-micros, to: .refundedMicros, row: takenBack.row(key, at: place))
+            if let cohort { takeBackFromCohorts(micros, cohort, place.partition) }
         case .cancellations(let cancellations):
             for cancellation in cancellations {
                 try add(cancellation, to: key(event, cancellation.columns, bytes), at: place)
@@ -202,9 +221,10 @@ extension StoreNotificationsFold {
         let exact =
             Int128(refund.price) * Self.microsInThousandth * Int128(refund.percentage) / 100_000
         let micros: Int64
+        var history: RefundHistory?
         if let transactionID = refund.transactionID {
-            var history = try history(of: transactionID, place.partition)
-            guard !history.counts(refund.revocationDate) else {
+            var known = try self.history(of: transactionID, place.partition)
+            guard !known.counts(refund.revocationDate) else {
                 // Of a repeated refund only a strange subtype is news.
                 if measure == .other {
                     notifications.count(measure, row: notifications.row(key, at: place))
@@ -212,16 +232,23 @@ extension StoreNotificationsFold {
                 return
             }
             // An amount that is added nowhere overflows nothing.
-            micros = history.refund(
+            micros = known.refund(
                 dateMilliseconds: refund.revocationDate,
-                micros: history.earlyReversals > 0 ? 0 : self.micros(exact))
-            refunds[place.partition, default: [:]][transactionID] = history
+                micros: known.earlyReversals > 0 ? 0 : self.micros(exact))
+            history = known
         } else {
             micros = self.micros(exact)
         }
         let row = notifications.row(key, at: place)
         notifications.count(measure, row: row)
         notifications.add(micros, to: .refundedMicros, row: row)
+        let cohort = addRefundToCohorts(
+            isCounted: measure == .refunds, micros: micros,
+            .init(firstPurchase: refund.firstPurchaseDate, instant: refund.revocationDate), key,
+            at: place)
+        guard let transactionID = refund.transactionID else { return }
+        if let cohort { history?.note(cohort) }
+        refunds[place.partition, default: [:]][transactionID] = history
     }
 
     private func add(
@@ -239,6 +266,24 @@ extension StoreNotificationsFold {
         notifications.count(
             cancellation.isUpgraded ? .upgradeCancellations : .refunds,
             row: notifications.row(key, at: place))
+        guard !cancellation.isUpgraded else { return }
+        _ = addRefundToCohorts(
+            isCounted: true, micros: 0,
+            .init(
+                firstPurchase: cancellation.firstPurchaseDate,
+                instant: cancellation.dateMilliseconds),
+            key, at: place)
+    }
+
+    /// Whether the latest purchase of a line was a free trial, and no paid renewal followed.
+    func hasOpenTrial(_ line: TransactionID, _ partition: Int32) throws -> Bool {
+        if recalled != nil { return answers.hasOpenTrial }
+        let isOpen =
+            try trials[partition]?[line]
+            ?? memory.row(of: TrialLines.table, partition: partition, key: line.memoryValue)
+            .map { $0[0].integer == 1 } ?? false
+        answers.hasOpenTrial = isOpen
+        return isOpen
     }
 
     private func history(

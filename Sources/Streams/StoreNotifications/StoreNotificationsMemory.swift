@@ -7,6 +7,8 @@ struct RefundHistory: Equatable, Sendable {
         /// What a reversal would take back, in millionths of the unit; nil when nothing can be: it was
         /// taken back, or the transaction was upgraded.
         var openMicros: Int64?
+        /// Where that lies in `cohorts`; nil when it is in none.
+        var cohort: CohortPlace?
     }
 
     var cancellations: [Cancellation] = []
@@ -31,17 +33,25 @@ struct RefundHistory: Equatable, Sendable {
         cancellations.append(Cancellation(dateMilliseconds: dateMilliseconds, openMicros: nil))
     }
 
-    /// Takes back the refund that was folded last of those not taken back; says how much that is. When
-    /// there is none, the next refund is reversed as it comes.
-    mutating func reverse() -> Int64 {
+    /// Takes back the refund that was folded last of those not taken back; says how much that is, and in which
+    /// cohort. When there is none, the next refund is reversed as it comes.
+    mutating func reverse() -> (micros: Int64, cohort: CohortPlace?) {
         guard let last = cancellations.lastIndex(where: { $0.openMicros != nil }),
             let micros = cancellations[last].openMicros
         else {
             earlyReversals += 1
-            return 0
+            return (0, nil)
         }
+        let cohort = cancellations[last].cohort
         cancellations[last].openMicros = nil
-        return micros
+        cancellations[last].cohort = nil
+        return (micros, cohort)
+    }
+
+    /// Notes where the refund that was taken in last put its amount in `cohorts`.
+    mutating func note(_ cohort: CohortPlace) {
+        guard let last = cancellations.indices.last else { return }
+        cancellations[last].cohort = cohort
     }
 }
 
@@ -50,9 +60,8 @@ extension RefundHistory {
         "refunds",
         "What was counted of the cancellations of a transaction, so that none counts twice.",
         digest: """
-            'refunds '
-              || iif(typeof(transaction_id) = 'blob', 'x' || hex(transaction_id), transaction_id)
-              || ' ' || cancellations || ' ' || early_reversals
+            'refunds ' || \(TransactionID.digest(ofColumn: "transaction_id"))
+              || ' ' || cancellations || ' ' || early_reversals || ' ' || hex(coalesce(cohorts, ''))
             """,
         [
             .init(
@@ -61,13 +70,40 @@ extension RefundHistory {
                 "cancellations", .text,
                 "in order of folding: 'ms=micros', without micros once nothing can be taken back"),
             .init("early_reversals", .integer, "reversals that came before their refund"),
+            .init(
+                "cohorts", .bytes, "the rows of cohorts that have what can be taken back",
+                isOptional: true),
         ])
 
     init(_ row: [MemoryValue]) {
         self.init(stored: row[0].text ?? "", earlyReversals: row[1].integer ?? 0)
+        if case .bytes(let bytes) = row[2] { readCohorts(bytes) }
     }
 
-    var row: [MemoryValue] { [.text(storedCancellations), .integer(earlyReversals)] }
+    var row: [MemoryValue] {
+        [.text(storedCancellations), .integer(earlyReversals), storedCohorts]
+    }
+
+    /// Of each cancellation that has one its place among them, and its cohort.
+    private var storedCohorts: MemoryValue {
+        var writer = AnswerWriter()
+        for (place, cancellation) in cancellations.enumerated() {
+            guard let cohort = cancellation.cohort else { continue }
+            writer.add(place)
+            cohort.write(to: &writer)
+        }
+        return writer.bytes.isEmpty ? .none : .bytes(writer.bytes)
+    }
+
+    private mutating func readCohorts(_ bytes: [UInt8]) {
+        var reader = AnswerReader(bytes)
+        while let place = reader.number(), let cohort = CohortPlace(&reader) {
+            guard let place = Int(exactly: place), cancellations.indices.contains(place) else {
+                return
+            }
+            cancellations[place].cohort = cohort
+        }
+    }
 }
 
 extension TransactionID {
@@ -76,6 +112,11 @@ extension TransactionID {
         case .number(let number): .integer(number)
         case .text(let text): .bytes(text)
         }
+    }
+
+    /// What the digest of a store has of an id, in SQL.
+    static func digest(ofColumn name: String) -> String {
+        "iif(typeof(\(name)) = 'blob', 'x' || hex(\(name)), \(name))"
     }
 }
 
@@ -104,6 +145,8 @@ extension RefundHistory {
 struct NotificationAnswers: Equatable, Sendable {
     /// Where its id was accepted before; nil for a new one.
     var originalOffset: Int64?
+    /// Whether the free trial of its line was still without a paid renewal.
+    var hasOpenTrial = false
     /// The refunds that were known of its transactions, by their place among those asked for.
     var histories: [Int: RefundHistory] = [:]
 }
@@ -112,28 +155,34 @@ extension NotificationAnswers {
     /// Reads what `bytes` wrote; nil for what is no such thing.
     init?(_ answers: [UInt8]) {
         var reader = AnswerReader(answers)
-        guard let original = reader.optionalNumber() else { return nil }
-        self.init(originalOffset: original)
+        guard let original = reader.optionalNumber(), let trial = reader.number() else {
+            return nil
+        }
+        self.init(originalOffset: original, hasOpenTrial: trial == 1)
         while !reader.isAtEnd {
             guard let place = reader.number(), let early = reader.number(),
                 let count = reader.number(), count >= 0
             else { return nil }
             var history = RefundHistory(earlyReversals: early)
             for _ in 0..<count {
-                guard let date = reader.optionalNumber(), let micros = reader.optionalNumber()
+                guard let date = reader.optionalNumber(), let micros = reader.optionalNumber(),
+                    let hasCohort = reader.number()
                 else { return nil }
+                let cohort = hasCohort == 1 ? CohortPlace(&reader) : nil
+                guard hasCohort == 0 || cohort != nil else { return nil }
                 history.cancellations.append(
-                    .init(dateMilliseconds: date, openMicros: micros))
+                    .init(dateMilliseconds: date, openMicros: micros, cohort: cohort))
             }
             histories[Int(truncatingIfNeeded: place)] = history
         }
     }
 
-    var isEmpty: Bool { originalOffset == nil && histories.isEmpty }
+    var isEmpty: Bool { originalOffset == nil && !hasOpenTrial && histories.isEmpty }
 
     var bytes: [UInt8] {
         var writer = AnswerWriter()
         writer.add(optional: originalOffset)
+        writer.add(hasOpenTrial ? 1 : 0)
         for (place, history) in histories.sorted(by: { $0.key < $1.key }) {
             writer.add(place)
             writer.add(history.earlyReversals)
@@ -141,6 +190,8 @@ extension NotificationAnswers {
             for cancellation in history.cancellations {
                 writer.add(optional: cancellation.dateMilliseconds)
                 writer.add(optional: cancellation.openMicros)
+                writer.add(cancellation.cohort == nil ? 0 : 1)
+                cancellation.cohort?.write(to: &writer)
             }
         }
         return writer.bytes

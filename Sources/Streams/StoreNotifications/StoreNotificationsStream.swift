@@ -15,11 +15,12 @@ extension StoreNotificationsFold {
           weir publish --topic store-notifications notifications.ndjson
           weir-store-notifications --until-end
           weir dump store-notifications --by day,product_id
+          weir dump cohorts --by cohort,age,currency
         """)
     package typealias Kind = StoreNotificationsEventType
     package static let fileKeys = ["roots", "environments", "apps"]
-    package static let tables = [StoreNotificationsKey.table]
-    package static let memoryTables = [ids, RefundHistory.table]
+    package static let tables = [StoreNotificationsKey.table, CohortsKey.table]
+    package static let memoryTables = [ids, RefundHistory.table, TrialLines.table]
     static let ids = MemoryTable(
         "notification_ids", "Every notification and receipt ever accepted.", hasIDs: true,
         digest: "hex(id)",
@@ -151,4 +152,50 @@ package struct StoreNotificationsKey: RowKey {
             .refundedMicros:
                 "what they got back, less what was reversed; in millionths of the unit; version 2 only",
         ])
+}
+
+package struct CohortsKey: RowKey {
+    var age: CohortAge
+    var bundleID: Symbol
+    var productID: Symbol
+    var storefront: Symbol
+    var currency: Symbol
+    var offer: Symbol
+
+    package enum Measure: Int, AggregateMeasure {
+        case buyers, trials, trialConversions, renewals, expirations, refunds
+        case grossMicros, refundedMicros, undated
+    }
+
+    package static let columns: KeyColumns<Self> = [
+        .word(
+            "age", \.age,
+            "'0', '1', '3', '7', '14', '30', '60', '90', '180', '365', '+': whole days from the first purchase to the one that is counted or to the revocation, above the age before and up to this one; '' without a cohort"
+        ),
+        .text("bundle_id", \.bundleID, "the app"),
+        .text("product_id", \.productID, "'' when unknown"),
+        .text("storefront", \.storefront, "country, three letters; '' in version 1"),
+        .text("currency", \.currency, "'' in version 1"),
+        .text("offer", \.offer, "as in store-notifications"),
+    ]
+    package static let table = AggregateTable(
+        "cohorts",
+        "What purchases of the environment Production, of the ownership purchased, brought by the day of the first purchase and the age since.",
+        columns, measures: Measure.self,
+        notes: [
+            .buyers: "initial_buys and one_time_purchases",
+            .trials: "of the buyers: free trials",
+            .trialConversions:
+                "the first renewals at a price above 0 of lines whose latest purchase was a free trial; in version 1, the first that are no trial",
+            .renewals: "with recoveries",
+            .expirations: "of all four kinds",
+            .refunds: "REFUND; version 1: CANCEL too, unless by an upgrade",
+            .grossMicros: "what customers paid; version 2 only",
+            .refundedMicros:
+                "what they got back, less what was reversed, which is taken from where the refund is; version 2 only",
+            .undated:
+                "notifications, of version 1 cancelled transactions, that lack a date and count in no other measure",
+        ],
+        day: .init(
+            "cohort", "day of the line's first purchase, UTC; '' where it is not known"))
 }

@@ -84,8 +84,9 @@ package enum UTC {
     }
 
     private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        let digits = String(number.magnitude)
+        return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count))
+            + digits
     }
 
     /// Days are counted in eras of 400 years that begin on the first of March.
@@ -121,6 +122,9 @@ package struct Hour: Hashable, Comparable, Sendable {
 
     package static let milliseconds: Int64 = 3_600_000
 
+    /// No hour: rows of days count there that have none. Its text is empty.
+    package static let unknown = Hour(hoursSince1970: .min)
+
     package init(hoursSince1970: Int64) {
         self.hoursSince1970 = hoursSince1970
     }
@@ -133,7 +137,7 @@ package struct Hour: Hashable, Comparable, Sendable {
     }
 
     package var text: String {
-        UTC.text(milliseconds: hoursSince1970 &* Self.milliseconds)
+        self == .unknown ? "" : UTC.text(milliseconds: hoursSince1970 &* Self.milliseconds)
     }
 
     /// The hour that begins its day.

@@ -1,0 +1,215 @@
+import EventLog
+
+// What the customers of a day were worth after so many days: the rows of `cohorts`, and what is remembered for them.
+
+/// Whole days since the first purchase of a line, in bins. A bin is named by its last day.
+package struct CohortAge: ColumnWord, Equatable {
+    /// The last days of the bins; one more has the rest.
+    package static let lastDays: [Int64] = [0, 1, 3, 7, 14, 30, 60, 90, 180, 365]
+    /// The names of the bins, then that of none.
+    private static let names: [StaticString] = [
+        "0", "1", "3", "7", "14", "30", "60", "90", "180", "365", "+", "",
+    ]
+    private static let millisecondsPerDay: Int64 = 86_400_000
+
+    /// Of rows without a cohort.
+    static let none = CohortAge(bin: UInt8(names.count - 1))
+
+    private let bin: UInt8
+
+    private init(bin: UInt8) { self.bin = bin }
+
+    /// The age at an instant, in milliseconds since 1970; 0 before the first purchase.
+    init(at instant: Int64, since firstPurchase: Int64) {
+        let (difference, overflow) = instant.subtractingReportingOverflow(firstPurchase)
+        let elapsed = overflow ? (instant < firstPurchase ? 0 : .max) : difference
+        let days = elapsed / Self.millisecondsPerDay
+        bin = UInt8(Self.lastDays.firstIndex { days <= $0 } ?? Self.lastDays.count)
+    }
+
+    /// Nil for a name of no bin.
+    fileprivate init?(name: String) {
+        guard let bin = Self.names.firstIndex(where: { "\($0)" == name }) else { return nil }
+        self.init(bin: UInt8(bin))
+    }
+
+    package var name: StaticString { Self.names[Int(bin)] }
+}
+
+/// A row of `cohorts` as memory keeps it: where a refund put its amount.
+struct CohortPlace: Equatable, Sendable {
+    /// The hour that begins the day.
+    var cohort: Hour
+    var age: CohortAge
+    /// Bundle, product, storefront, currency, offer.
+    var texts: [String]
+}
+
+extension CohortPlace {
+    private static let textCount = 5
+
+    init(_ key: CohortsKey, cohort: Hour, _ symbols: borrowing SymbolTable) {
+        self.cohort = cohort
+        age = key.age
+        texts = []
+        for symbol in [key.bundleID, key.productID, key.storefront, key.currency, key.offer] {
+            texts.append(symbols.text(symbol))
+        }
+    }
+
+    func key(_ symbols: inout SymbolTable) -> CohortsKey {
+        let parts = texts.map { symbols.intern($0) }
+        return CohortsKey(
+            age: age, bundleID: parts[0], productID: parts[1], storefront: parts[2],
+            currency: parts[3], offer: parts[4])
+    }
+
+    func write(to writer: inout AnswerWriter) {
+        writer.add(cohort.hoursSince1970)
+        for text in ["\(age.name)"] + texts { writer.add(text) }
+    }
+
+    init?(_ reader: inout AnswerReader) {
+        guard let hours = reader.number(), let name = reader.text(),
+            let age = CohortAge(name: name)
+        else { return nil }
+        texts = []
+        for _ in 0..<Self.textCount {
+            guard let text = reader.text() else { return nil }
+            texts.append(text)
+        }
+        cohort = Hour(hoursSince1970: hours)
+        self.age = age
+    }
+}
+
+/// The lines of purchases that began with a free trial.
+enum TrialLines {
+    static let table = MemoryTable(
+        "trial_lines", "Lines whose latest purchase was a free trial, or once was.",
+        digest: """
+            'trial ' || \(TransactionID.digest(ofColumn: "original_transaction_id"))
+              || ' ' || is_open
+            """,
+        [
+            .init(
+                "original_transaction_id", .integerOrBytes,
+                "a number, or the bytes of a text that is none"),
+            .init(
+                "is_open", .integer,
+                "1: the latest purchase was a free trial, and none that was paid followed; else 0"),
+        ])
+}
+
+extension CohortsKey.Measure {
+    /// What counts a notification in its cohort; nil for most.
+    init?(_ measure: StoreNotificationsKey.Measure) {
+        switch measure {
+        case .initialBuys, .oneTimePurchases: self = .buyers
+        case .renewals, .recoveries: self = .renewals
+        case .expirationsVoluntary, .expirationsBilling, .expirationsPrice, .expirationsOther:
+            self = .expirations
+        case .refunds: self = .refunds
+        default: return nil
+        }
+    }
+}
+
+extension StoreNotificationsFold {
+    /// Counts a purchase, a renewal or an expiration in its cohort.
+    ///
+    /// - Parameters:
+    ///   - gross: in millionths of the unit.
+    ///   - key: of its row in `store-notifications`.
+    func addToCohorts(
+        _ measure: StoreNotificationsKey.Measure, _ secondMeasure: StoreNotificationsKey.Measure?,
+        gross: Int64, _ step: StoreNotificationsEvent.TrialStep?,
+        _ dates: StoreNotificationsEvent.CohortDates, _ key: StoreNotificationsKey,
+        at place: RecordPlace
+    ) throws {
+        let counted = CohortsKey.Measure(measure)
+        let adds = counted != nil || gross != 0
+        guard adds || step != nil, isOfCohorts(key) else { return }
+        guard let (cohort, age) = dates.cohort else {
+            if adds { countUndated(key, place) }
+            return
+        }
+        let isConversion = try step.map { try endsTrial($0, place.partition) } ?? false
+        guard adds else { return }
+        let row = cohorts.row(CohortsKey(key, age), partition: place.partition, hour: cohort)
+        if let counted { cohorts.count(counted, row: row) }
+        if secondMeasure == .trials { cohorts.count(.trials, row: row) }
+        if isConversion { cohorts.count(.trialConversions, row: row) }
+        cohorts.add(gross, to: .grossMicros, row: row)
+    }
+
+    /// Counts a refund in its cohort.
+    ///
+    /// - Parameters:
+    ///   - isCounted: false where its amount counts, and itself as something else.
+    ///   - micros: in millionths of the unit.
+    /// - Returns: where it put an amount; nil when it put none.
+    func addRefundToCohorts(
+        isCounted: Bool, micros: Int64, _ dates: StoreNotificationsEvent.CohortDates,
+        _ key: StoreNotificationsKey, at place: RecordPlace
+    ) -> CohortPlace? {
+        guard isCounted || micros != 0, isOfCohorts(key) else { return nil }
+        guard let (cohort, age) = dates.cohort else {
+            countUndated(key, place)
+            return nil
+        }
+        let cohortKey = CohortsKey(key, age)
+        let row = cohorts.row(cohortKey, partition: place.partition, hour: cohort)
+        if isCounted { cohorts.count(.refunds, row: row) }
+        cohorts.add(micros, to: .refundedMicros, row: row)
+        return micros == 0 ? nil : CohortPlace(cohortKey, cohort: cohort, effects.symbols)
+    }
+
+    /// Takes the amount of a refund from where the refund put it.
+    func takeBackFromCohorts(_ micros: Int64, _ cohort: CohortPlace, _ partition: Int32) {
+        let row = cohortsTakenBack.row(
+            cohort.key(&effects.symbols), partition: partition, hour: cohort.cohort)
+        cohortsTakenBack.add(-micros, to: .refundedMicros, row: row)
+    }
+
+    /// Whether somebody paid, or would have: nobody does in sandboxes, and none of those who were given it.
+    private func isOfCohorts(_ key: StoreNotificationsKey) -> Bool {
+        key.environment == effects.symbols.intern(AppStoreEnvironment.production.name)
+            && key.ownership == effects.symbols.intern(Ownership.purchased)
+    }
+
+    private func countUndated(_ key: StoreNotificationsKey, _ place: RecordPlace) {
+        let key = CohortsKey(key, .none)
+        cohorts.count(
+            .undated, row: cohorts.row(key, partition: place.partition, hour: .unknown))
+    }
+
+    /// Remembers what becomes of the free trial of a line; says whether the step ends one that was open.
+    private func endsTrial(
+        _ step: StoreNotificationsEvent.TrialStep, _ partition: Int32
+    ) throws -> Bool {
+        let wasOpen = try hasOpenTrial(step.line, partition)
+        let isOpen = step.kind == .trial
+        if isOpen != wasOpen { trials[partition, default: [:]][step.line] = isOpen }
+        return wasOpen && step.kind == .paidRenewal
+    }
+}
+
+extension CohortsKey {
+    /// The row of a notification that has one in `store-notifications`.
+    fileprivate init(_ key: StoreNotificationsKey, _ age: CohortAge) {
+        self.init(
+            age: age, bundleID: key.bundleID, productID: key.productID,
+            storefront: key.storefront, currency: key.currency, offer: key.offer)
+    }
+}
+
+extension StoreNotificationsEvent.CohortDates {
+    /// The hour that begins the day of the first purchase, and the age; nil where a date is missing.
+    fileprivate var cohort: (Hour, CohortAge)? {
+        guard let firstPurchase, let instant else { return nil }
+        return (
+            Hour(containing: firstPurchase).startOfDay, CohortAge(at: instant, since: firstPurchase)
+        )
+    }
+}
