@@ -95,11 +95,12 @@ struct StretchFoldingTests {
         var leftOut: [Int64] = []
         try place.withFolding { folding in
             try folding.fold(partition: 0, offsets: 0..<3, looksAtLeftOut: true) { record in
-                let place = StoreNotificationsKey.table.measures.count - 1
-                for addition in record.additions where addition.measures.count > place {
-                    refunded.append(addition.measures[place])
+                func amounts(_ additions: [Addition]) -> [Int64] {
+                    additions.filter { $0.row.table.name == StoreNotificationsKey.table.name }
+                        .compactMap(\.measures.last)
                 }
-                leftOut += record.leftOut.map { $0.measures[place] }
+                refunded += amounts(record.additions)
+                leftOut += amounts(record.leftOut)
             }
         }
         #expect(refunded == [most * 1000])

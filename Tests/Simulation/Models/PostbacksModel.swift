@@ -2,10 +2,12 @@ import EventLog
 import Foundation
 import TestKit
 
-/// Section 6 of the contract without `decoded-events`: no conversion model decodes anything.
+/// Section 6 of the contract, and of section 8a what follows, under a model of one app.
 struct PostbacksModel: StreamModel {
     static let stream = "postbacks"
-    static let dumps = ["outcomes", "postbacks", "conversion-values"]
+    static let dumps = [
+        "outcomes", "postbacks", "conversion-values", "decoded-events", "install-cohorts",
+    ]
 
     /// What a record says; its postback is nil when it is rejected.
     struct Meaning {
@@ -104,6 +106,10 @@ struct PostbacksModel: StreamModel {
                 if outcome == "accepted" {
                     best[id] = copy
                     add(copy, hour, to: &rows)
+                    // Development is not trusted here.
+                    if copy.verdict == "valid", copy.didWin {
+                        addTrusted(copy, hour, max(record.timestampMilliseconds, 0), to: &rows)
+                    }
                 }
             }
             rows.add("outcomes", [hour, stream, record.meaning.type], [outcome: 1])
@@ -130,6 +136,60 @@ struct PostbacksModel: StreamModel {
             rows.add(
                 "conversion-values", [hour] + copy.columns + ["coarse", coarse], ["postbacks": 1])
         }
+    }
+
+    /// The app that has a model: one version, in effect since 1970.
+    private static let modelledApp: Int64 = 5_000_000_000
+    /// By fine value, or by window and coarse value: event, its counts, its revenue in millionths.
+    private static let meanings: [String: (String, ClosedRange<Int64>, ClosedRange<Int64>)] = [
+        "12": ("sale", 1...1, 1_500_000...2_000_000),
+        "63": ("sale", 2...5, 10_000_000...99_990_000),
+        "0 low": ("open", 1...1, 0...0), "0 high": ("sale", 1...9, 990_000...50_000_000),
+        "1 medium": ("sale", 1...1, 3_000_000...3_000_000), "2 high": ("rest", 1...2, 0...1),
+    ]
+
+    /// - Parameter received: milliseconds since 1970.
+    private static func addTrusted(
+        _ copy: Postback, _ hour: String, _ received: Int64, to rows: inout ModelRows
+    ) {
+        let day: Int64 = 86_400_000
+        let campaign = [
+            copy.network.lowercased(), copy.campaign, "\(copy.app)",
+            "\(copy.layout < "2.0" ? 0 : copy.sourceApp ?? 0)",
+        ]
+        let values = copy.unsigned
+        var event: (name: String, counts: ClosedRange<Int64>, revenue: ClosedRange<Int64>)?
+        let isModelled = copy.app == modelledApp && received - day >= 0
+        if isModelled, let fine = values.fine {
+            event = meanings["\(fine)"]
+        } else if isModelled, let coarse = values.coarse {
+            event = meanings["\(copy.signedIndex) \(coarse)"]
+        }
+        let revenue = event?.revenue ?? 0...0
+        if let event {
+            rows.add(
+                "decoded-events",
+                [hour] + campaign + ["\(copy.signedIndex)", "only", event.name, "EUR"],
+                [
+                    "count_min": event.counts.lowerBound, "count_max": event.counts.upperBound,
+                    "revenue_min_micros": revenue.lowerBound,
+                    "revenue_max_micros": revenue.upperBound,
+                ])
+        }
+        let latest = received - [day, day + 2 * day, day + 7 * day][copy.signedIndex]
+        let cohort =
+            copy.conversionType == "re-engagement"
+            ? "" : dayText(latest)
+        let isInstall = copy.signedIndex == 0 && copy.conversionType == "download"
+        rows.add(
+            "install-cohorts",
+            [cohort, "\(copy.signedIndex)"] + campaign + [isModelled ? "EUR" : ""],
+            [
+                "installs": isInstall ? 1 : 0, "postbacks": 1,
+                "null_values": values.fine == nil && values.coarse == nil ? 1 : 0,
+                "revenue_min_micros": revenue.lowerBound,
+                "revenue_max_micros": revenue.upperBound,
+            ])
     }
 
     // MARK: Records
@@ -292,5 +352,33 @@ struct PostbacksModel: StreamModel {
 
             """
         try text.write(toFile: "\(directory)/postbacks.yaml", atomically: true, encoding: .utf8)
+        try FileManager.default.createDirectory(
+            atPath: "\(directory)/conversion-models", withIntermediateDirectories: true)
+        let model = """
+            app: \(modelledApp)
+            versions:
+              - id: only
+                effective_from: 1970-01-01T00:00:00Z
+                currency: EUR
+                fine:
+                  fields:
+                    - kind: table
+                      bits: [0, 5]
+                      values:
+                        "12": [{event: sale, revenue_min: 1.5, revenue_max: 2}]
+                        "63": [{event: sale, count_min: 2, count_max: 5, revenue_min: 10, revenue_max: 99.99}]
+                coarse:
+                  "0":
+                    low: [{event: open}]
+                    high: [{event: sale, count_max: 9, revenue_min: 0.99, revenue_max: 50}]
+                  "1":
+                    medium: [{event: sale, revenue_min: 3}]
+                  "2":
+                    high: [{event: rest, count_max: 2, revenue_max: 0.000001}]
+
+            """
+        try model.write(
+            toFile: "\(directory)/conversion-models/\(modelledApp).yaml", atomically: true,
+            encoding: .utf8)
     }
 }

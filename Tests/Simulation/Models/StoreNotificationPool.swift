@@ -70,6 +70,29 @@ struct StorePool: Sendable {
             .init(in: .transaction, "inAppOwnershipType", "7"),
         ]
         for changes in rejected { try add(31, .rejected, changes) { try chain.sign($0.utf8) } }
+        // Only what is of Production has a cohort: free trials, what followed, and refunds with their reversals.
+        let kinds =
+            StoreKind.refunds + StoreKind.refunds
+            + StoreKind.all.filter {
+                ["SUBSCRIBED", "DID_RENEW", "EXPIRED", "ONE_TIME_CHARGE"].contains($0.type)
+            }
+        for number in 0..<120 {
+            var purchase = StoreWire.purchase(ofLine: number % 3, using: &random)
+            purchase.cancelledAt = StoreWire.instant(using: &random)
+            if random.chance(60) { purchase.ownership = StoreOwnership.all[0] }
+            if random.chance(40) { purchase.offer = StoreOffer.all[2] }
+            let notification = StoreNotification(
+                id: "cohort-\(number)", kind: random.pick(kinds),
+                from: StoreOrigin(
+                    environment: random.chance(90) ? "Production" : "Sandbox",
+                    bundle: StoreWire.bundle(of: purchase)),
+                purchase: purchase)
+            let payload = try StoreWire.notification(notification, .init()) {
+                try chain.sign($0.utf8)
+            }
+            signed.append(
+                (purchase.line, "{\"signedPayload\":\"\(payload)\"}", .version2(notification)))
+        }
     }
 }
 
@@ -153,6 +176,14 @@ enum StoreWire {
         purchase.percentage = random.pick([nil, nil, 0, 33_333, 50_000, 100_000])
         purchase.isUpgraded = random.chance(15)
         purchase.order = "9\(purchase.id)"
+        // At both ends of every bin, and before: a customer is as old as the purchase is late.
+        let days = random.pick([-2, 0, 1, 2, 3, 4, 7, 8, 14, 30, 31, 60, 90, 180, 365, 366, 4_000])
+        let day: Int64 = 86_400_000
+        if !random.chance(15) {
+            purchase.firstPurchasedAt =
+                purchase.purchasedAt - Int64(days) * day - random.pick([0, 1, day - 1])
+        }
+        purchase.hidesPurchase = random.chance(10)
         return purchase
     }
 
@@ -199,7 +230,8 @@ enum StoreWire {
                 ("signedDate", "1795000000000"), ("productId", "\"\(purchase.product)\""),
                 ("storefront", "\"\(purchase.storefront)\""),
                 ("currency", "\"\(purchase.currency)\""),
-                ("purchaseDate", "\(purchase.purchasedAt)"),
+                ("purchaseDate", purchase.hidesPurchase ? nil : "\(purchase.purchasedAt)"),
+                ("originalPurchaseDate", purchase.firstPurchasedAt.map { "\($0)" }),
                 ("price", purchase.price.map { "\($0)" }),
                 ("inAppOwnershipType", purchase.ownership.word.map { "\"\($0)\"" }),
                 ("revocationDate", purchase.cancelledAt.map { "\($0)" }),
@@ -262,6 +294,7 @@ enum StoreWire {
             ("original_transaction_id", quote + purchase.line + quote),
             ("product_id", "\"\(purchase.product)\""),
             ("purchase_date_ms", "\"\(purchase.purchasedAt)\""),
+            ("original_purchase_date_ms", purchase.firstPurchasedAt.map { "\"\($0)\"" }),
             ("cancellation_date_ms", purchase.cancelledAt.map { "\"\($0)\"" }),
             ("web_order_line_item_id", purchase.order.map { "\"\($0)\"" }),
             ("is_upgraded", purchase.isUpgraded ? "\"true\"" : nil),

@@ -1,10 +1,10 @@
 import EventLog
 import TestKit
 
-/// Section 7 of the contract, of which version 2 has the types of `StoreKind.all`.
+/// Section 7 of the contract, of which version 2 has the types of `StoreKind.all`, and of section 8a what follows.
 struct StoreNotificationsModel: StreamModel {
     static let stream = "store-notifications"
-    static let dumps = ["outcomes", "store-notifications"]
+    static let dumps = ["outcomes", "store-notifications", "cohorts"]
 
     struct Meaning {
         var type: String
@@ -41,13 +41,16 @@ struct StoreNotificationsModel: StreamModel {
             rows.add("outcomes", [hour, stream, record.meaning.type], [outcome: 1])
         }
         // Sums are ready here only: a refund and its reversal in one row come to nothing.
-        var sums: [[String]: [String: Int64]] = [:]
-        for partition in partitions.values {
-            for (row, measures) in partition.sums {
-                sums[row, default: [:]].merge(measures, uniquingKeysWith: +)
+        for (dump, sums) in [
+            ("store-notifications", partitions.values.map(\.sums)),
+            ("cohorts", partitions.values.map(\.cohorts)),
+        ] {
+            var total: [[String]: [String: Int64]] = [:]
+            for (row, measures) in sums.joined() {
+                total[row, default: [:]].merge(measures, uniquingKeysWith: +)
             }
+            for (row, measures) in total { rows.add(dump, row, measures) }
         }
-        for (row, measures) in sums { rows.add("store-notifications", row, measures) }
         return rows
     }
 }
@@ -70,6 +73,10 @@ struct StorePurchase {
     /// Thousandths of the currency's unit; version 2 only.
     var price: Int64?
     var purchasedAt: Int64
+    /// When its line was bought first; nil where it does not say so.
+    var firstPurchasedAt: Int64?
+    /// Whether it leaves out when it was bought; version 2 only.
+    var hidesPurchase = false
     /// When it was cancelled or revoked.
     var cancelledAt: Int64?
     /// Thousandths of a percent; version 2 only.
@@ -154,11 +161,14 @@ struct StoreBody {
 /// One partition.
 private struct StoreFold {
     private(set) var sums: [[String]: [String: Int64]] = [:]
+    private(set) var cohorts: [[String]: [String: Int64]] = [:]
+    /// The lines whose latest purchase was a free trial that no paid renewal followed.
+    private var trials: Set<String> = []
     private var ids: Set<[String]> = []
     /// Transaction and instant of the refunds that were counted.
     private var refunds: Set<[String]> = []
     /// Of each transaction what its refunds put, in order, without those that were taken back.
-    private var standing: [String: [Int64]] = [:]
+    private var standing: [String: [(micros: Int64, cohort: [String]?)]] = [:]
     /// Of each transaction how many reversals came before a refund that they could take back.
     private var early: [String: Int] = [:]
 
@@ -182,6 +192,8 @@ private struct StoreFold {
     private mutating func add(_ notification: StoreNotification, _ hour: String) {
         let kind = notification.kind
         var measures: [String: Int64] = [kind.measure: 1]
+        var at = notification.purchase.flatMap { $0.hidesPurchase ? nil : $0.purchasedAt }
+        var refunded: String?
         if let purchase = notification.purchase {
             if kind.measure == "initial_buys" && purchase.offer.isTrial { measures["trials"] = 1 }
             if kind.isSale { measures["gross_micros"] = (purchase.price ?? 0) * 1_000 }
@@ -189,12 +201,90 @@ private struct StoreFold {
                 let put = putRefund(of: purchase, purchase.refundMicros)
                 if put == nil { measures["refunds"] = nil }
                 measures["refunded_micros"] = put
+                at = purchase.cancelledAt
+                refunded = purchase.id
             }
             if kind.type == "REFUND_REVERSED" {
-                measures["refunded_micros"] = -takeBack(purchase.id)
+                let (micros, cohort) = takeBack(purchase.id)
+                measures["refunded_micros"] = -micros
+                if let cohort {
+                    cohorts[cohort, default: [:]].merge(
+                        ["refunded_micros": -micros], uniquingKeysWith: +)
+                }
             }
         }
         add(measures, hour, notification.from, notification.purchase, hasStorefront: true)
+        guard kind.type != "REFUND_REVERSED", let purchase = notification.purchase else { return }
+        let step: TrialStep? =
+            if kind.type == "SUBSCRIBED" {
+                purchase.offer.isTrial ? .trial : .purchase
+            } else if ["renewals", "recoveries"].contains(kind.measure), purchase.price ?? 0 > 0 {
+                .paid
+            } else {
+                nil
+            }
+        let cohort = addToCohort(
+            measures, notification.from, purchase, at: at, step, hasStorefront: true)
+        if let refunded, let cohort, let last = standing[refunded]?.indices.last,
+            measures["refunded_micros"] ?? 0 != 0
+        {
+            standing[refunded]?[last].cohort = cohort
+        }
+    }
+
+    /// What a notification is to the free trial of its line.
+    private enum TrialStep { case trial, purchase, paid }
+
+    /// Counts what `store-notifications` counts of a purchase in its cohort.
+    ///
+    /// - Parameter at: when it was bought, or cancelled.
+    /// - Returns: the row; nil for none that has a cohort.
+    private mutating func addToCohort(
+        _ counted: [String: Int64], _ from: StoreOrigin, _ purchase: StorePurchase, at: Int64?,
+        _ step: TrialStep?, hasStorefront: Bool
+    ) -> [String]? {
+        guard from.environment == "Production", purchase.ownership.column == "purchased" else {
+            return nil
+        }
+        var measures: [String: Int64] = [:]
+        for (name, amount) in counted {
+            switch name {
+            case "initial_buys", "one_time_purchases": measures["buyers"] = amount
+            case "renewals", "recoveries": measures["renewals"] = amount
+            case "trials", "refunds", "gross_micros", "refunded_micros": measures[name] = amount
+            case let name where name.hasPrefix("expirations_"): measures["expirations"] = amount
+            default: break
+            }
+        }
+        let adds = measures.values.contains { $0 != 0 }
+        let columns = [
+            from.bundle, purchase.product, hasStorefront ? purchase.storefront : "",
+            hasStorefront ? purchase.currency : "", purchase.offer.column,
+        ]
+        guard let first = purchase.firstPurchasedAt, let at else {
+            if adds {
+                cohorts[["", ""] + columns, default: [:]].merge(
+                    ["undated": 1], uniquingKeysWith: +)
+            }
+            return nil
+        }
+        switch step {
+        case .trial: trials.insert(purchase.line)
+        case .purchase: trials.remove(purchase.line)
+        case .paid:
+            if trials.remove(purchase.line) != nil { measures["trial_conversions"] = 1 }
+        case nil: break
+        }
+        let row = [dayText(first), Self.age(at - first)] + columns
+        cohorts[row, default: [:]].merge(measures, uniquingKeysWith: +)
+        return row
+    }
+
+    /// The bin of an age in milliseconds.
+    private static func age(_ milliseconds: Int64) -> String {
+        let days = milliseconds < 0 ? 0 : milliseconds / (24 * 60 * 60 * 1_000)
+        for last in [0, 1, 3, 7, 14, 30, 60, 90, 180, 365] where days <= last { return "\(last)" }
+        return "+"
     }
 
     private mutating func add(_ body: StoreBody, _ hour: String) {
@@ -208,15 +298,28 @@ private struct StoreFold {
                 body.change?.isOn.map { $0 ? "auto_renew_on" : "auto_renew_off" } ?? "other"
             default: "other"
             }
-        let isTrial = measure == "initial_buys" && body.newestPurchase?.offer.isTrial == true
-        add([measure: 1, "trials": isTrial ? 1 : 0], hour, body.from, body.newestPurchase)
+        let isTrial = body.newestPurchase?.offer.isTrial == true
+        let measures: [String: Int64] = [
+            measure: 1, "trials": measure == "initial_buys" && isTrial ? 1 : 0,
+        ]
+        add(measures, hour, body.from, body.newestPurchase)
+        guard let purchase = body.newestPurchase else { return }
+        var step: TrialStep?
+        if measure == "initial_buys" { step = isTrial ? .trial : .purchase }
+        if ["renewals", "recoveries"].contains(measure), !isTrial { step = .paid }
+        _ = addToCohort(
+            measures, body.from, purchase, at: purchase.purchasedAt, step, hasStorefront: false)
     }
 
     private mutating func cancel(_ purchases: [StorePurchase], _ from: StoreOrigin, _ hour: String)
     {
         for purchase in purchases {
             if !purchase.isUpgraded {
-                if putRefund(of: purchase, 0) != nil { add(["refunds": 1], hour, from, purchase) }
+                guard putRefund(of: purchase, 0) != nil else { continue }
+                add(["refunds": 1], hour, from, purchase)
+                _ = addToCohort(
+                    ["refunds": 1], from, purchase, at: purchase.cancelledAt, nil,
+                    hasStorefront: false)
             } else if isNew(purchase) {
                 add(["upgrade_cancellations": 1], hour, from, purchase)
             }
@@ -238,14 +341,14 @@ private struct StoreFold {
             early[purchase.id] = count - 1
             return 0
         }
-        standing[purchase.id, default: []].append(micros)
+        standing[purchase.id, default: []].append((micros, nil))
         return micros
     }
 
-    private mutating func takeBack(_ transaction: String) -> Int64 {
-        if let micros = standing[transaction]?.popLast() { return micros }
+    private mutating func takeBack(_ transaction: String) -> (micros: Int64, cohort: [String]?) {
+        if let last = standing[transaction]?.popLast() { return last }
         early[transaction, default: 0] += 1
-        return 0
+        return (0, nil)
     }
 
     /// - Parameter hasStorefront: false for version 1, which names neither storefront nor currency.

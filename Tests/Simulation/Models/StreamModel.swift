@@ -86,9 +86,19 @@ struct ModelRows: Equatable {
 
 /// The hour of an instant as dumps write it: `2026-11-21T05:00:00Z`.
 func hourText(_ milliseconds: Int64) -> String {
-    var days = max(milliseconds, 0) / 86_400_000
-    let hour = max(milliseconds, 0) / 3_600_000 % 24
+    let instant = max(milliseconds, 0)
+    return "\(dayText(instant))T\(padded(instant / 3_600_000 % 24, 2)):00:00Z"
+}
+
+/// The day of an instant, which may lie before 1970: `2026-11-21`.
+func dayText(_ milliseconds: Int64) -> String {
+    let day: Int64 = 86_400_000
+    var days = milliseconds / day - (milliseconds % day < 0 ? 1 : 0)
     var year: Int64 = 1970
+    while days < 0 {
+        year -= 1
+        days += daysInYear(year)
+    }
     while days >= daysInYear(year) {
         days -= daysInYear(year)
         year += 1
@@ -98,12 +108,12 @@ func hourText(_ milliseconds: Int64) -> String {
         days -= daysInMonth(month, of: year)
         month += 1
     }
-    func padded(_ number: Int64, _ width: Int) -> String {
-        let text = "\(number)"
-        return String(repeating: "0", count: max(0, width - text.count)) + text
-    }
-    return
-        "\(padded(year, 4))-\(padded(Int64(month) + 1, 2))-\(padded(days + 1, 2))T\(padded(hour, 2)):00:00Z"
+    return "\(padded(year, 4))-\(padded(Int64(month) + 1, 2))-\(padded(days + 1, 2))"
+}
+
+private func padded(_ number: Int64, _ width: Int) -> String {
+    let text = "\(number)"
+    return String(repeating: "0", count: max(0, width - text.count)) + text
 }
 
 private func daysInYear(_ year: Int64) -> Int64 { isLeap(year) ? 366 : 365 }
