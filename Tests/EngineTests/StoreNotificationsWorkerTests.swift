@@ -136,6 +136,98 @@ struct StoreNotificationsWorkerTests {
         #expect(try sum("refunds", place, data: "data-3") == 3)
     }
 
+    @Test("A trial and a refund meet what follows them after a restart, and in a fold from scratch")
+    func cohortsAcrossRuns() throws {
+        let (place, samples) = try makePlace()
+        func record(
+            _ type: String, _ uuid: String, subtype: String = "", price: Int64 = 9990, date: Int
+        ) throws -> OutgoingRecord {
+            SampleNotifications.record(
+                try samples.v2(
+                    type, subtype, uuid: uuid, transaction: 4, price: price, date: date,
+                    cohort: 20_000))
+        }
+        func sums(_ measure: String, _ data: String = "data") throws -> [String: Int64] {
+            var sums: [String: Int64] = [:]
+            for age in ["0", "7", "14", "30"] {
+                let sum = try place.sum(
+                    measure, of: "cohorts", where: ["cohort": "2024-10-04", "age": age],
+                    stream: stream, data: data)
+                if sum != 0 { sums[age] = sum }
+            }
+            return sums
+        }
+        let records = [
+            try record("SUBSCRIBED", "a", subtype: "INITIAL_BUY", price: 0, date: 0),
+            try record("DID_RENEW", "b", date: 7), try record("REFUND", "c", date: 8),
+            try record("DID_RENEW", "d", date: 14), try record("REFUND_REVERSED", "e", date: 30),
+        ]
+        for (index, record) in records.enumerated() {
+            try place.publish(stream, record)
+            try place.foldNotifications()
+            #expect(try sums("trial_conversions") == (index < 1 ? [:] : ["7": 1]))
+            #expect(
+                try sums("refunded_micros") == (index == 2 || index == 3 ? ["14": 9_990_000] : [:]))
+        }
+        #expect(try sums("trials") == ["0": 1])
+        #expect(try sums("refunds") == ["14": 1])
+        #expect(try sums("gross_micros") == ["7": 9_990_000, "14": 9_990_000])
+        try place.foldNotifications(data: "anew")
+        #expect(try place.contents(stream, data: "anew") == place.contents(stream))
+        #expect(try place.stores("anew").digest() == place.stores().digest())
+        #expect(
+            try place.integer("SELECT is_open FROM trial_lines", stream: stream) == 0)
+    }
+
+    @Test("A sum of a cohort that would overflow rejects the record, and leaves no memory behind")
+    func cohortOverflow() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        func record(
+            _ type: String, _ number: Int, price: Int64, hour: Int
+        ) throws -> OutgoingRecord {
+            SampleNotifications.record(
+                try samples.v2(
+                    type, uuid: "\(number)", transaction: number, price: price, cohort: 20_000),
+                number: hour * 60)
+        }
+        // In hours of their own, so that no sum of store-notifications overflows.
+        try place.publish(
+            stream,
+            [
+                try record("DID_RENEW", 1, price: most, hour: 0),
+                try record("SUBSCRIBED", 5, price: 0, hour: 1),
+                try record("DID_RENEW", 5, price: most, hour: 2),
+                try record("DID_RENEW", 9, price: 0, hour: 3),
+                try record("DID_RENEW", 13, price: 0, hour: 4),
+                try record("REFUND", 17, price: most, hour: 5),
+                try record("REFUND", 21, price: most, hour: 6),
+                try record("REFUND_REVERSED", 21, price: most, hour: 7),
+                try record("REFUND_REVERSED", 17, price: most, hour: 8),
+            ])
+        var contents: [[String]] = []
+        for size in [1, 2, 3, 1000] {
+            try samples.configure(place, batch: size)
+            let data = "data-\(size)"
+            try place.foldNotifications(data: data)
+            #expect(try place.refused(for: "overflow", stream, data: data) == [2, 6])
+            func cohort(_ measure: String) throws -> Int64 {
+                try place.sum(measure, of: "cohorts", stream: stream, data: data)
+            }
+            #expect(try cohort("gross_micros") == most * 1000)
+            #expect(try cohort("renewals") == 3)
+            #expect(try cohort("trial_conversions") == 0)
+            #expect(try cohort("refunds") == 1)
+            #expect(try cohort("refunded_micros") == 0)
+            // The trial is still open: the renewal that was rejected took nothing.
+            #expect(
+                try place.integer("SELECT is_open FROM trial_lines", stream: stream, data: data)
+                    == 1)
+            contents.append(try place.contents(stream, data: data))
+        }
+        #expect(Set(contents).count == 1)
+    }
+
     @Test("An id that is taken back because its sum overflows does not count for dedupe_max_ids")
     func overflowCountsNoID() throws {
         let (place, samples) = try makePlace()

@@ -1,4 +1,5 @@
 import Reports
+import TestKit
 import Testing
 
 @Suite("Stores of notifications")
@@ -52,11 +53,82 @@ struct NotificationStoreTests {
             "DELETE FROM notification_ids WHERE id = (SELECT min(id) FROM notification_ids)",
             "UPDATE refunds SET early_reversals = 1 WHERE transaction_id = 0",
             "UPDATE refunds SET cancellations = '' WHERE transaction_id = 1",
+            "UPDATE refunds SET cohorts = x'00' WHERE transaction_id = 1",
+            "INSERT INTO trial_lines VALUES (0, 1, 1)",
+            "UPDATE trial_lines SET is_open = 0",
         ] {
             let before = try stores.stores("one").digest()
             try stores.change(change, stream: "store-notifications", in: "one")
             #expect(try stores.stores("one").digest() != before, "\(change)")
         }
+    }
+
+    /// A purchase of version 1.
+    private func purchase(_ offset: Int64, first: String?) -> SampleStores.Record {
+        let date = first.map { "\"original_purchase_date_ms\":\"\($0)\"," } ?? ""
+        return SampleStores.Record(
+            offset: offset, type: "appstore.notification.v1",
+            value: """
+                {"notification_type":"INITIAL_BUY","environment":"PROD","bid":"com.example.puzzle",\
+                "password":"secret","unified_receipt":{"latest_receipt_info":[{"transaction_id":\
+                "\(offset)","original_transaction_id":"1","product_id":"monthly",\(date)\
+                "purchase_date_ms":"1795262400000"}]}}
+                """)
+    }
+
+    @Test("cohorts are dumped by day, the empty and the most distant ones too, and selected by it")
+    func cohorts() throws {
+        let stores = SampleStores()
+        let firsts: [String?] = [
+            "1795132800000", "1795219200000", nil, "253402300800000", "-62167219200001",
+            "9223372036854775807", "1795219200001",
+        ]
+        let records = firsts.enumerated().map { purchase(Int64($0), first: $1) }
+        try stores.foldNotifications(records)
+        try stores.foldNotifications(records, into: "one", atOnce: 1)
+        let set = try stores.stores("data")
+        #expect(try set.digest() == stores.stores("one").digest())
+        func cohorts(_ change: (inout DumpQuery) -> Void) throws -> [String] {
+            var query = DumpQuery(name: "cohorts", grouping: .columns(["cohort"]))
+            change(&query)
+            return try set.dump(query).rows.map {
+                "\($0.columns[0].explanation) \($0.measures[0]) \($0.measures[8])"
+            }
+        }
+        let days = ["2026-11-20 1 0", "2026-11-21 2 0"]
+        #expect(
+            try cohorts { _ in } == [
+                " 0 1", "-0001-12-31 1 0", "10000-01-01 1 0", days[0], days[1],
+                "292278994-08-17 1 0",
+            ])
+        // What has no day lies in no stretch of time.
+        #expect(
+            try cohorts { $0.sinceMilliseconds = 1_795_219_200_000 }
+                == ["10000-01-01 1 0", days[1], "292278994-08-17 1 0"])
+        #expect(
+            try cohorts { $0.untilMilliseconds = 1_795_219_200_000 }
+                == ["-0001-12-31 1 0", days[0]])
+        for (value, found) in [
+            ("2026-11-21", [days[1]]), ("", [" 0 1"]), ("10000-01-01", ["10000-01-01 1 0"]),
+            ("2026-11-22", []),
+        ] {
+            #expect(
+                try cohorts { $0.conditions = [.init(column: "cohort", value: value)] } == found)
+        }
+        #expect(throws: InspectionError.self) {
+            try cohorts { $0.conditions = [.init(column: "cohort", value: "soon")] }
+        }
+        #expect(
+            try set.lines(DumpQuery(name: "cohorts")).first?.hasPrefix(
+                #"{"cohort":"","age":"","bundle_id":"com.example.puzzle","product_id":"monthly","storefront":"","currency":"","offer":"","buyers":0,"trials":0,"trial_conversions":0,"renewals":0,"expirations":0,"refunds":0,"gross_micros":0,"refunded_micros":0,"undated":1}"#
+            ) == true)
+        let view = try stores.texts(
+            "SELECT cohort FROM cohorts WHERE buyers + undated > 0 ORDER BY cohort",
+            stream: "store-notifications")
+        #expect(
+            view == [
+                "", "-0001-12-31", "10000-01-01", "2026-11-20", "2026-11-21", "292278994-08-17",
+            ])
     }
 
     @Test("ids of transactions that are no numbers are remembered whole, whatever is in them")

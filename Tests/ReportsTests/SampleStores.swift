@@ -109,6 +109,12 @@ final class SampleStores {
         try queue.write { try $0.execute(sql: sql) }
     }
 
+    /// What a shell would show of a store.
+    func texts(_ sql: String, stream: String, in name: String = "data") throws -> [String] {
+        let queue = try DatabaseQueue(path: try OpenStores.path(of: stream, in: directory(name)))
+        return try queue.read { try String.fetchAll($0, sql: sql) }
+    }
+
     private func run<Fold: StreamFold>(
         _ fold: Fold, _ store: AggregateStore, _ records: [Record], _ atOnce: Int,
         _ configuration: String, window: Int64?

@@ -58,8 +58,13 @@ struct RandomNotifications {
     private mutating func version2() throws -> TestRecord {
         let info = "data.signedTransactionInfo"
         return try v2(
-            pick(["REFUND", "REFUND", "REFUND_REVERSED", "SUBSCRIBED"]), uuid: number(200),
+            pick(["REFUND", "REFUND", "REFUND_REVERSED", "SUBSCRIBED", "DID_RENEW"]),
+            uuid: number(200),
             with: [
+                "\(info).originalTransactionId": .string(number(3)),
+                "\(info).originalPurchaseDate": pick([nil, "0", "-86400000"]).map { .raw($0) },
+                "\(info).purchaseDate": .raw(number(400_000_000)),
+                "\(info).offerDiscountType": pick([nil, "FREE_TRIAL"]),
                 "\(info).transactionId": .string(number(4)),
                 "\(info).revocationDate": .raw(number(4)), "\(info).price": .raw(number(9000)),
                 "\(info).revocationPercentage": pick([nil, 33_333]),
@@ -85,6 +90,9 @@ struct StoreNotificationPropertyTests {
         #expect(Outcome.allCases.reduce(0) { $0 + whole.outcome($1) } == 240)
         for measure in ["refunds", "refund_reversals", "upgrade_cancellations"] {
             #expect(whole.count(measure) > 1)
+        }
+        for measure in ["renewals", "refunds", "gross_micros", "undated"] {
+            #expect(whole.sum("cohorts", measure) > 0, "\(measure)")
         }
         for (sizes, threads) in [([1], 1), ([7, 1, 100], 3), ([17], 2)] {
             #expect(try foldNotifications(records, .sizes(sizes), threads: threads) == whole)

@@ -32,20 +32,35 @@ package struct SampleNotifications {
     }
 
     /// A notification of version 2 about a transaction.
+    ///
+    /// - Parameter cohort: of one of Production, which alone has a cohort, the day of the first purchase since
+    ///   1970. The transaction is then `date` days later; else it is of a sandbox.
     package func v2(
-        _ type: String, uuid: String, transaction: Int, price: Int64 = 9990, date: Int = 1,
-        forged: Bool = false
+        _ type: String, _ subtype: String = "", uuid: String, transaction: Int,
+        price: Int64 = 9990, date: Int = 1, cohort: Int? = nil, forged: Bool = false
     ) throws -> String {
         let signer = forged ? stranger : chain
+        let environment = cohort == nil ? "Sandbox" : "Production"
+        let dates =
+            cohort.map { cohort in
+                let first = cohort * 86_400_000
+                let later = first + date * 86_400_000
+                return """
+                    "originalTransactionId":"\(transaction % 4)","originalPurchaseDate":\(first),\
+                    "purchaseDate":\(later),"revocationDate":\(later),
+                    """
+            } ?? "\"revocationDate\":\(date),"
         let info = try signer.sign(
             """
             {"transactionId":"\(transaction)","bundleId":"\(Self.bundle)","productId":"monthly",\
-            "environment":"Sandbox","currency":"USD","storefront":"USA","price":\(price),\
-            "revocationDate":\(date),"signedDate":1795238412000}
+            "environment":"\(environment)","currency":"USD","storefront":"USA","price":\(price),\
+            \(price == 0 ? "\"offerDiscountType\":\"FREE_TRIAL\"," : "")\(dates)\
+            "signedDate":1795238412000}
             """.utf8)
         let payload = """
-            {"notificationType":"\(type)","notificationUUID":"\(uuid)","signedDate":1795238412500,\
-            "data":{"bundleId":"\(Self.bundle)","environment":"Sandbox",\
+            {"notificationType":"\(type)","subtype":"\(subtype)","notificationUUID":"\(uuid)",\
+            "signedDate":1795238412500,\
+            "data":{"bundleId":"\(Self.bundle)","environment":"\(environment)",\
             "signedTransactionInfo":"\(info)"}}
             """
         return "{\"signedPayload\":\"\(try signer.sign(payload.utf8))\"}"
@@ -106,6 +121,13 @@ package struct SampleNotifications {
                 case 4, 5:
                     (v1("CANCEL", transaction: transaction, date: 1 + random(3)), Self.typeV1)
                 case 6: (receipt(transaction: transaction), "appstore.receipt")
+                case 7, 8:
+                    (
+                        try v2(
+                            ["REFUND", "REFUND_REVERSED", "DID_RENEW", "SUBSCRIBED"][random(4)],
+                            uuid: "\(random(count))", transaction: transaction,
+                            price: Int64(random(2) * 9990), date: random(9), cohort: random(3)), nil
+                    )
                 default:
                     (
                         try v2(
