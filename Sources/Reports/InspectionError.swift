@@ -18,6 +18,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case badTimes
     /// The rows of the dump have no windows of postbacks.
     case noMaturity(String, known: [String])
+    /// The rows of the dump are no increments of curves.
+    case noCurves(String, known: [String])
     /// `total` stands beside other columns, or no column is named.
     case badColumns(String)
     /// A column is compared with what it can never hold.
@@ -47,8 +49,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
             .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
             false
-        case .unknownDump, .unknownColumn, .unknownMeasure, .badTimes, .noMaturity, .badColumns,
-            .badCondition:
+        case .unknownDump, .unknownColumn, .unknownMeasure, .badTimes, .noMaturity, .noCurves,
+            .badColumns, .badCondition:
             true
         }
     }
@@ -78,6 +80,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "--to is before --from: give the earlier time first"
         case .noMaturity(let name, let known):
             "\(name) has no maturity: \(known.joined(separator: ", ")) and \(Funnel.name) have"
+        case .noCurves(let name, let known):
+            "\(name) has no curves: \(known.joined(separator: " and ")) have"
         case .badColumns(let columns):
             "'\(columns)' does not name columns: give column,column,... or total alone"
         case .badCondition(let column, let value, let wanted):

@@ -131,6 +131,43 @@ struct NotificationStoreTests {
             ])
     }
 
+    @Test("curves add ages up, and say which share of the cohorts has all of an age")
+    func curves() throws {
+        let stores = SampleStores()
+        // The newest record is of 2026-11-21T12:00, the purchases of version 1 too: ages 0, 0, 3 and 20.
+        let firsts = ["1795219200000", "1795219200000", "1794960000000", "1793534400000"]
+        var records = firsts.enumerated().map { purchase(Int64($0), first: $1) }
+        records.append(purchase(9, first: nil))
+        try stores.foldNotifications(records)
+        let set = try stores.stores("data")
+        func curves(_ columns: [String]) throws -> [[String]] {
+            let query = DumpQuery(name: "cohorts", grouping: .columns(columns))
+            return try set.curves(query, measures: ["buyers"]).rows.map { $0.map(\.plainText) }
+        }
+        let old = try curves(["cohort"]).filter { $0[0] == "2026-11-01" }
+        #expect(
+            old == [
+                ["2026-11-01", "0", "0", "1.000000"], ["2026-11-01", "1", "0", "1.000000"],
+                ["2026-11-01", "3", "0", "1.000000"], ["2026-11-01", "7", "0", "1.000000"],
+                ["2026-11-01", "14", "0", "1.000000"], ["2026-11-01", "30", "1", "0.000000"],
+                ["2026-11-01", "60", "1", "0.000000"], ["2026-11-01", "90", "1", "0.000000"],
+                ["2026-11-01", "180", "1", "0.000000"], ["2026-11-01", "365", "1", "0.000000"],
+                ["2026-11-01", "+", "1", ""],
+            ])
+        // A day of which some may still buy at age 0 is not complete, and days weigh by their buyers.
+        let all = try curves([])
+        #expect(all.map { $0[1] } == ["2", "2", "3", "3", "3", "4", "4", "4", "4", "4", "4"])
+        #expect(
+            all.map { $0[2] }.prefix(4) == ["0.500000", "0.500000", "0.250000", "0.250000"])
+        #expect(try curves(["age", "cohort"]) == curves(["cohort"]))
+        #expect(throws: InspectionError.self) {
+            try set.curves(DumpQuery(name: "store-notifications"))
+        }
+        #expect(throws: InspectionError.self) {
+            try set.curves(DumpQuery(name: "cohorts"), measures: ["clicks"])
+        }
+    }
+
     @Test("ids of transactions that are no numbers are remembered whole, whatever is in them")
     func textIDs() throws {
         let stores = SampleStores()

@@ -5,12 +5,20 @@ import EventLog
 /// Whole days since the first purchase of a line, in bins. A bin is named by its last day.
 package struct CohortAge: ColumnWord, Equatable {
     /// The last days of the bins; one more has the rest.
-    package static let lastDays: [Int64] = [0, 1, 3, 7, 14, 30, 60, 90, 180, 365]
+    private static let lastDays: [Int64] = [0, 1, 3, 7, 14, 30, 60, 90, 180, 365]
     /// The names of the bins, then that of none.
     private static let names: [StaticString] = [
         "0", "1", "3", "7", "14", "30", "60", "90", "180", "365", "+", "",
     ]
     private static let millisecondsPerDay: Int64 = 86_400_000
+
+    /// In order.
+    package static let all = (0...lastDays.count).map { CohortAge(bin: UInt8($0)) }
+
+    /// The last whole day of its bin; nil for one that never ends.
+    package var lastDay: Int64? {
+        Self.lastDays.indices.contains(Int(bin)) ? Self.lastDays[Int(bin)] : nil
+    }
 
     /// Of rows without a cohort.
     static let none = CohortAge(bin: UInt8(names.count - 1))

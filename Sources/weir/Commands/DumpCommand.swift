@@ -13,8 +13,8 @@ struct DumpCommand: ParsableCommand {
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
-            that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs daily): --since and \
-            --until look at the hour's beginning. Of several --data, the copy of \
+            that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
+            --since and --until look at the beginning of the hour, or of the day that rows are of. Of several --data, the copy of \
             a partition that is folded furthest counts.
 
             --measures shows some of the measures only: weir dump bids --by seat --measures bids,wins. \
@@ -57,6 +57,12 @@ struct DumpCommand: ParsableCommand {
             (final_after). The funnel always has both.
             """)
     var maturity = false
+    @Flag(
+        help: """
+            Of cohorts and install-cohorts: a row an age, or a window, with all that was counted up to it, \
+            and the share of the cohorts that have all of it (maturity).
+            """)
+    var curve = false
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -89,6 +95,10 @@ struct DumpCommand: ParsableCommand {
             try table.write(as: format, isRaw: isRaw, to: sink)
             return funnel.notices
         }
+        if curve {
+            try curves(ofMeasures: names).write(as: format, isRaw: isRaw, to: sink)
+            return []
+        }
         var dump = try dump(as: format)
         if let names { dump = try dump.limited(toMeasures: names) }
         if maturity {
@@ -97,6 +107,14 @@ struct DumpCommand: ParsableCommand {
             try dump.write(as: format, isRaw: isRaw, to: sink)
         }
         return []
+    }
+
+    private func curves(ofMeasures measures: [String]?) throws -> ReportTable {
+        guard !maturity, !names, date == nil, !estimate else {
+            throw CommandError.usage(
+                "--curve stands without --maturity, --names, --date and --estimate")
+        }
+        return try stores().curves(source.pipelines.dumpQuery(query()), measures: measures)
     }
 
     private func dump(as format: DumpFormat) throws -> Dump {
