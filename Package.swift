@@ -300,8 +300,11 @@ let package = Package(
         .target(
             name: "CSimdjsonDOM", path: "Tests/CSimdjsonDOM",
             linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(
+            name: "JSONComparison", dependencies: ["CSimdjsonDOM", "JSON"],
+            path: "Tests/JSONComparison", swiftSettings: strict),
         .testTarget(
-            name: "JSONTests", dependencies: ["CSimdjsonDOM", "JSON", "TestKit"],
+            name: "JSONTests", dependencies: ["JSON", "JSONComparison", "TestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",
@@ -361,3 +364,13 @@ let package = Package(
     ],
     cxxLanguageStandard: .cxx17
 )
+
+// libFuzzer brings the function `main`: this program is built by Tests/weir-fuzz/fuzz only.
+if Context.environment["WEIR_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "weir-fuzz",
+            dependencies: ["ConfigurationFiles", "EventLog", "JSONComparison", "Streams"],
+            path: "Tests/weir-fuzz", exclude: ["fuzz"],
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+}
