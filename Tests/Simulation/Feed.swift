@@ -13,8 +13,9 @@ protocol Feed: AnyObject {
     var records: Int { get }
     /// Writes the stream's file, with settings that the numbers do not depend on.
     func writeConfiguration(to directory: String, settings: String) throws
-    /// Sends a record with a timestamp, now and then one more time.
-    func send(to cluster: SimulatedCluster, at milliseconds: Int64)
+    /// Sends a record with a timestamp, now and then one more time, or a few at the edge of the dedupe window. Returns the
+    /// newest timestamp.
+    func send(to cluster: SimulatedCluster, at milliseconds: Int64) -> Int64
     /// Forgets what was sent: the topic was made anew.
     func beginAnew()
     /// What differs between dumps of stores and what the model has of the records at these offsets; nil for nothing.
@@ -29,7 +30,8 @@ final class ModelFeed<Model: StreamModel>: Feed {
     private var model = Model()
     private var random: SeededGenerator
     private var sent: [LoggedMeaning<Model.Meaning>] = []
-    private var last: (record: OutgoingRecord, meaning: Model.Meaning)?
+    /// The same, as they were sent.
+    private var outgoing: [OutgoingRecord] = []
 
     init<Fold: StreamFold>(stream: Fold.Type, seed: UInt64) {
         self.stream = stream
@@ -46,19 +48,48 @@ final class ModelFeed<Model: StreamModel>: Feed {
         try (text + settings).write(toFile: path, atomically: false, encoding: .utf8)
     }
 
-    func send(to cluster: SimulatedCluster, at milliseconds: Int64) {
-        guard let topic = cluster.topic(Model.stream) else { return }
-        if let last, random.next() % 50 == 0 {
+    func send(to cluster: SimulatedCluster, at milliseconds: Int64) -> Int64 {
+        guard let topic = cluster.topic(Model.stream) else { return milliseconds }
+        if let record = outgoing.last, let last = sent.last, random.next() % 50 == 0 {
             // A producer that heard nothing sends it again.
             cluster.note("a producer's repetition")
-            append(last.record, last.meaning, to: topic, of: cluster, at: milliseconds)
-            return
+            append(record, last.meaning, to: topic, of: cluster, at: milliseconds)
+        } else if !sent.isEmpty, let window = stream.defaultWindowSeconds,
+            random.next() % 200 == 0
+        {
+            return sendAtEdge(of: Int64(window) * 1000, to: topic, of: cluster)
+        } else {
+            sendNew(to: topic, of: cluster, at: milliseconds)
         }
+        return milliseconds
+    }
+
+    private func sendNew(
+        to topic: SimulatedCluster.Topic, of cluster: SimulatedCluster, at milliseconds: Int64,
+        partition: Int32? = nil
+    ) {
         let made = model.makeRecord(using: &random)
         let record = OutgoingRecord(
-            topic: Model.stream, key: made.key, headers: made.headers, value: made.value)
+            topic: Model.stream, key: made.key, headers: made.headers, value: made.value,
+            partition: partition)
         append(record, made.meaning, to: topic, of: cluster, at: milliseconds)
-        last = (record, made.meaning)
+    }
+
+    /// Repeats a record when another one has just moved its partition on by the window, or a millisecond less or more.
+    private func sendAtEdge(
+        of windowMilliseconds: Int64, to topic: SimulatedCluster.Topic,
+        of cluster: SimulatedCluster
+    ) -> Int64 {
+        cluster.note("a repetition at the window's edge")
+        let place = sent.count - 1 - Int(random.next() % UInt64(min(sent.count, 30)))
+        let old = sent[place]
+        let edge = max(0, old.timestampMilliseconds) + windowMilliseconds
+        let newest = edge + Int64(random.next() % 3) - 1
+        sendNew(to: topic, of: cluster, at: newest, partition: old.partition)
+        var record = outgoing[place]
+        record.partition = old.partition
+        append(record, old.meaning, to: topic, of: cluster, at: newest - Int64(random.next() % 2))
+        return newest
     }
 
     private func append(
@@ -66,6 +97,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
         of cluster: SimulatedCluster, at milliseconds: Int64
     ) {
         let position = cluster.append(record, to: topic, at: milliseconds)
+        outgoing.append(record)
         sent.append(
             LoggedMeaning(
                 partition: position.partition, offset: position.offset,
@@ -81,7 +113,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     func beginAnew() {
         sent = []
-        last = nil
+        outgoing = []
     }
 
     func difference(_ stores: OpenStores, at offsets: [Int32: Range<Int64>]) throws -> String? {

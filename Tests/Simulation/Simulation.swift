@@ -208,7 +208,11 @@ package final class Simulation {
                     in: topic, partition: Int32(number(below: topic.partitions.count)),
                     count: Int64(1 + number(below: 3)))
             }
-            feed.send(to: cluster, at: nextTimestamp())
+            let newest = feed.send(to: cluster, at: nextTimestamp())
+            // Not from the year 9999, or all that follows would be.
+            if newest < eventMilliseconds + 90 * 86_400_000 {
+                eventMilliseconds = max(eventMilliseconds, newest)
+            }
         }
     }
 

@@ -190,7 +190,15 @@ func foldCosts(
         let batch = RecordBatch(records, from: &nextOffsets)
         try result.add(batch, foldedBy: fold, fold.prepare(batch))
         try fold.writeMemory(to: memory)
-        if restarts { fold = try makeFold() } else { fold.clear() }
+        guard restarts else {
+            fold.clear()
+            continue
+        }
+        fold = try makeFold()
+        for (partition, watermark) in result.watermarks {
+            try fold.restore(
+                partition: partition, watermarkMilliseconds: watermark, from: memory)
+        }
     }
     return result
 }
