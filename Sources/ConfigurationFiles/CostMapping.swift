@@ -161,7 +161,7 @@ extension PipelineDirectory {
 
     /// The names of the mappings, in bytewise order.
     package func costMappingNames() throws(ConfigurationError) -> [String] {
-        try names(in: Self.costsName).map(\.withoutYAML)
+        try names(in: Self.costsName).map(\.withoutYAML).sorted()
     }
 }
 

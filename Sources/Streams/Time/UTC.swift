@@ -4,19 +4,22 @@ package enum UTC {
 
     /// Writes an instant as RFC 3339: `2026-11-21T05:00:00Z`, with milliseconds when there are any.
     package static func text(milliseconds: Int64) -> String {
-        var days = milliseconds / millisecondsPerDay
-        var rest = milliseconds % millisecondsPerDay
-        if rest < 0 {
-            rest += millisecondsPerDay
-            days -= 1
-        }
+        let (seconds, fraction) = parts(milliseconds, 1000)
+        return text(seconds: seconds, fraction: fraction == 0 ? "" : "." + padded(fraction, 3))
+    }
+
+    fileprivate static func text(seconds: Int64, fraction: String = "") -> String {
+        let (days, second) = parts(seconds, 86_400)
         let date = civilDate(daysSince1970: days)
-        let seconds = rest / 1000
-        let fraction = rest % 1000
-        let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }
+        let clock = [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }
         return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2)
-            + "T" + clock.joined(separator: ":")
-            + (fraction == 0 ? "" : "." + padded(fraction, 3)) + "Z"
+            + "T" + clock.joined(separator: ":") + fraction + "Z"
+    }
+
+    /// How often a number holds a unit, and what is left; rounds towards the past.
+    private static func parts(_ number: Int64, _ unit: Int64) -> (whole: Int64, rest: Int64) {
+        let rest = number % unit
+        return rest < 0 ? (number / unit - 1, rest + unit) : (number / unit, rest)
     }
 
     /// Reads `2026-11-21`, `2026-11-21T05:00:00Z` or `2026-11-21T05:00:00.250+01:00`; nil for anything
@@ -137,7 +140,8 @@ package struct Hour: Hashable, Comparable, Sendable {
     }
 
     package var text: String {
-        self == .unknown ? "" : UTC.text(milliseconds: hoursSince1970 &* Self.milliseconds)
+        // The first hour of all begins before the first millisecond.
+        self == .unknown ? "" : UTC.text(seconds: hoursSince1970 * 3600)
     }
 
     /// The hour that begins its day.
