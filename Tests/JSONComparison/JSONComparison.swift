@@ -6,8 +6,10 @@ import JSON
 package struct JSONComparison {
     private let parser: JSONParser
 
-    package init() throws {
-        parser = try JSONParser.make()
+    /// Nil when there is no memory.
+    package init?() {
+        guard let parser = JSONParser() else { return nil }
+        self.parser = parser
     }
 
     /// Whether the document is accepted, and whether both say the same of it: both refuse it, or find the same values. Nil
