@@ -196,7 +196,7 @@ func foldCosts(
         }
         fold = try makeFold()
         for (partition, watermark) in result.watermarks {
-            try fold.restore(
+            fold.restore(
                 partition: partition, watermarkMilliseconds: watermark, from: memory)
         }
     }
