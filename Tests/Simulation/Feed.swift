@@ -70,8 +70,8 @@ final class ModelFeed<Model: StreamModel>: Feed {
     ) {
         let made = model.makeRecord(using: &random)
         let record = OutgoingRecord(
-            topic: Model.stream, key: made.key, headers: made.headers, value: made.value,
-            partition: partition)
+            topic: Model.stream, partition: partition, key: made.key, headers: made.headers,
+            value: made.value)
         append(record, made.meaning, to: topic, of: cluster, at: milliseconds)
     }
 
