@@ -122,6 +122,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
     /// The log no longer has records that would have to be folded again.
     case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
+    /// A record of before an instant has replaced or repeated one of after it, and what it would have replaced then is not known.
+    case replacedLater(topic: String, partition: Int32, offset: Int64, replaced: Int64)
     /// The log, or the topic in it, is not the one that the store was folded from.
     case otherLog(topic: String, address: String)
     /// The log holds another record than the store has folded.
@@ -141,7 +143,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     package var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum, .severalCurrencies: true
-        case .unknownEpoch, .silentLog, .recordsGone, .otherLog, .otherRecords, .unknownStream,
+        case .unknownEpoch, .silentLog, .recordsGone, .replacedLater, .otherLog, .otherRecords,
+            .unknownStream,
             .file,
             .noEvidence:
             false
@@ -157,6 +160,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
             "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
         case .recordsGone(let topic, let partition, let offsets):
             "the log no longer has offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): name an archive that has them with --archive"
+        case .replacedLater(let topic, let partition, let offset, let replaced):
+            "\(topic)/\(partition) has at offset \(offset) a record of before the instant that replaced or repeated one of after it, at offset \(replaced): its timestamps go back, and what it said at the instant is not known; give a later one"
         case .otherLog(let topic, let address):
             "\(topic) of \(address) is not the topic that the stores were folded from: give --log that one"
         case .otherRecords(let topic, let partition, let offset):

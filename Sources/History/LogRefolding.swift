@@ -123,8 +123,8 @@ package struct FoldedHours: HourFolding {
     /// The rows that records with a timestamp below an instant added to.
     ///
     /// - Parameter hour: the only one whose records count; nil for all.
-    /// - Throws: `ExplanationError.recordsGone` when the log no longer has all of them; what reading it
-    ///   and folding them throws.
+    /// - Throws: `ExplanationError.recordsGone` when the log no longer has all of them, `replacedLater` when
+    ///   one of them took the place of a record that is none of them; what reading it and folding them throws.
     package func rows(
         of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour?,
         beforeMilliseconds milliseconds: Int64
@@ -140,13 +140,25 @@ package struct FoldedHours: HourFolding {
         let folding = try LogRefolding(
             stream: stream, snapshot: snapshot, reader: openReader(snapshot.topic),
             address: address, rules: rules)
+        // Of one hour alone, what was replaced lies in others.
+        let replaces = hour == nil && Streams.stream(named: stream)?.replacesRecords ?? false
         var rows: [PartialRow] = []
         for (partition, offsets) in ranges {
             var sums: [ObjectIdentifier: (row: AddedRow, measures: [Int64])] = [:]
+            // Of records that others replace: what these took away is counted only if they are.
+            var counted: Set<Int64> = []
             let reading = try folding.fold(
                 partition: partition, offsets: offsets,
                 where: { Self.counts($0, hour, milliseconds) }
             ) { record in
+                if replaces, let replaced = record.replacedOffset ?? record.originalOffset,
+                    !counted.contains(replaced)
+                {
+                    throw ExplanationError.replacedLater(
+                        topic: snapshot.topic, partition: partition, offset: record.record.offset,
+                        replaced: replaced)
+                }
+                if replaces, record.outcome == .accepted { counted.insert(record.record.offset) }
                 for addition in record.additions {
                     let key = ObjectIdentifier(addition.row)
                     let known = sums[key]?.measures

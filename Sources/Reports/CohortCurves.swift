@@ -64,6 +64,9 @@ extension OpenStores {
         guard let rule = CurveRule.all.first(where: { $0.dump == query.name }) else {
             throw .noCurves(query.name, known: CurveRule.all.map(\.dump))
         }
+        guard !query.conditions.contains(where: { $0.column == rule.column }) else {
+            throw .curveColumn(rule.column)
+        }
         let number = try DumpNumber(query)
         if let unknown = wanted?.first(where: { !number.measures.contains($0) }) {
             throw .unknownMeasure(unknown, known: number.measures)

@@ -23,6 +23,8 @@ package struct Dump: Sendable {
         var campaignIDKinds: CampaignIDKinds = []
         /// The same by day, with `DumpQuery.notesMaturity`.
         var windows: [String: CampaignIDKinds] = [:]
+        /// The currencies of reported costs that the group adds up.
+        var currencies: Set<String> = []
     }
 
     /// The columns, in the order in which rows are sorted.
@@ -98,6 +100,8 @@ struct DumpGroups {
     private let rule: CampaignIDRule
     /// Place of the day, in rows that note the windows of their postbacks.
     private let dayPlace: Int?
+    /// Place of the currency of reported costs, in rows that do not show it.
+    private let currencyPlace: Int?
     private var groups: RowGroups<Dump.Row>
 
     init(_ number: DumpNumber) {
@@ -106,6 +110,12 @@ struct DumpGroups {
         dayPlace =
             number.notesMaturity
             ? number.description.columns.firstIndex { $0.name == "day" } : nil
+        currencyPlace =
+            number.name == CostsKey.table.name
+            ? number.description.columns.indices.first {
+                number.description.columns[$0].name == "currency"
+                    && !number.selection.places.contains($0)
+            } : nil
         groups = RowGroups(
             by: number.selection.places,
             empty: Dump.Row(
@@ -129,6 +139,7 @@ struct DumpGroups {
             if let dayPlace {
                 sums.windows[values[dayPlace].text, default: []].formUnion(CampaignIDKinds(kind))
             }
+            if let currencyPlace { sums.currencies.insert(values[currencyPlace].text) }
         }
     }
 
@@ -200,6 +211,14 @@ extension Dump {
     package var countedMeasures: [String] {
         measures.indices.filter { index in rows.contains { $0.measures[index] != 0 } }
             .map { measures[$0] }
+    }
+
+    /// Throws when the dump shows sums of reported costs of several currencies.
+    package func requireOneCurrency() throws(InspectionError) {
+        guard let measure = measures.first(where: MoneyByCurrency.isMoney),
+            let row = rows.first(where: { $0.currencies.count > 1 })
+        else { return }
+        throw .severalCurrencies(measure: measure, currencies: row.currencies.sorted())
     }
 
     /// The dump with only these measures, in its own order. Throws `unknownMeasure`.

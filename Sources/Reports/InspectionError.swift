@@ -14,6 +14,10 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case unknownDump(String, known: [String])
     case unknownColumn(String, dump: String, known: [String])
     case unknownMeasure(String, known: [String])
+    /// A row would add up amounts of several currencies.
+    case severalCurrencies(measure: String, currencies: [String])
+    /// The curves of a dump go by the column, so that a condition on it would leave a part of each sum out.
+    case curveColumn(String)
     /// The later of two instants is the earlier one.
     case badTimes
     /// The rows of the dump have no windows of postbacks.
@@ -49,7 +53,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
             .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
             false
-        case .unknownDump, .unknownColumn, .unknownMeasure, .badTimes, .noMaturity, .noCurves,
+        case .unknownDump, .unknownColumn, .unknownMeasure, .severalCurrencies, .curveColumn,
+            .badTimes, .noMaturity, .noCurves,
             .badColumns, .badCondition:
             true
         }
@@ -76,6 +81,10 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "no column '\(name)' in \(dump): there are \(known.joined(separator: ", "))"
         case .unknownMeasure(let name, let known):
             "no measure '\(name)' here: there are \(known.joined(separator: ", "))"
+        case .severalCurrencies(let measure, let currencies):
+            "\(measure) is of \(MoneyByCurrency.list(currencies)) here, which are never added up: give --by a list with currency, or --where currency=\(currencies.last ?? "")"
+        case .curveColumn(let column):
+            "a curve adds up over \(column): leave --where \(column)=... out, and take the row that you want"
         case .badTimes:
             "--to is before --from: give the earlier time first"
         case .noMaturity(let name, let known):

@@ -188,7 +188,7 @@ struct StoreNotificationsWorkerTests {
         ) throws -> OutgoingRecord {
             SampleNotifications.record(
                 try samples.v2(
-                    type, uuid: "\(number)", transaction: number, price: price, cohort: 20_000),
+                    type, uuid: "\(hour)", transaction: number, price: price, cohort: 20_000),
                 number: hour * 60)
         }
         // In hours of their own, so that no sum of store-notifications overflows.

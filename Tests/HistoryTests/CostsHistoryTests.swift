@@ -59,17 +59,62 @@ struct CostsHistoryTests {
     @Test("as of an instant costs are what had been reported by then, whatever day it is about")
     func asOf() throws {
         let place = try place(report("10"), report("7", hour: 30), report("8", hour: 60))
+        for (hour, micros) in [(1, 10), (30, 10), (31, 7), (60, 7), (61, 8)] as [(Int64, Int128)] {
+            #expect(try self.micros(place, asOfHour: hour) == micros, "\(hour)")
+        }
+    }
+
+    private func micros(_ place: MeasuredPlace, asOfHour hour: Int64) throws -> Int128? {
         let path = place.place.path + "/log.sqlite"
         let hours = FoldedHours(
             openReader: { try EmbeddedLog(path: path, mode: .existing).reader(topic: $0) },
             address: path, rules: .pipelines(PipelineDirectory(place.place.pipelines)))
-        for (hour, micros) in [(1, 10), (30, 10), (31, 7), (60, 7), (61, 8)] as [(Int64, Int128)] {
-            let stores = try OpenStores(
-                directories: [place.place.path + "/data"],
-                asOf: AsOf(milliseconds: Samples.start + hour * 3_600_000, hours: hours))
-            let dump = try stores.dump(DumpQuery(name: "costs", grouping: .total))
-            #expect(dump.rows.first?.measures.first == micros * 1_000_000, "\(hour)")
+        let stores = try OpenStores(
+            directories: [place.place.path + "/data"],
+            asOf: AsOf(milliseconds: Samples.start + hour * 3_600_000, hours: hours))
+        return try stores.dump(DumpQuery(name: "costs", grouping: .total)).rows.first?.measures
+            .first.map { $0 / 1_000_000 }
+    }
+
+    @Test(
+        "where timestamps go back, and a report has replaced or repeated a later one, nothing wrong is said"
+    )
+    func timesGoBack() throws {
+        for amount in ["7", "10"] {
+            let place = try place(
+                report("3"), report("10", hour: 5), report(amount, hour: 2), report("8", hour: 9))
+            #expect(try micros(place, asOfHour: 1) == 3)
+            for hour in [3, 5] as [Int64] {
+                #expect {
+                    _ = try micros(place, asOfHour: hour)
+                } throws: {
+                    "\($0)".contains("timestamps go back")
+                }
+            }
+            #expect(try micros(place, asOfHour: 6) == (amount == "7" ? 7 : 10))
+            #expect(try micros(place, asOfHour: 10) == 8)
         }
+    }
+
+    @Test("amounts of several currencies are shown beside each other, and never added up")
+    func currencies() throws {
+        let euros = Samples.record(
+            "costs", #"{"source":"s","day":"2026-11-20","currency":"EUR","amount":5,"clicks":2}"#,
+            key: "s:", partition: 0, at: Samples.start)
+        let stores = try place(report("10"), euros).stores()
+        let total = try stores.dump(DumpQuery(name: "costs", grouping: .total))
+        #expect {
+            try total.requireOneCurrency()
+        } throws: {
+            "\($0)".contains("EUR and USD")
+        }
+        try total.limited(toMeasures: ["reported_clicks"]).requireOneCurrency()
+        let apart = try stores.dump(DumpQuery(name: "costs", grouping: .columns(["currency"])))
+        try apart.requireOneCurrency()
+        #expect(apart.rows.map { $0.measures[0] } == [5_000_000, 10_000_000])
+        let dollars = [DumpQuery.Condition(column: "currency", value: "USD")]
+        try stores.dump(DumpQuery(name: "costs", grouping: .total, conditions: dollars))
+            .requireOneCurrency()
     }
 
     @Test("a dump has days, is asked by them, and knows no hours")

@@ -163,6 +163,11 @@ struct NotificationStoreTests {
         #expect(throws: InspectionError.self) {
             try set.curves(DumpQuery(name: "store-notifications"))
         }
+        // Of one age alone, nothing is added up to it.
+        #expect(throws: InspectionError.curveColumn("age")) {
+            try set.curves(
+                DumpQuery(name: "cohorts", conditions: [.init(column: "age", value: "7")]))
+        }
         #expect(throws: InspectionError.self) {
             try set.curves(DumpQuery(name: "cohorts"), measures: ["clicks"])
         }

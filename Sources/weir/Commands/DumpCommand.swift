@@ -101,6 +101,7 @@ struct DumpCommand: ParsableCommand {
         }
         var dump = try dump(as: format)
         if let names { dump = try dump.limited(toMeasures: names) }
+        try dump.requireOneCurrency()
         if maturity {
             try dump.withMaturity().write(as: format, isRaw: isRaw, to: sink)
         } else {
