@@ -32,11 +32,12 @@ struct FoldBenchmarkOptions: ParsableArguments {
     }
 }
 
-/// Decode, fold and commit of distinct records of a stream with a dedupe window, beside parsing alone, in
-/// one run.
-struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
+/// Decode, fold and commit of records of a stream, beside parsing alone, in one run.
+struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
     let options: FoldBenchmarkOptions
-    let windowMilliseconds: Int64
+    /// Nil where ids are remembered for ever.
+    let windowMilliseconds: Int64?
+    private let makeFold: (JSONParser, AggregateStore) throws -> Fold
     var samples: Samples
     private var parsing = Stopwatch()
     private var folding = Stopwatch()
@@ -51,8 +52,10 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
     }
 
     init(
-        _: Fold.Type, _ samples: Samples, windowMilliseconds: Int64, options: FoldBenchmarkOptions
+        _ samples: Samples, windowMilliseconds: Int64?, options: FoldBenchmarkOptions,
+        makeFold: @escaping (JSONParser, AggregateStore) throws -> Fold
     ) {
+        self.makeFold = makeFold
         self.samples = samples
         self.samples.choices = options.spread
         self.windowMilliseconds = windowMilliseconds
@@ -68,14 +71,7 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
             partitionCount: options.partitions)
         guard let other = JSONParser() else { return }
         let folds = FoldLanes(
-            try (0..<options.lanes).map { _ in
-                Fold(
-                    topic: Fold.streamName,
-                    rules: .init(
-                        stream: Fold.streamName, dedupeWindowMilliseconds: windowMilliseconds,
-                        maxRecordBytes: 1 << 20),
-                    parser: try parser())
-            })
+            try (0..<options.lanes).map { _ in try makeFold(try parser(), store) })
         try begin(folds, store)
         let records = RecordBatch()
         var bytes = 0
@@ -171,5 +167,20 @@ struct FoldBenchmark<Fold: WindowedFold, Samples: SampleRecords> {
         print("decode + fold + commit   \(Int(total / folding.cpuSeconds)) records a CPU second")
         print("share of parsing         \(share)")
         print("peak memory              \(Stopwatch.peakMemoryMiB) MiB")
+    }
+}
+
+extension FoldBenchmark where Fold: WindowedFold {
+    init(
+        _: Fold.Type, _ samples: Samples, windowMilliseconds: Int64, options: FoldBenchmarkOptions
+    ) {
+        self.init(samples, windowMilliseconds: windowMilliseconds, options: options) { parser, _ in
+            Fold(
+                topic: Fold.streamName,
+                rules: .init(
+                    stream: Fold.streamName, dedupeWindowMilliseconds: windowMilliseconds,
+                    maxRecordBytes: 1 << 20),
+                parser: parser)
+        }
     }
 }

@@ -8,7 +8,8 @@ struct WeirBenchmarks: ParsableCommand {
         abstract: "Measures Weir's workers beside what bounds them, in one run.",
         subcommands: [
             AuctionsBenchmark.self, ImpressionsBenchmark.self, OverlayClicksBenchmark.self,
-            PostbacksBenchmark.self, StoreNotificationsBenchmark.self, KafkaBenchmark.self,
+            PostbacksBenchmark.self, StoreNotificationsBenchmark.self, CostsBenchmark.self,
+            KafkaBenchmark.self,
             MockBrokersCommand.self, SoakCommand.self, SoakBrokersCommand.self,
             CollectorBenchmark.self, HTTPLoadCommand.self,
         ])
