@@ -100,9 +100,13 @@ struct ChangesTests {
         arguments: MeasuredPlace.streams)
     func everyStream(stream: String) throws {
         let measured = try MeasuredPlace(stream)
-        let records = try measured.records(400, seed: 24)
-        try measured.fold(records)
+        var records = try measured.records(400, seed: 24)
         let times = records.compactMap(\.timestampMilliseconds).sorted()
+        if stream == CostsFold.streamName {
+            // What a report of before the instant has replaced is to be of before it too.
+            for place in records.indices { records[place].timestampMilliseconds = times[place] }
+        }
+        try measured.fold(records)
         for instant in [times[60] + 1, times[200] + 1, times[399]] {
             var added: [[String]: Int128] = [:]
             try measured.withFolding { folding, snapshot in
