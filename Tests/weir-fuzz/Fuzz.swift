@@ -16,6 +16,19 @@ public func fuzzOne(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     return 0
 }
 
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runFuzzer(
+    _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutableRawPointer,
+    _ body: @convention(c) (UnsafePointer<UInt8>, Int) -> CInt
+) -> CInt
+
+/// The name that the package manager gives to the beginning of this program.
+@_cdecl("weir_fuzz_main")
+public func begin(_ count: CInt, _ arguments: UnsafeMutableRawPointer) -> CInt {
+    var (count, pointer) = (count, arguments)
+    return runFuzzer(&count, &pointer) { fuzzOne($0, $1) }
+}
+
 /// libFuzzer calls from one thread.
 nonisolated(unsafe) private let target: any FuzzTarget = makeTarget()
 
@@ -76,11 +89,16 @@ private final class StreamTarget<Fold: StreamFold>: FuzzTarget {
         let type = types[Int(first) % types.count]
         let value = Array(bytes.dropFirst())
         batch.removeAll()
-        for offset in 0..<2 {
-            batch.append(
-                ReadRecord(
-                    partition: 0, offset: Int64(offset), timestamp: 1_795_219_200_000, key: nil,
-                    headers: type.map { [.init("ce_type", $0)] } ?? [], value: value))
+        let headers = type.map { RecordHeaders.encode([.init("ce_type", $0)]) } ?? []
+        value.withUnsafeBytes { value in
+            headers.withUnsafeBytes { headers in
+                for offset in 0..<2 {
+                    batch.append(
+                        partition: 0, offset: Int64(offset),
+                        timestampMilliseconds: 1_795_219_200_000, key: nil, headers: headers,
+                        value: value)
+                }
+            }
         }
         do {
             fold.begin(fold.prepare(batch))
@@ -89,7 +107,7 @@ private final class StreamTarget<Fold: StreamFold>: FuzzTarget {
             preconditionFailure("\(error)")
         }
         let effects = fold.effects
-        let rejected = effects.refused.filter(\.isRejected)
+        let rejected = effects.refused.filter { RefusedRecord.isRejection($0.reason) }
         precondition(
             effects.progress.map(\.records).reduce(0, +) == 2, "records without an outcome")
         precondition(rejected.count != 1 || rejected[0].index == 1, "a record rejected once only")
