@@ -61,7 +61,7 @@ struct StandingTests {
             var explanation = Explanation(
                 dump: "bids",
                 measures: [.init(name: "auctions", place: 0, stored: 9, found: 7, records: 7)],
-                counted: 7, leftOut: 0, untold: [], missing: missing, read: 7)
+                counted: 7, leftOut: 0, untold: [], missing: missing)
             explanation.foldedOn = foldedOn
             return explanation.summary.joined()
         }

@@ -48,23 +48,23 @@ package final class Simulation {
     }
 
     private let options: Options
-    private let root: String
+    let root: String
     private var random: SeededGenerator
-    private let cluster: SimulatedCluster
-    private let partners: SimulatedPartners
-    private let documents: SimulatedDocuments
-    private var feeds: [any Feed] = []
-    private var workers: [SimulatedWorker] = []
-    private var kinds: Set<FaultKind> = []
-    private var processes: Int32 = 0
+    let cluster: SimulatedCluster
+    let partners: SimulatedPartners
+    let documents: SimulatedDocuments
+    var feeds: [any Feed] = []
+    var workers: [SimulatedWorker] = []
+    var kinds: Set<FaultKind> = []
+    var processes: Int32 = 0
     private var eventMilliseconds: Int64 = 0
-    private var report: Report
+    var report: Report
     /// Topics that have lost their beginning, or are not those that they were.
-    private var trimmed: Set<String> = []
+    var trimmed: Set<String> = []
     private var madeAnew: Set<String> = []
 
     private static let beginNanoseconds: Int64 = 1_795_219_200_000_000_000
-    private static let mostTurnsToCatchUp = 20_000
+    static let mostTurnsToCatchUp = 20_000
 
     /// - Parameter root: an absolute directory that is there, without links in its path; what is in it is removed.
     package init(seed: UInt64, root: String, options: Options = Options()) {
@@ -158,7 +158,7 @@ package final class Simulation {
     }
 
     /// The worker that delivers to partners, where there is one.
-    private var deliverer: SimulatedWorker? {
+    var deliverer: SimulatedWorker? {
         workers.first { $0.program.topic == SimulatedDocuments.topic }
     }
 
@@ -234,7 +234,7 @@ package final class Simulation {
         for _ in 0...number(below: 3) where worker.isRunning { try turn(worker) }
     }
 
-    private func turn(_ worker: SimulatedWorker) throws {
+    func turn(_ worker: SimulatedWorker) throws {
         let process = worker.process ?? 0
         partners.answer(process)
         let turn = worker.takeTurn()
@@ -268,7 +268,7 @@ package final class Simulation {
         try start(worker, chances: drawChancesOfDisk())
     }
 
-    private func start(_ worker: SimulatedWorker, chances: weir_sim_chances) throws {
+    func start(_ worker: SimulatedWorker, chances: weir_sim_chances) throws {
         if kinds.contains(.otherBatches), chance(1, in: 3),
             let feed = feeds.first(where: { $0.stream.streamName == worker.program.topic })
         {
@@ -468,73 +468,5 @@ extension Simulation {
 
     private func isOf(_ topics: Set<String>, _ worker: SimulatedWorker) -> Bool {
         topics.contains(worker.program.topic)
-    }
-}
-
-// MARK: The end
-
-extension Simulation {
-    /// Faults cease; everything catches up, stops, and is compared.
-    private func finish() throws {
-        cluster.chances = SimulatedCluster.Chances()
-        kinds = []
-        partners.chances = SimulatedPartners.Chances()
-        for worker in workers {
-            worker.goOn()
-            worker.mendDisk()
-        }
-        try catchUp()
-        for worker in workers {
-            worker.stop()
-            for _ in 0..<100 where worker.isRunning { try turn(worker) }
-            guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
-        }
-        for feed in feeds { try compare(feed) }
-        guard let deliverer, let topic = cluster.topic(SimulatedDocuments.topic) else { return }
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: deliverer.directory))
-        report.met["documents delivered", default: 0] += try documents.compare(
-            topic, partners, store)
-    }
-
-    /// Whether everything in the log was taken over; what partners have refused is then sent again, and time passes
-    /// until it is due.
-    private func isCaughtUp(_ worker: SimulatedWorker) throws -> Bool {
-        guard worker.isCaughtUp else { return false }
-        guard worker === deliverer else { return true }
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: worker.directory))
-        guard try store.retryRefused() > 0 else { return true }
-        weir_sim_pass(600 * 1_000_000_000)
-        return false
-    }
-
-    private func catchUp() throws {
-        var idleTurns = 0
-        for turn in 0..<Self.mostTurnsToCatchUp {
-            guard idleTurns <= workers.count * 4 else { return }
-            let worker = workers[turn % workers.count]
-            if !worker.isRunning { try start(worker, chances: weir_sim_chances()) }
-            try self.turn(worker)
-            idleTurns = try workers.allSatisfy(isCaughtUp) ? idleTurns + 1 : 0
-        }
-        throw SimulationFault("it has not caught up after \(Self.mostTurnsToCatchUp) turns")
-    }
-
-    private func compare(_ feed: any Feed) throws {
-        let stream = feed.stream.streamName
-        let own = workers.filter { $0.program.topic == stream }
-        guard let first = own.first, let topic = cluster.topic(stream) else { return }
-        let comparison = try Comparison(feed, topic, own)
-        try comparison.compareWithModel()
-        // What a store knows of records that are gone, and what it has published, no other one can tell.
-        guard !trimmed.contains(stream) else { return }
-        processes += 1
-        let anew = "\(root)/disks/anew-\(stream)"
-        try first.foldAnew(as: processes, in: anew)
-        try comparison.compareDigest(withFoldIn: anew)
-        try comparison.compareDeadLetters(cluster.topic("\(stream).dlq"))
-        guard stream == emittingStream else { return }
-        report.met["documents for partners", default: 0] +=
-            try comparison.comparePartnerPostbacks(
-                cluster.topic(SimulatedDocuments.topic), withFoldIn: anew)
     }
 }

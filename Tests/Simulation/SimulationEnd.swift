@@ -1,0 +1,69 @@
+import CSimulatedSystem
+import Deliveries
+import Streams
+
+extension Simulation {
+    /// Faults cease; everything catches up, stops, and is compared.
+    func finish() throws {
+        cluster.chances = SimulatedCluster.Chances()
+        kinds = []
+        partners.chances = SimulatedPartners.Chances()
+        for worker in workers {
+            worker.goOn()
+            worker.mendDisk()
+        }
+        try catchUp()
+        for worker in workers {
+            worker.stop()
+            for _ in 0..<100 where worker.isRunning { try turn(worker) }
+            guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
+        }
+        for feed in feeds { try compare(feed) }
+        guard let deliverer, let topic = cluster.topic(SimulatedDocuments.topic) else { return }
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: deliverer.directory))
+        report.met["documents delivered", default: 0] += try documents.compare(
+            topic, partners, store)
+    }
+
+    /// Whether everything in the log was taken over; what partners have refused is then sent again, and time passes
+    /// until it is due.
+    private func isCaughtUp(_ worker: SimulatedWorker) throws -> Bool {
+        guard worker.isCaughtUp else { return false }
+        guard worker === deliverer else { return true }
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: worker.directory))
+        guard try store.retryRefused() > 0 else { return true }
+        weir_sim_pass(600 * 1_000_000_000)
+        return false
+    }
+
+    private func catchUp() throws {
+        var idleTurns = 0
+        for turn in 0..<Self.mostTurnsToCatchUp {
+            guard idleTurns <= workers.count * 4 else { return }
+            let worker = workers[turn % workers.count]
+            if !worker.isRunning { try start(worker, chances: weir_sim_chances()) }
+            try self.turn(worker)
+            idleTurns = try workers.allSatisfy(isCaughtUp) ? idleTurns + 1 : 0
+        }
+        throw SimulationFault("it has not caught up after \(Self.mostTurnsToCatchUp) turns")
+    }
+
+    private func compare(_ feed: any Feed) throws {
+        let stream = feed.stream.streamName
+        let own = workers.filter { $0.program.topic == stream }
+        guard let first = own.first, let topic = cluster.topic(stream) else { return }
+        let comparison = try Comparison(feed, topic, own)
+        try comparison.compareWithModel()
+        // What a store knows of records that are gone, and what it has published, no other one can tell.
+        guard !trimmed.contains(stream) else { return }
+        processes += 1
+        let anew = "\(root)/disks/anew-\(stream)"
+        try first.foldAnew(as: processes, in: anew)
+        try comparison.compareDigest(withFoldIn: anew)
+        try comparison.compareDeadLetters(cluster.topic("\(stream).dlq"))
+        guard stream == emittingStream else { return }
+        report.met["documents for partners", default: 0] +=
+            try comparison.comparePartnerPostbacks(
+                cluster.topic(SimulatedDocuments.topic), withFoldIn: anew)
+    }
+}
