@@ -167,7 +167,7 @@ package final class Worker<Fold: StreamFold> {
             try foldPending()
             pending = (batch, prepared, .now)
             lanes.start(batch, prepared)
-            if batch.count < settings.batchRecords, batch.byteCount < settings.batchBytes {
+            if batch.count < settings.batchRecords, batch.byteCount < reader.batchBytes {
                 try foldPending()
                 if reader.isCaughtUp {
                     try finishCommit()
@@ -194,7 +194,7 @@ package final class Worker<Fold: StreamFold> {
         defer { if reader.takeDoubt() { watch?.doubt() } }
         do throws(LogError) {
             return try reader.read(
-                into: batch, maxRecords: settings.batchRecords, maxBytes: settings.batchBytes,
+                into: batch, maxRecords: settings.batchRecords, maxBytes: reader.batchBytes,
                 waitMilliseconds: waitMilliseconds)
         } catch {
             switch error {

@@ -15,8 +15,6 @@ package struct WorkerSettings {
     package var untilEnd = false
     /// Most records that are committed together.
     package var batchRecords: Int
-    /// Once a batch holds so many bytes it takes no further record.
-    var batchBytes = 32 << 20
     /// How long records wait at most for their commit.
     package var commitIntervalMilliseconds: Int
     /// How often the log is looked at without a reason: how many partitions the topic has, and whether it

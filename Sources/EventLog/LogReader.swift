@@ -76,6 +76,9 @@ package protocol LogReader: AnyObject {
         waitMilliseconds: Int
     ) throws(LogError) -> LogReading
 
+    /// How many bytes a batch should have at most, by the memory that is given to the log.
+    var batchBytes: Int { get }
+
     /// Whether the last read reached the end of every assigned partition.
     var isCaughtUp: Bool { get }
 
@@ -120,6 +123,8 @@ extension LogReader {
     ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
         (try bounds(of: partitions), [:])
     }
+
+    package var batchBytes: Int { 32 << 20 }
 
     /// A log that stops at a recreated topic leaves nothing to doubt.
     package func takeDoubt() -> Bool { false }

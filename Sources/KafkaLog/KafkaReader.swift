@@ -59,6 +59,8 @@ final class KafkaReader: LogReader {
         if let queue { rd_kafka_queue_destroy(queue) }
     }
 
+    var batchBytes: Int { log.settings.batchBytes }
+
     var isCaughtUp: Bool {
         assigned.values.allSatisfy { $0.isAtEnd || $0.isPaused }
     }

@@ -12,9 +12,12 @@ package struct KafkaSettings: Sendable {
     let written: [String: String]
     /// The place of each, if known: `pipelines/kafka.yaml:7: settings.sasl.username`.
     private let places: [String: String]
-    /// Memory for fetched records that wait to be read, in bytes. The overhead of librdkafka for
-    /// each record, and one answer of each broker, come on top.
+    /// Memory for records, in bytes: those that wait, those in an answer of a broker, and those of the two batches that
+    /// a worker reads and folds. The overhead of librdkafka for each record comes on top, and so do records that
+    /// are compressed to less than a sixteenth.
     let memoryBytes: Int
+    /// What a batch may have of it.
+    var batchBytes: Int { memoryBytes / 4 }
     /// The name of this instance in its group, which lets it keep its partitions over a restart;
     /// nil: a new member each time.
     let memberName: String?
@@ -114,13 +117,15 @@ extension KafkaSettings {
     var forLookups: [(String, String)] { common + own([]) }
 
     func forReading(group: String?) -> [(String, String)] {
-        // Half of the memory is for waiting records and the rest for those in flight. Small records
-        // cost librdkafka more than their bytes, so their number is bounded too.
-        let fetchBytes = max(memoryBytes / 4, 1 << 16)
+        // A fetch is of compressed records, and all of an answer is expanded at once. Small records cost librdkafka
+        // more than their bytes, so their number is bounded too.
+        // librdkafka wants room for the longest message in a fetch.
+        let longest = written["message.max.bytes"].flatMap { Int($0) } ?? 1_000_000
+        let fetchBytes = max(memoryBytes / 32, 1 << 16, longest)
         var settings = common
         settings += own([
-            ("queued.max.messages.kbytes", "\(max(memoryBytes / 2 / 1024, 64))"),
-            ("queued.min.messages", "\(max(memoryBytes / 1024, 1000))"),
+            ("queued.max.messages.kbytes", "\(max(memoryBytes / 8 / 1024, 64))"),
+            ("queued.min.messages", "\(max(memoryBytes / 4096, 1000))"),
             ("fetch.max.bytes", "\(fetchBytes)"),
             ("receive.message.max.bytes", "\(max(fetchBytes + (1 << 20), 100_000_000))"),
             ("fetch.message.max.bytes", "\(min(max(fetchBytes / 4, 1 << 16), 4 << 20))"),

@@ -61,6 +61,8 @@ package final class ArchivedLogReader: LogReader {
 
     package var isCaughtUp: Bool { archived.isEmpty && live.isCaughtUp }
 
+    package var batchBytes: Int { live.batchBytes }
+
     package func position(partition: Int32) -> Int64? {
         archived[partition] == nil
             ? live.position(partition: partition) : archive.position(partition: partition)

@@ -77,6 +77,8 @@ final class BoundedLogReader: LogReader {
 
     var isCaughtUp: Bool { reader.isCaughtUp || isAtEnd }
 
+    var batchBytes: Int { reader.batchBytes }
+
     func position(partition: Int32) -> Int64? {
         paused[partition] ?? reader.position(partition: partition)
     }
@@ -103,9 +105,9 @@ final class BoundedLogReader: LogReader {
     /// Takes what lies beyond the ends out of the batch, and reads no further there.
     private func cut(_ batch: RecordBatch) throws(LogError) {
         var beyond: [Int32: Int64] = [:]
-        batch.removeAll { partition, offset in
-            guard offset >= end(of: partition) else { return false }
-            beyond[partition] = min(beyond[partition] ?? offset, offset)
+        batch.removeAll { record in
+            guard record.offset >= end(of: record.partition) else { return false }
+            beyond[record.partition] = min(beyond[record.partition] ?? record.offset, record.offset)
             return true
         }
         for partition in assigned.sorted() where paused[partition] == nil {

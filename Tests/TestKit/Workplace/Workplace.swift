@@ -190,7 +190,7 @@ package final class Workplace {
     ) throws {
         try snapshot(stream, data: data) { snapshot in
             let partitions = Set(try snapshot.partitionStates().map(\.partition))
-            try snapshot.forEachRow(of: table, partitions: partitions, body)
+            try snapshot.forEachRow(of: table, partitions: partitions) { try body($0, $1, $2) }
         }
     }
 
