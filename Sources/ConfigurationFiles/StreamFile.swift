@@ -142,8 +142,7 @@ extension UInt8 {
 
 /// How to reach the Kafka cluster: `kafka.yaml`, which all programs read.
 package struct KafkaFile: Equatable, Sendable {
-    /// `memory_mib`: memory for records that are fetched and not read yet, 8...65,536 MiB; by
-    /// default 64.
+    /// `memory_mib`: memory for records that are fetched, read and folded, 8...65,536 MiB; by default 64.
     package let memoryMebibytes: Int
     /// `settings`: settings of librdkafka by its names, as they are written.
     package let settings: [String: String]

@@ -40,9 +40,10 @@ package final class RecordBatch {
     package var isEmpty: Bool { entries.isEmpty }
 
     /// - Parameter index: from 0 to `count - 1`.
-    package subscript(index: Int) -> RecordView {
-        let entry = entries[index]
-        return RecordView(
+    package subscript(index: Int) -> RecordView { Self.view(entries[index]) }
+
+    private static func view(_ entry: Entry) -> RecordView {
+        RecordView(
             partition: entry.partition,
             offset: entry.offset,
             timestampMilliseconds: entry.timestampMilliseconds,
@@ -79,9 +80,9 @@ package final class RecordBatch {
     }
 
     /// Removes the records for which `isUnwanted` is true; later ones move up.
-    package func removeAll(where isUnwanted: (_ partition: Int32, _ offset: Int64) -> Bool) {
+    package func removeAll(where isUnwanted: (RecordView) -> Bool) {
         entries.removeAll { entry in
-            guard isUnwanted(entry.partition, entry.offset) else { return false }
+            guard isUnwanted(Self.view(entry)) else { return false }
             byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
             return true
         }

@@ -1,4 +1,5 @@
 import EventLog
+import Foundation
 import Reports
 import Store
 import Streams
@@ -124,9 +125,18 @@ package struct Explainer {
             }
         }
         guard !parts.isEmpty else { return }
+        // What a number is asked about rows, it keeps; and lanes ask on threads of their own.
+        let asking = NSLock()
+        let number = run.number
         let folding = try LogRefolding(
             stream: slice.stream, snapshot: slice.snapshot, reader: openReader(topic),
-            address: address, rules: rules)
+            address: address, rules: rules
+        ) { row in
+            asking.withLock {
+                let contribution = row.contribution(to: number)
+                return contribution.terms != nil || contribution.concerns
+            }
+        }
         for (partition, part) in parts {
             var seen: Int64 = 0
             var readings: [RangeReading] = []
@@ -142,7 +152,9 @@ package struct Explainer {
                         seen += 1
                         return candidates?.contains(record.offset) ?? true
                     },
-                    { try run.take($0, slice.stream, topic, body) })
+                    { record in
+                        try asking.withLock { try run.take(record, slice.stream, topic, body) }
+                    })
                 progress.end(offsets)
                 readings.append(reading)
             }

@@ -25,7 +25,7 @@ package struct ExplainedRecord {
 
 /// What is found out about a number, record by record.
 struct ExplainerRun {
-    private let number: any Number
+    let number: any Number
     /// What postbacks of the number have in common.
     let postbackValues: [String: StoredValue]
     /// Places of the measures that are asked for; nil for all.
@@ -36,7 +36,6 @@ struct ExplainerRun {
     private var adding = NumberAmounts()
     private var counted: Int64 = 0
     private var leftOut: Int64 = 0
-    private var read: Int64 = 0
     /// The topics of records that count or were left out.
     private var concerned: Set<String> = []
     private var untold: [String: [String: Int64]] = [:]
@@ -54,7 +53,6 @@ struct ExplainerRun {
         _ folded: FoldedRecord, _ stream: String, _ topic: String,
         _ body: (ExplainedRecord) throws -> Void
     ) throws {
-        read += 1
         let amounts = amounts(of: folded, topic: topic)
         found.add(amounts)
         let role: ExplainedRecord.Role
@@ -116,7 +114,7 @@ struct ExplainerRun {
                     records: Int64(adding[$0]))
             },
             counted: counted, leftOut: leftOut,
-            untold: untoldOfConcern, missing: missing, read: read)
+            untold: untoldOfConcern, missing: missing)
     }
 
     /// Topics that have nothing to do with the number are left out, unless none has.

@@ -54,7 +54,6 @@ package struct Explanation: Sendable {
     package internal(set) var foldedOn: [String] = []
     /// The streams that have no store: what comes of them is not known, and in no number.
     package internal(set) var missingStreams: [String] = []
-    package let read: Int64
 
     /// Whether the records add up to the numbers in the stores.
     package var addsUp: Bool { measures.allSatisfy { $0.stored == $0.found } }

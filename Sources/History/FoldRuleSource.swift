@@ -6,23 +6,26 @@ import Streams
 extension RuleSource {
     /// Makes the fold that a store has recorded.
     func makeFold(
-        stream: String, topic: String, configuration: FoldConfiguration
+        stream: String, topic: String, configuration: FoldConfiguration,
+        whereRow isWanted: RowFilter?
     ) throws -> any RecordFold {
         guard let known = Streams.stream(named: stream) else {
             throw ExplanationError.unknownStream(stream)
         }
-        return try recalledFold(known, topic, configuration)
+        return try recalledFold(known, topic, configuration, isWanted)
     }
 
     private func recalledFold<Fold: StreamFold>(
-        _ stream: Fold.Type, _ topic: String, _ configuration: FoldConfiguration
+        _ stream: Fold.Type, _ topic: String, _ configuration: FoldConfiguration,
+        _ isWanted: RowFilter?
     ) throws -> any RecordFold {
         var rules = try Fold.Rules(recorded: configuration, from: self)
         rules.keepSumsOnly()
         return RecalledFold(
             try Fold.make(
                 rules, topic: topic, memory: RecalledMemory(),
-                threadCount: ProcessInfo.processInfo.activeProcessorCount))
+                threadCount: ProcessInfo.processInfo.activeProcessorCount),
+            where: isWanted)
     }
 
     /// The root certificates of which a recorded configuration has fingerprints.

@@ -1,4 +1,6 @@
+import Dispatch
 import EventLog
+import Foundation
 import Reports
 import Store
 import Streams
@@ -10,7 +12,10 @@ package final class LogRefolding {
     private let snapshot: StoreSnapshot
     private let reader: RangeReader
     private let rules: RuleSource
-    private var folds: [Int32: PartitionFold] = [:]
+    private let isRowWanted: RowFilter?
+    /// One batch more than there are cores: while these fold, the next is read.
+    private let lanes = (0...ProcessInfo.processInfo.activeProcessorCount).map { _ in RefoldLane() }
+    private var epochs: [Int32: [Epoch]] = [:]
     /// Of each partition that was begun the records that distinguish its log from another one.
     private var fingerprints: [Int32: [RecordFingerprint]] = [:]
 
@@ -18,10 +23,11 @@ package final class LogRefolding {
     ///   - snapshot: the state of the stream's store.
     ///   - reader: of the topic; closed with this.
     ///   - rules: what completes the recorded configurations.
+    ///   - isRowWanted: says which rows are of interest; nil for all.
     /// - Throws: `ExplanationError.otherLog` when the store was folded from another log.
     package init(
         stream: String, snapshot: StoreSnapshot, reader: any LogReader, address: String,
-        rules: RuleSource
+        rules: RuleSource, whereRow isRowWanted: RowFilter? = nil
     ) throws {
         guard try reader.identity() == snapshot.logIdentity else {
             throw ExplanationError.otherLog(topic: snapshot.topic, address: address)
@@ -30,9 +36,11 @@ package final class LogRefolding {
         self.snapshot = snapshot
         self.reader = RangeReader(reader)
         self.rules = rules
+        self.isRowWanted = isRowWanted
     }
 
-    /// Calls `body` with each record of a range, in order, with what it did when the store folded it.
+    /// Calls `body` with each record of a range, in order, with what it did when the store folded it; accepted ones
+    /// only where they add to a row of interest.
     ///
     /// - Parameters:
     ///   - offsets: of records that the store has folded.
@@ -45,16 +53,39 @@ package final class LogRefolding {
         where isWanted: (RecordView) -> Bool = { _ in true },
         _ body: (FoldedRecord) throws -> Void
     ) throws -> RangeReading {
-        let fold = try fold(of: partition)
+        let epochs = try epochs(of: partition)
         let known = try fingerprints(of: partition)
-        return try reader.read(partition: partition, offsets: offsets) { batch in
-            guard batch.count > 0 else { return }
+        defer { for lane in lanes { lane.settle() } }
+        // Lanes take turns, so that the one that is filled next has the oldest batch.
+        var turn = 0
+        func finish() throws {
+            for record in try lanes[turn].finish() { try body(record) }
+        }
+        let reading = try reader.read(
+            partition: partition, offsets: offsets,
+            into: {
+                try finish()
+                return lanes[turn].batch
+            }
+        ) { batch in
+            guard !batch.isEmpty else { return }
             try check(known, against: batch)
             let offsets = batch.position(0).offset..<batch.position(batch.count - 1).offset + 1
             let notes = try RefoldNotes(snapshot, partition: partition, offsets: offsets)
-            try fold.fold(
-                batch, notes: notes, looksAtLeftOut: looksAtLeftOut, where: isWanted, body)
+            batch.removeAll { !isWanted($0) }
+            let fold = lanes[turn].fold(of: partition) {
+                PartitionFold(
+                    stream: stream, topic: snapshot.topic, partition: partition, epochs: epochs,
+                    rules: rules, whereRow: isRowWanted)
+            }
+            lanes[turn].start(fold, notes, looksAtLeftOut: looksAtLeftOut)
+            turn = (turn + 1) % lanes.count
         }
+        for _ in lanes {
+            try finish()
+            turn = (turn + 1) % lanes.count
+        }
+        return reading
     }
 
     /// All that is known of a partition's records, once a few of them were found in the log as they were: it
@@ -65,10 +96,10 @@ package final class LogRefolding {
         guard let state = states.first(where: { $0.partition == partition }) else { return [] }
         let known = try snapshot.allFingerprints(of: state)
         for record in try snapshot.fingerprints(of: state, from: 0) {
-            _ = try reader.read(partition: partition, offsets: record.offset..<record.offset + 1) {
-                batch in
-                try check([record], against: batch)
-            }
+            let batch = lanes[0].batch
+            _ = try reader.read(
+                partition: partition, offsets: record.offset..<record.offset + 1, into: { batch }
+            ) { try check([record], against: $0) }
         }
         fingerprints[partition] = known
         return known
@@ -91,13 +122,64 @@ package final class LogRefolding {
         }
     }
 
-    private func fold(of partition: Int32) throws -> PartitionFold {
+    private func epochs(of partition: Int32) throws -> [Epoch] {
+        if let known = epochs[partition] { return known }
+        let found = try snapshot.epochs(of: partition)
+        epochs[partition] = found
+        return found
+    }
+}
+
+/// Folds one batch after the other on a thread of its own: no record needs those before it, so that batches of one
+/// partition are folded side by side.
+///
+/// `@unchecked Sendable`: between `start` and the end of `finish` all of it belongs to that thread.
+private final class RefoldLane: @unchecked Sendable {
+    let batch = RecordBatch()
+    private var folds: [Int32: PartitionFold] = [:]
+    private var folded: [FoldedRecord] = []
+    private var failure: (any Error)?
+    private let queue = DispatchQueue(label: "refold")
+    private let group = DispatchGroup()
+
+    /// The lane's own fold of a partition.
+    func fold(of partition: Int32, make: () throws -> PartitionFold) rethrows -> PartitionFold {
         if let fold = folds[partition] { return fold }
-        let fold = PartitionFold(
-            stream: stream, topic: snapshot.topic, partition: partition,
-            epochs: try snapshot.epochs(of: partition), rules: rules)
+        let fold = try make()
         folds[partition] = fold
         return fold
+    }
+
+    /// Begins to fold the batch, which stays as it is until `finish`.
+    func start(_ fold: PartitionFold, _ notes: RefoldNotes, looksAtLeftOut: Bool) {
+        nonisolated(unsafe) let fold = fold
+        queue.async(group: group) {
+            do {
+                try fold.fold(self.batch, notes: notes, looksAtLeftOut: looksAtLeftOut) {
+                    self.folded.append($0)
+                }
+            } catch {
+                self.failure = error
+            }
+        }
+    }
+
+    /// What was folded since `start`, in order; nothing when it was called before. Throws why folding ended.
+    func finish() throws -> [FoldedRecord] {
+        group.wait()
+        defer { folded = [] }
+        if let failure {
+            self.failure = nil
+            throw failure
+        }
+        return folded
+    }
+
+    /// Waits for the thread, and forgets what it made.
+    func settle() {
+        group.wait()
+        folded = []
+        failure = nil
     }
 }
 
@@ -200,7 +282,6 @@ package struct RangeReading: Equatable, Sendable {
 /// Reads ranges of a topic, partition by partition.
 private final class RangeReader {
     private let reader: any LogReader
-    private let batch = RecordBatch()
     /// The partition that the reader is assigned.
     private var assigned: Int32?
     /// A log that gives nothing for this long before the end of a range has failed.
@@ -217,8 +298,11 @@ private final class RangeReader {
     deinit { reader.close() }
 
     /// Calls `body` with batches of the records of a range, in order.
+    ///
+    /// - Parameter nextBatch: gives the batch to be filled next, for each reading.
     func read(
-        partition: Int32, offsets: Range<Int64>, _ body: (RecordBatch) throws -> Void
+        partition: Int32, offsets: Range<Int64>, into nextBatch: () throws -> RecordBatch,
+        _ body: (RecordBatch) throws -> Void
     ) throws -> RangeReading {
         var reading = RangeReading()
         guard !offsets.isEmpty,
@@ -236,6 +320,7 @@ private final class RangeReader {
         var next = start
         var lastMove = ContinuousClock.now
         while next < end {
+            let batch = try nextBatch()
             let answer = try reader.read(
                 into: batch, maxRecords: Int(min(end - next, Int64(Self.batchRecords))),
                 maxBytes: Self.batchBytes,
@@ -264,7 +349,8 @@ private final class RangeReader {
     private func assign(_ partition: Int32) throws(LogError) {
         guard assigned != partition else { return }
         try reader.subscribe(.partitions([partition]))
-        _ = try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 0)
+        _ = try reader.read(
+            into: RecordBatch(), maxRecords: 1, maxBytes: 1, waitMilliseconds: 0)
         assigned = partition
     }
 }

@@ -70,7 +70,7 @@ struct NumberScan {
         let timePlace = table.columns.firstIndex { $0.kind.isTime }
         let currencyPlace = table.columns.firstIndex { $0.name == "currency" }
         try slice.snapshot.forEachRow(
-            of: table, partitions: slice.numbers, whereHour: number.mayCount(inHour:)
+            of: table, partitions: slice.numbers, number.choice(of: table)
         ) {
             partition, columns, measures in
             guard measures.contains(where: { $0 != 0 }),

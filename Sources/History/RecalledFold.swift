@@ -70,6 +70,10 @@ package struct Addition {
     }
 }
 
+/// Says whether a row is of interest. Accepted records that add to no such row are folded and not handed out. Called
+/// once a row, on any thread.
+package typealias RowFilter = (AddedRow) -> Bool
+
 /// A row of an aggregate that records add to. Records that add to one row mostly share it.
 package final class AddedRow {
     package let table: AggregateTable
@@ -78,10 +82,15 @@ package final class AddedRow {
     /// What the row gives to the number that is explained, and whether it would count if it were
     /// trusted and winning: worked out once.
     private var known: (terms: [NumberTerm]?, concerns: Bool)?
+    /// Whether a record is of interest because it adds to the row.
+    fileprivate private(set) var isWanted = true
 
-    fileprivate init(_ table: AggregateTable, _ columns: [StoredValue]) {
+    fileprivate init(
+        _ table: AggregateTable, _ columns: [StoredValue], where isWanted: RowFilter?
+    ) {
         self.table = table
         self.columns = columns
+        if let isWanted { self.isWanted = isWanted(self) }
     }
 
     /// What the row has to do with a number. A row is only ever held against one.
@@ -96,49 +105,43 @@ package final class AddedRow {
     }
 }
 
-/// The rows of a fold's tables, made once for all the records that add to them.
+/// The rows of one of a fold's tables, each made once for all the records that add to it.
 private final class AddedRows {
-    private final class Table {
-        var generation: RowGeneration
-        var rows: [AddedRow?] = []
+    let deltas: Deltas
+    private let isWanted: RowFilter?
+    private var generation: RowGeneration
+    private var rows: [AddedRow?] = []
 
-        init(_ generation: RowGeneration) { self.generation = generation }
+    init(_ deltas: Deltas, where isWanted: RowFilter?) {
+        self.deltas = deltas
+        self.isWanted = isWanted
+        generation = deltas.generation
     }
 
-    private var tables: [ObjectIdentifier: Table] = [:]
-
-    /// What the tables of a fold hold.
-    func additions(in tables: [Deltas], _ symbols: SymbolTable) -> [Addition] {
-        var additions: [Addition] = []
-        for deltas in tables where deltas.count > 0 {
-            let known = table(deltas.generation)
-            deltas.forEachRow { index, measures in
-                guard measures.contains(where: { $0 != 0 }) else { return }
-                while known.rows.count <= index { known.rows.append(nil) }
-                let row =
-                    known.rows[index]
-                    ?? AddedRow(deltas.table, Self.columns(ofRow: index, of: deltas, symbols))
-                known.rows[index] = row
-                additions.append(Addition(row: row, measures: Array(measures)))
-            }
+    /// Calls `body` with each row that the table adds to.
+    ///
+    /// - Parameter symbols: those of the fold's keys.
+    func forEach(
+        _ symbols: () -> SymbolTable,
+        _ body: (AddedRow, UnsafeBufferPointer<Int64>) -> Void
+    ) {
+        guard deltas.count > 0 else { return }
+        if generation !== deltas.generation {
+            generation = deltas.generation
+            rows.removeAll()
         }
-        return additions
+        deltas.forEachRow { index, measures in
+            guard measures.contains(where: { $0 != 0 }) else { return }
+            while rows.count <= index { rows.append(nil) }
+            let row = rows[index] ?? make(index, symbols())
+            rows[index] = row
+            body(row, measures)
+        }
     }
 
-    private func table(_ generation: RowGeneration) -> Table {
-        if let table = tables[ObjectIdentifier(generation)] { return table }
-        // A generation that nobody else holds has ended.
-        tables = tables.filter { !isKnownUniquelyReferenced(&$0.value.generation) }
-        let table = Table(generation)
-        tables[ObjectIdentifier(generation)] = table
-        return table
-    }
-
-    private static func columns(
-        ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable
-    ) -> [StoredValue] {
+    private func make(_ index: Int, _ symbols: SymbolTable) -> AddedRow {
         var columns: [StoredValue] = []
-        deltas.forEachColumn(ofRow: row) { value in
+        deltas.forEachColumn(ofRow: index) { value in
             switch value {
             case .hour(let hour): columns.append(.text(hour.text))
             case .day(let hour): columns.append(.text(hour.day))
@@ -148,7 +151,7 @@ private final class AddedRows {
             case .boolean(let boolean): columns.append(.integer(boolean ? 1 : 0))
             }
         }
-        return columns
+        return AddedRow(deltas.table, columns, where: isWanted)
     }
 }
 
@@ -160,23 +163,27 @@ final class PartitionFold {
     private let partition: Int32
     private let epochs: [Epoch]
     private let rules: RuleSource
+    private let isRowWanted: RowFilter?
     /// By hash of the configuration.
     private var folds: [String: any RecordFold] = [:]
     private let selected = RecordBatch()
 
-    /// - Parameter epochs: the configurations that were in force, by offset.
+    /// - Parameters:
+    ///   - epochs: the configurations that were in force, by offset.
+    ///   - isRowWanted: says which rows are of interest; nil for all.
     init(
-        stream: String, topic: String, partition: Int32, epochs: [Epoch], rules: RuleSource
+        stream: String, topic: String, partition: Int32, epochs: [Epoch], rules: RuleSource,
+        whereRow isRowWanted: RowFilter? = nil
     ) {
         self.stream = stream
         self.topic = topic
         self.partition = partition
         self.epochs = epochs
         self.rules = rules
+        self.isRowWanted = isRowWanted
     }
 
-    /// Calls `body` with each record of a batch that is wanted, with what it did when it was folded the
-    /// first time.
+    /// Calls `body` with each record of a batch, with what it did when it was folded the first time.
     ///
     /// - Parameters:
     ///   - notes: what the store noted of these records.
@@ -185,7 +192,6 @@ final class PartitionFold {
     ///   `ExplanationError.unknownEpoch` for a record of none; what `body` throws.
     func fold(
         _ batch: RecordBatch, notes: RefoldNotes, looksAtLeftOut: Bool = false,
-        where isWanted: (RecordView) -> Bool = { _ in true },
         _ body: (FoldedRecord) throws -> Void
     ) throws {
         var index = 0
@@ -194,11 +200,9 @@ final class PartitionFold {
             let end = epochs.first { $0.fromOffset > epoch.fromOffset }?.fromOffset ?? .max
             selected.removeAll()
             while index < batch.count, batch.position(index).offset < end {
-                let record = batch[index]
-                if isWanted(record) { selected.append(borrowed: record, from: batch) }
+                selected.append(borrowed: batch[index], from: batch)
                 index += 1
             }
-            guard !selected.isEmpty else { continue }
             try fold(under: epoch.configuration).fold(
                 selected, notes, looksAtLeftOut: looksAtLeftOut, body)
         }
@@ -213,7 +217,8 @@ final class PartitionFold {
 
     private func fold(under configuration: FoldConfiguration) throws -> any RecordFold {
         if let fold = folds[configuration.hash] { return fold }
-        let fold = try rules.makeFold(stream: stream, topic: topic, configuration: configuration)
+        let fold = try rules.makeFold(
+            stream: stream, topic: topic, configuration: configuration, whereRow: isRowWanted)
         folds[configuration.hash] = fold
         return fold
     }
@@ -234,10 +239,16 @@ protocol RecordFold: AnyObject {
 final class RecalledFold<Fold: StreamFold>: RecordFold {
     private let fold: Fold
     private let memory = RecalledMemory()
-    private let rows = AddedRows()
+    private let tables: [AddedRows]
+    private let outcomes: AddedRows
+    private let skipsOthers: Bool
 
-    init(_ fold: Fold) {
+    /// - Parameter isWanted: says which rows are of interest; nil for all.
+    init(_ fold: Fold, where isWanted: RowFilter?) {
         self.fold = fold
+        tables = fold.deltas.map { AddedRows($0, where: isWanted) }
+        outcomes = AddedRows(fold.effects.outcomes, where: isWanted)
+        skipsOthers = isWanted != nil
         fold.recall(from: memory)
     }
 
@@ -250,31 +261,53 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         for recollection in notes.recollections { memory.add(recollection) }
         fold.begin(fold.prepare(batch))
         for index in 0..<batch.count {
-            try body(
-                fold(
-                    batch[index], index,
-                    hasOverflowed: notes.overflows.contains(batch[index].offset),
-                    looksAtLeftOut: looksAtLeftOut))
+            let record = batch[index]
+            try fold.fold(index)
+            let hasOverflowed =
+                !notes.overflows.isEmpty && notes.overflows.contains(record.offset)
+            if hasOverflowed || !skipsOthers || isWanted {
+                try body(
+                    folded(
+                        record, index, hasOverflowed: hasOverflowed, looksAtLeftOut: looksAtLeftOut)
+                )
+            }
             fold.clear()
         }
     }
 
-    private func fold(
+    /// Whether the record at hand adds to a wanted row, or was not accepted: then other rows may be of interest.
+    private var isWanted: Bool {
+        var isWanted = false
+        outcomes.forEach({ fold.effects.symbols }) { row, measures in
+            isWanted = isWanted || row.isWanted || measures[Outcome.accepted.rawValue] == 0
+        }
+        for table in tables where !isWanted {
+            table.forEach({ fold.effects.symbols }) { row, _ in
+                isWanted = isWanted || row.isWanted
+            }
+        }
+        return isWanted
+    }
+
+    private func folded(
         _ record: RecordView, _ index: Int, hasOverflowed: Bool, looksAtLeftOut: Bool
     ) throws -> FoldedRecord {
-        try fold.fold(index)
         let answers = fold.effects.recollections.first?.answers
-        let newIDs = NewIDs()
-        if !Fold.memoryTables.isEmpty { try fold.writeMemory(to: newIDs) }
+        var newIDs: [RecordID] = []
+        if !Fold.memoryTables.isEmpty {
+            let writer = NewIDs()
+            try fold.writeMemory(to: writer)
+            newIDs = writer.ids
+        }
         var leftOut: [Addition] = []
         if hasOverflowed {
             // What overflows by itself has no amounts.
-            leftOut = fold.hasOverflowed ? [] : additions(in: fold.deltas)
+            leftOut = fold.hasOverflowed ? [] : additions(in: tables)
             fold.rejectOverflow(index)
         }
         let refusal = fold.effects.refused.first
-        let outcomes = additions(in: [fold.effects.outcomes])
-        let counted = additions(in: fold.deltas)
+        let outcomes = additions(in: [outcomes])
+        let counted = additions(in: tables)
         let outcome = outcomes.first?.outcome ?? .rejected
         let isRepeated = outcome == .duplicates || outcome == .conflicts
         if looksAtLeftOut, isRepeated {
@@ -282,7 +315,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             memory.isSilent = true
             defer { memory.isSilent = false }
             try fold.fold(index)
-            leftOut = additions(in: fold.deltas)
+            leftOut = additions(in: tables)
         }
         let known = answers.flatMap(Fold.originalOffset(in:))
         let isReplacing = Fold.replacesRecords && outcome == .accepted
@@ -293,10 +326,16 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             type: type, outcome: outcome, additions: counted + outcomes, leftOut: leftOut,
             refusal: refusal, answers: answers,
             originalOffset: isRepeated ? known : nil, replacedOffset: isReplacing ? known : nil,
-            newIDs: newIDs.ids)
+            newIDs: newIDs)
     }
 
-    private func additions(in tables: [Deltas]) -> [Addition] {
-        rows.additions(in: tables, fold.effects.symbols)
+    private func additions(in tables: [AddedRows]) -> [Addition] {
+        var additions: [Addition] = []
+        for table in tables {
+            table.forEach({ fold.effects.symbols }) { row, measures in
+                additions.append(Addition(row: row, measures: Array(measures)))
+            }
+        }
+        return additions
     }
 }

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import JSON
 import Store
+import Streams
 
 extension OpenStores {
     /// One text for all that the stores hold: equal for equal logs and configurations, however the
@@ -19,12 +20,14 @@ extension OpenStores {
             var lines = HashedLines()
             for description in DumpDescription.stored
             where !view.streams.isDisjoint(with: description.streams) {
-                let number = try DumpNumber(DumpQuery(name: description.name), of: description)
-                let written = WrittenDumps { lines.add("\(description.name) ", $0) }
-                try view.forEachDump(of: number) { dump in
-                    written.add { Self.rows(of: dump) }
+                if case .aggregate(let table) = description.source {
+                    try view.hashRows(of: table, streams: description.streams, into: &lines)
+                } else {
+                    let number = try DumpNumber(DumpQuery(name: description.name), of: description)
+                    for row in Self.rows(of: try view.dump(number)) {
+                        lines.add("\(description.name) ", row)
+                    }
                 }
-                written.finish()
             }
             for stream in Self.streams { try view.hashPartitions(of: stream, into: &lines) }
             return lines.finish()
@@ -47,21 +50,27 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// Calls `body` with a dump hour by hour, in order of the lines that begin with the hour or its day, so that only
-    /// the rows of one are in memory; refused records come at once.
-    fileprivate func forEachDump(
-        of number: DumpNumber, _ body: (Dump) throws -> Void
+    /// Hashes the rows of an aggregate hour by hour, so that only those of a few hours are in memory. Their lines are
+    /// written on other threads while the next hours are read.
+    fileprivate func hashRows(
+        of table: AggregateTable, streams: [String], into lines: inout HashedLines
     ) throws {
-        guard number.selection.columns.first?.kind.isTime == true else {
-            return try body(try dump(number))
-        }
-        let hours = try slices.filter { number.streams.contains($0.stream) }
-            .reduce(into: Set<String>()) { $0.formUnion(try $1.snapshot.hourTexts()) }
-        for hour in hours.sorted(by: {
+        let slices = slices.filter { streams.contains($0.stream) }
+        let keys = try HashedKeys(table, slices)
+        // In order of the lines, which begin with the hour or its day.
+        let hours = try slices.reduce(into: Set<String>()) {
+            $0.formUnion(try $1.snapshot.hourTexts())
+        }.sorted {
             ($0 + "\"").utf8.lexicographicallyPrecedes(($1 + "\"").utf8)
-        }) {
-            try body(try dump(number, whereHour: { $0 == hour }))
         }
+        var pending: [WrittenLines] = []
+        for hour in hours {
+            let rows = try keys.rows(in: hour, slices)
+            guard !rows.isEmpty else { continue }
+            if pending.count == WrittenLines.limit { lines.add(pending.removeFirst().wait()) }
+            pending.append(WrittenLines { keys.lines(of: rows, in: hour) })
+        }
+        for written in pending { lines.add(written.wait()) }
     }
 
     fileprivate func hashPartitions(of stream: String, into lines: inout HashedLines) throws {
@@ -82,37 +91,100 @@ extension StoreView {
     }
 }
 
-/// Writes the rows of dumps on all cores while the next dump is read, and hands them on in order.
-private final class WrittenDumps {
-    /// Written by one thread, and read after it has left the group.
-    private final class Rows: @unchecked Sendable {
-        let group = DispatchGroup()
-        var rows: [[UInt8]] = []
+/// The keys of an aggregate in some stores, each as the text that stands in the lines of its rows after the time.
+private struct HashedKeys: Sendable {
+    /// Sums of the measures, one after the other, by the places of keys.
+    typealias Rows = [(key: Int32, sums: [Int128])]
+
+    private let table: AggregateTable
+    private let objects: JSONObjects
+    /// How many columns a line has.
+    private let columnCount: Int
+    /// In the order that lines have. Keys that differ only in columns that lines do not have are one.
+    private let texts: [[UInt8]]
+    /// Of each store the places of its keys among them, by number.
+    private let places: [[Int32]]
+
+    init(_ table: AggregateTable, _ slices: [StoreSlice]) throws {
+        // The first is the time.
+        let shown = table.columns.indices.filter { table.columns[$0].isDefault }
+        let objects = JSONObjects(shown.map { table.columns[$0].name } + table.measures)
+        var numbers: [[UInt8]: [(store: Int, key: Int)]] = [:]
+        for (store, slice) in slices.enumerated() {
+            try slice.snapshot.forEachKey(of: table) { key, columns in
+                let values = shown.dropFirst().map { table.columns[$0].reportValue(columns[$0]) }
+                let text = objects.text(of: values, from: 1)
+                numbers[text, default: []].append((store, Int(key)))
+            }
+        }
+        self.table = table
+        self.objects = objects
+        columnCount = shown.count
+        let sorted = numbers.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        texts = sorted.map(\.key)
+        var places: [[Int32]] = slices.map { _ in [] }
+        for (place, entry) in sorted.enumerated() {
+            for (store, key) in entry.value {
+                while places[store].count <= key { places[store].append(-1) }
+                places[store][key] = Int32(place)
+            }
+        }
+        self.places = places
     }
 
-    /// How many dumps are in memory at most.
-    private static let limit = 2 * ProcessInfo.processInfo.activeProcessorCount
-
-    private let body: ([UInt8]) -> Void
-    private var pending: [Rows] = []
-
-    init(_ body: @escaping ([UInt8]) -> Void) { self.body = body }
-
-    func add(_ rows: @escaping @Sendable () -> [[UInt8]]) {
-        if pending.count == Self.limit { takeFirst() }
-        let written = Rows()
-        DispatchQueue.global().async(group: written.group) { written.rows = rows() }
-        pending.append(written)
+    /// The sums of an hour's rows that are not 0.
+    func rows(in hour: String, _ slices: [StoreSlice]) throws -> Rows {
+        var rows: Rows = []
+        var found: [Int32: Int] = [:]
+        for (store, slice) in slices.enumerated() {
+            try slice.snapshot.forEachRow(of: table, partitions: slice.numbers, inHour: hour) {
+                key, measures in
+                let place = places[store][Int(key)]
+                if let row = found[place] {
+                    for (index, measure) in measures.enumerated() {
+                        rows[row].sums[index] += Int128(measure)
+                    }
+                } else {
+                    found[place] = rows.count
+                    rows.append((place, measures.map { Int128($0) }))
+                }
+            }
+        }
+        return rows.filter { $0.sums.contains { $0 != 0 } }.sorted { $0.key < $1.key }
     }
 
-    func finish() {
-        while !pending.isEmpty { takeFirst() }
+    /// The lines of an hour's rows, in order.
+    func lines(of rows: Rows, in hour: String) -> [UInt8] {
+        let time = table.hasDays ? String(hour.prefix { $0 != "T" }) : hour
+        let begin = Array("\(table.name) ".utf8) + objects.text(of: [.text(time)], from: 0)
+        var lines: [UInt8] = []
+        for row in rows {
+            lines += begin
+            lines += texts[Int(row.key)]
+            objects.append(row.sums.map { .integer($0) }, from: columnCount, to: &lines)
+            lines += [UInt8(ascii: "}"), UInt8(ascii: "\n")]
+        }
+        return lines
+    }
+}
+
+/// Lines that are written on another thread.
+///
+/// `@unchecked Sendable`: written by one thread, and read once that has left the group.
+private final class WrittenLines: @unchecked Sendable {
+    /// How many are in memory at most.
+    static let limit = 2 * ProcessInfo.processInfo.activeProcessorCount
+
+    private let group = DispatchGroup()
+    private var lines: [UInt8] = []
+
+    init(_ write: @escaping @Sendable () -> [UInt8]) {
+        DispatchQueue.global().async(group: group) { self.lines = write() }
     }
 
-    private func takeFirst() {
-        let first = pending.removeFirst()
-        first.group.wait()
-        for row in first.rows { body(row) }
+    func wait() -> [UInt8] {
+        group.wait()
+        return lines
     }
 }
 
@@ -121,6 +193,11 @@ private struct HashedLines {
 
     mutating func add(_ line: String, _ rest: [UInt8] = []) {
         hash.update(data: Array(line.utf8) + rest + [UInt8(ascii: "\n")])
+    }
+
+    /// Whole lines.
+    mutating func add(_ lines: [UInt8]) {
+        hash.update(data: lines)
     }
 
     consuming func finish() -> String {

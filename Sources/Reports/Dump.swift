@@ -50,12 +50,9 @@ extension OpenStores {
 extension StoreView {
     /// Reads an aggregate: sums over the partitions.
     ///
-    /// - Parameter isWanted: whether to read the rows of an hour.
-    func dump(
-        _ number: DumpNumber, whereHour isWanted: (String) -> Bool = { _ in true }
-    ) throws -> Dump {
+    func dump(_ number: DumpNumber) throws -> Dump {
         var groups = DumpGroups(number)
-        try forEachRow(of: number, whereHour: isWanted) { values, measures, first in
+        try forEachRow(of: number, byDay: !number.showsHours) { values, measures, first in
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
@@ -65,19 +62,25 @@ extension StoreView {
 
     /// Calls `body` with the values of all columns of each selected row, its measures, and the place
     /// of the first of these in the dump.
+    ///
+    /// - Parameter byDay: whether rows of several hours of a day may come as one, with one of the hours.
     func forEachRow(
-        of number: DumpNumber, whereHour isWanted: (String) -> Bool = { _ in true },
+        of number: DumpNumber, byDay: Bool = false,
         _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) -> Void
     ) throws {
         for slice in slices {
             for (stream, tables) in number.sources where stream == slice.stream {
                 for table in tables {
                     let first = number.firstMeasure(of: table)
-                    try slice.forEachRow(
-                        of: table, whereHour: { isWanted($0) && number.mayCount(inHour: $0) }
-                    ) { _, columns, measures in
+                    func add(_ columns: [StoredValue], _ measures: [Int64]) {
                         guard let values = number.values(of: table, columns) else { return }
                         body(values, measures, first)
+                    }
+                    let choice = number.choice(of: table)
+                    if byDay, !number.countsByHour(table) {
+                        try slice.forEachDay(of: table, choice, add)
+                    } else {
+                        try slice.forEachRow(of: table, choice) { add($1, $2) }
                     }
                 }
                 guard tables.isEmpty else { continue }

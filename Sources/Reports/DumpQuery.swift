@@ -105,6 +105,18 @@ struct RowSelection {
             && conditions.allSatisfy { values[$0.place] == $0.value }
     }
 
+    /// Whether some conditions are not on the time.
+    var hasConditionsBesideTime: Bool { conditions.contains { !isOfTime($0.place) } }
+
+    /// Whether the conditions that are not on the time hold.
+    func includesBesideTime(_ values: [StoredValue]) -> Bool {
+        conditions.allSatisfy { isOfTime($0.place) || values[$0.place] == $0.value }
+    }
+
+    private func isOfTime(_ place: Int) -> Bool {
+        all[place].kind.isTime || ["day", "timestamp"].contains(all[place].name)
+    }
+
     /// Whether the conditions on one column hold for a value of it.
     func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
         conditions.allSatisfy { all[$0.place].name != name || $0.value == value }
@@ -126,10 +138,7 @@ struct RowSelection {
     /// Whether only some hours are selected.
     var isLimitedInTime: Bool {
         sinceMilliseconds != nil || untilMilliseconds != nil
-            || conditions.contains { condition in
-                let column = all[condition.place]
-                return column.kind.isTime || ["day", "timestamp"].contains(column.name)
-            }
+            || conditions.contains { isOfTime($0.place) }
     }
 
     func includes(timeMilliseconds: Int64?) -> Bool {

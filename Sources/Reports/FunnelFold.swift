@@ -42,7 +42,7 @@ struct FunnelFold {
 
     private mutating func addCounts(of source: FunnelSource, _ slice: StoreSlice) throws {
         let billedPlace = source.table.measures.firstIndex(of: "billed")
-        try slice.forEachRow(of: source.table) { _, columns, measures in
+        try slice.forEachDay(of: source.table, number.choice(of: source)) { columns, measures in
             guard measures.contains(where: { $0 != 0 }),
                 let entry = number.entry(of: source, columns)
             else { return }
@@ -63,7 +63,7 @@ struct FunnelFold {
     /// Sales stand in every row of their app, and in one of its own.
     private mutating func addNotifications(_ slice: StoreSlice) throws {
         let source = FunnelSource.storeNotifications
-        try slice.forEachRow(of: source.table) { _, columns, measures in
+        try slice.forEachDay(of: source.table, number.choice(of: source)) { columns, measures in
             guard measures.contains(where: { $0 != 0 }),
                 let entry = number.entry(of: source, columns)
             else { return }

@@ -176,6 +176,29 @@ package final class FunnelNumber: Number {
             && selection.includes(.text(hour.day), ofColumn: "day")
     }
 
+    package func choice(of table: AggregateTable) -> RowChoice {
+        choice(of: table) { [self] in entry(of: table, $0)?.entry }
+    }
+
+    /// The rows of a source's narrower table that may count.
+    func choice(of source: FunnelSource) -> RowChoice {
+        choice(of: source.table) { [self] in entry(of: source, $0) }
+    }
+
+    /// Sales are those of apps: whose rows count, other conditions say.
+    private func choice(
+        of table: AggregateTable, _ entry: @escaping ([StoredValue]) -> FunnelEntry?
+    ) -> RowChoice {
+        guard selection.hasConditionsBesideTime, table.name != StoreNotificationsKey.table.name
+        else { return RowChoice(isHourWanted: mayCount(inHour:)) }
+        return RowChoice(
+            isHourWanted: mayCount(inHour:),
+            isKeyWanted: { [self] columns in
+                entry(columns).map { selection.includesBesideTime(allValues(of: $0, day: "")) }
+                    ?? false
+            })
+    }
+
     /// Takes note of the app of a row that counts.
     package func note(_ table: AggregateTable, columns: [StoredValue]) {
         guard table.name != StoreNotificationsKey.table.name else { return }
@@ -224,14 +247,18 @@ extension FunnelNumber {
     func values(
         of entry: FunnelEntry, at time: (milliseconds: Int64?, day: String)
     ) -> [StoredValue]? {
+        let values = allValues(of: entry, day: time.day)
+        return selection.includes(values, timeMilliseconds: time.milliseconds) ? values : nil
+    }
+
+    private func allValues(of entry: FunnelEntry, day: String) -> [StoredValue] {
         let named = names.named(
             network: entry.network, app: entry.app, campaign: entry.campaign,
             as: CampaignIDKinds(entry.kind))
-        let values: [StoredValue] = [
-            .text(time.day), .text(entry.network), .integer(entry.app), .text(named.campaign),
+        return [
+            .text(day), .text(entry.network), .integer(entry.app), .text(named.campaign),
             .text(named.name), .text(named.mediaSource),
         ]
-        return selection.includes(values, timeMilliseconds: time.milliseconds) ? values : nil
     }
 
     private func entry(

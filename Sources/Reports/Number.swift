@@ -39,6 +39,8 @@ package protocol Number: AnyObject {
     /// Whether rows of an hour may count, or of the day that it begins. Records of other hours add to rows of
     /// tables of days.
     func mayCount(in hour: Hour) -> Bool
+    /// The rows of a stored table that may count: no other is read.
+    func choice(of table: AggregateTable) -> RowChoice
     /// Whether a refused record counts, in a dump of such records.
     func counts(_ refusal: StoredRefusal, topic: String) -> Bool
     /// Takes note of a row that counts: others may count because of it.
@@ -109,6 +111,12 @@ package final class DumpNumber: Number {
         if case .refusals = description.source, query.grouping == .all { return [] }
         return measures
     }
+
+    /// Whether the hour is one of the columns that it shows.
+    var showsHours: Bool { selection.columns.contains { $0.kind == .hour } }
+
+    /// Whether what a row of a table stands for depends on its hour: a value on the version of the model.
+    func countsByHour(_ table: AggregateTable) -> Bool { isBrought(table) }
 
     /// Whether rows note the windows of their postbacks.
     var notesMaturity: Bool { query.notesMaturity }
@@ -181,6 +189,17 @@ package final class DumpNumber: Number {
         if let until = query.untilMilliseconds, start >= until { return false }
         return selection.includes(.text(hour.text), ofColumn: "hour")
             && selection.includes(.text(hour.day), ofColumn: dayColumn)
+    }
+
+    package func choice(of table: AggregateTable) -> RowChoice {
+        guard selection.hasConditionsBesideTime, !isBrought(table) else {
+            return RowChoice(isHourWanted: mayCount(inHour:))
+        }
+        return RowChoice(
+            isHourWanted: mayCount(inHour:),
+            isKeyWanted: { [self] columns in
+                selection.includesBesideTime(valuesWithDay(of: table, columns).values)
+            })
     }
 
     /// The column that has the day of rows, or that of their hour.

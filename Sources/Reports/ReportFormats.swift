@@ -70,11 +70,22 @@ struct JSONObjects {
     /// Appends the object of these values, as it is hashed.
     func append(_ values: [ReportValue], to json: inout [UInt8]) {
         if leads.isEmpty { json.append(UInt8(ascii: "{")) }
-        for (lead, value) in zip(leads, values) {
+        append(values, from: 0, to: &json)
+        json.append(UInt8(ascii: "}"))
+    }
+
+    /// Appends a part of an object: the members from this place on.
+    func append(_ values: some Sequence<ReportValue>, from place: Int, to json: inout [UInt8]) {
+        for (lead, value) in zip(leads[place...], values) {
             json.append(contentsOf: lead)
             value.append(to: &json)
         }
-        json.append(UInt8(ascii: "}"))
+    }
+
+    func text(of values: some Sequence<ReportValue>, from place: Int) -> [UInt8] {
+        var text: [UInt8] = []
+        append(values, from: place, to: &text)
+        return text
     }
 
     /// Appends the object of these values, as it is printed.

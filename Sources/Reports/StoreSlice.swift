@@ -21,20 +21,19 @@ extension StoreSlice {
     /// Calls `body` with the rows of the partitions, as `StoreSnapshot` does; with an instant, of
     /// records before it only.
     func forEachRow(
-        of table: AggregateTable, whereHour isWanted: (String) -> Bool = { _ in true },
+        of table: AggregateTable, _ choice: RowChoice = RowChoice(),
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         guard let asOfMilliseconds,
             let timePlace = table.columns.firstIndex(where: { $0.kind.isTime })
         else {
-            return try snapshot.forEachRow(
-                of: table, partitions: numbers, whereHour: isWanted, body)
+            return try snapshot.forEachRow(of: table, partitions: numbers, choice, body)
         }
         // A row of a day does not say in which hours the records came that made it.
         if !table.hasDays {
             let hours = HourTexts()
             let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
-            try snapshot.forEachRow(of: table, partitions: numbers, whereHour: isWanted) {
+            try snapshot.forEachRow(of: table, partitions: numbers, choice) {
                 partition, columns, measures in
                 guard hours[columns[timePlace].text].milliseconds < end else { return }
                 try body(partition, columns, measures)
@@ -43,10 +42,22 @@ extension StoreSlice {
         let folded = table.hasDays ? before : partialHour
         for row in try folded?.rows() ?? [] where row.table.name == table.name {
             let columns = row.table.places(ofColumns: table).map { row.columns[$0] }
-            guard isWanted(columns[timePlace].text) else { continue }
+            guard choice.isHourWanted(columns[timePlace].text) else { continue }
             let measures = row.table.places(ofMeasures: table).map { row.measures[$0] }
             try body(row.partition, columns, measures)
         }
+    }
+
+    /// Calls `body` with the sums of each day's rows, as `StoreSnapshot` does; with an instant, with the rows of
+    /// records before it.
+    func forEachDay(
+        of table: AggregateTable, _ choice: RowChoice,
+        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+    ) throws {
+        guard asOfMilliseconds == nil else {
+            return try forEachRow(of: table, choice) { try body($1, $2) }
+        }
+        try snapshot.forEachDay(of: table, partitions: numbers, choice, body)
     }
 
     /// How many refused records are held in memory: there may be as many of them as records.

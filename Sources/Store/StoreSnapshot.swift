@@ -121,13 +121,36 @@ package struct StoreSnapshot {
     /// Calls `body` with the partition, the columns and the measures of each row of an aggregate that
     /// counts one of these partitions, in no order.
     ///
-    /// - Parameter isWanted: whether to read the rows of an hour.
     package func forEachRow(
-        of table: AggregateTable, partitions: Set<Int32>,
-        whereHour isWanted: (String) -> Bool = { _ in true },
+        of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
-        try rows.forEach(of: table, partitions: partitions, whereHour: isWanted, body)
+        try rows.forEach(of: table, partitions: partitions, choice, body)
+    }
+
+    /// Calls `body` with each key that rows of an aggregate have, and its columns, of which the time is empty.
+    package func forEachKey(
+        of table: AggregateTable, _ body: (_ key: Int64, _ columns: [StoredValue]) throws -> Void
+    ) throws {
+        try rows.forEachKey(of: table, body)
+    }
+
+    /// Calls `body` with the key and the measures of each row of an hour that counts one of these partitions, in no
+    /// order.
+    package func forEachRow(
+        of table: AggregateTable, partitions: Set<Int32>, inHour hour: String,
+        _ body: (_ key: Int64, _ measures: [Int64]) throws -> Void
+    ) throws {
+        try rows.forEach(of: table, partitions: partitions, inHour: hour, body)
+    }
+
+    /// Calls `body` with the sums of each day's rows that have the same columns but for the hour, which is one of the
+    /// day's, and the partition; in no order. Where a sum would not fit 64 bits, there are several.
+    package func forEachDay(
+        of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
+        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+    ) throws {
+        try rows.forEachDay(of: table, partitions: partitions, choice, body)
     }
 
     /// The refused records of a partition from an offset on, in order, without their bytes; at most

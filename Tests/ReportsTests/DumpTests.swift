@@ -1,5 +1,6 @@
 import Store
 import Streams
+import TestKit
 import Testing
 
 @testable import Reports
@@ -88,6 +89,75 @@ struct DumpTests {
         #expect(
             try sample.stores("data").lines(query("bids", by: "currency")).first?
                 .contains(#""billed_price_micros":18446744073709551614,"#) == true)
+    }
+
+    @Test("rows without their hour are the sums of the rows of each hour", arguments: 0..<5)
+    func daysOfHours(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        try sample.foldBids(
+            (0..<200).map { index in
+                .billing(
+                    Int32.random(in: 0..<4, using: &random), Int64(index), id: "\(index)",
+                    seat: ["s", "t", "é"].randomElement(using: &random) ?? "",
+                    price: "\(Int.random(in: 0...9, using: &random))",
+                    milliseconds: SampleStores.noon
+                        + Int64.random(in: 0..<60, using: &random) * SampleStores.hour)
+            }, atOnce: 7)
+        let stores = try sample.stores("data")
+        let rows = try stores.dump(query("bids", by: "hour,day,seat")).rows
+        for (columns, places) in [("day,seat", [1, 2]), ("seat", [2]), ("total", [])] {
+            var sums: [[StoredValue]: [Int128]] = [:]
+            for row in rows {
+                let known = sums[places.map { row.columns[$0] }]
+                sums[places.map { row.columns[$0] }] =
+                    zip(known ?? row.measures.map { _ in 0 }, row.measures).map(+)
+            }
+            let dump = try stores.dump(query("bids", by: columns))
+            #expect(dump.rows.count == sums.count)
+            for row in dump.rows { #expect(sums[row.columns] == row.measures) }
+        }
+    }
+
+    @Test("a condition selects the same rows, however few have the value", arguments: 0..<3)
+    func conditions(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        // One seat in forty is looked up by its key; one app in two is picked out of all rows.
+        try sample.foldBids(
+            (0..<300).map { index in
+                .billing(
+                    Int32.random(in: 0..<4, using: &random), Int64(index), id: "\(index)",
+                    seat: "s\(Int.random(in: 0..<40, using: &random))",
+                    appID: Int.random(in: 1...2, using: &random),
+                    milliseconds: SampleStores.noon
+                        + Int64.random(in: 0..<30, using: &random) * SampleStores.hour)
+            })
+        let stores = try sample.stores("data")
+        for columns in ["hour,day,seat,app_id", "day,seat,app_id", "seat,app_id"] {
+            let all = try stores.dump(query("bids", by: columns)).rows
+            let seatPlace = columns.split(separator: ",").firstIndex(of: "seat") ?? 0
+            for seat in ["s3", "s39", "none"] {
+                let wanted = all.filter { $0.columns[seatPlace] == .text(seat) }
+                #expect(
+                    try stores.dump(query("bids", by: columns, ("seat", seat))).rows.map(\.measures)
+                        == wanted.map(\.measures))
+            }
+            let wanted = all.filter { $0.columns.last == .integer(2) }
+            #expect(
+                try stores.dump(query("bids", by: columns, ("app_id", "2"))).rows.map(\.columns)
+                    == wanted.map(\.columns))
+        }
+    }
+
+    @Test("what has no day is counted, also where nothing else is")
+    func withoutDay() throws {
+        try sample.foldBids([.billing(0, 0, id: "a"), .billing(1, 0, id: "b")])
+        try sample.change("UPDATE slots SET hour = '' WHERE partition = 0", stream: "bids")
+        let stores = try sample.stores("data")
+        let days = try stores.dump(query("bids", by: "day"))
+        #expect(days.rows.map(\.columns) == [[.text("")], [.text("2026-11-21")]])
+        #expect(try stores.dump(query("bids", by: "total", ("day", ""))).rows.count == 1)
+        try sample.change("DELETE FROM slots WHERE partition = 1", stream: "bids")
+        #expect(try stores.dump(query("bids", by: "total")).rows.count == 1)
     }
 
     @Test("rows of zeros are left out")

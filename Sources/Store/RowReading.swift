@@ -1,0 +1,329 @@
+import GRDB
+import Streams
+
+/// Which rows of an aggregate are read.
+package struct RowChoice {
+    /// Whether to read the rows of an hour.
+    package var isHourWanted: (String) -> Bool
+    /// Whether to read rows with these columns, the time of which is empty; nil for all.
+    package var isKeyWanted: (([StoredValue]) -> Bool)?
+
+    /// All rows, unless closures say otherwise.
+    package init(
+        isHourWanted: @escaping (String) -> Bool = { _ in true },
+        isKeyWanted: (([StoredValue]) -> Bool)? = nil
+    ) {
+        self.isHourWanted = isHourWanted
+        self.isKeyWanted = isKeyWanted
+    }
+}
+
+/// Reads the rows of aggregates in one state of a store.
+final class RowReading {
+    private typealias Slot = (number: Int64, partition: Int32)
+
+    private let db: Database
+    private let path: String
+    /// The hours of the store with their slots, once they were read.
+    private var knownHours: [(text: String, slots: [Slot])]?
+    /// The places of hours among them.
+    private var hourPlaces: [String: Int] = [:]
+    private var tables: [String: AggregateKeys] = [:]
+
+    init(_ db: Database, path: String) {
+        self.db = db
+        self.path = path
+    }
+
+    /// The hours that rows count, each with its number in each partition.
+    func hours() throws -> [(text: String, slots: [(number: Int64, partition: Int32)])] {
+        if let knownHours { return knownHours }
+        var hours: [(text: String, slots: [Slot])] = []
+        for row in try Row.fetchAll(
+            db, sql: "SELECT hour, slot, partition FROM slots ORDER BY hour")
+        {
+            let (text, slot): (String, Slot) = (row[0], (row[1], row[2]))
+            if hours.last?.text == text {
+                hours[hours.count - 1].slots.append(slot)
+            } else {
+                hours.append((text, [slot]))
+            }
+        }
+        knownHours = hours
+        for (place, hour) in hours.enumerated() { hourPlaces[hour.text] = place }
+        return hours
+    }
+
+    /// Calls `body` with each key of an aggregate, and its columns, of which the time is empty.
+    func forEachKey(
+        of table: AggregateTable, _ body: (_ key: Int64, _ columns: [StoredValue]) throws -> Void
+    ) throws {
+        let keys = try keys(of: table)
+        for key in try keys.numbers() { try body(key, keys.columns(ofKey: key, time: .text(""))) }
+    }
+
+    /// Calls `body` with the key of each row of an hour, and its measures.
+    func forEach(
+        of table: AggregateTable, partitions: Set<Int32>, inHour hour: String,
+        _ body: (_ key: Int64, _ measures: [Int64]) throws -> Void
+    ) throws {
+        let hours = try hours()
+        guard let place = hourPlaces[hour] else { return }
+        let keys = try keys(of: table)
+        let rows = try SlotRows(of: table, keys, RowChoice(), db, path: path)
+        for slot in hours[place].slots where partitions.contains(slot.partition) {
+            try rows.forEach(in: slot.number) { row in
+                try keys.require(row.integer(0))
+                try body(row.integer(0), table.measures.indices.map { row.integer($0 + 1) })
+            }
+        }
+    }
+
+    func forEach(
+        of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
+        _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+    ) throws {
+        let keys = try keys(of: table)
+        let rows = try SlotRows(of: table, keys, choice, db, path: path)
+        for hour in try hours() where choice.isHourWanted(hour.text) {
+            let time = Self.time(of: hour.text, in: table)
+            for slot in hour.slots where partitions.contains(slot.partition) {
+                try rows.forEach(in: slot.number) { row in
+                    let columns = try keys.columns(ofKey: row.integer(0), time: time)
+                    let measures = table.measures.indices.map { row.integer($0 + 1) }
+                    try body(slot.partition, columns, measures)
+                }
+            }
+        }
+    }
+
+    /// Calls `body` with the sums of each day's rows that have the same columns but for the hour, which is one of the
+    /// day's, and the partition. Where a sum would not fit 64 bits, there are several.
+    func forEachDay(
+        of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
+        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+    ) throws {
+        let keys = try keys(of: table)
+        let rows = try SlotRows(of: table, keys, choice, db, path: path)
+        var sums = SumsByKey(measureCount: table.measures.count)
+        // In order of their texts, so that the hours of a day lie together.
+        let hours = try hours().filter { choice.isHourWanted($0.text) }
+        for (index, hour) in hours.enumerated() {
+            let time = Self.time(of: hour.text, in: table)
+            for slot in hour.slots where partitions.contains(slot.partition) {
+                try rows.forEach(in: slot.number) { row in
+                    guard !sums.add(row) else { return }
+                    let key = row.integer(0)
+                    try body(try keys.columns(ofKey: key, time: time), sums.take(key))
+                    _ = sums.add(row)
+                }
+            }
+            // What has no day has an empty one.
+            let next = index + 1 < hours.count ? Self.day(of: hours[index + 1].text) : nil
+            guard next != Self.day(of: hour.text) else { continue }
+            for key in sums.keys {
+                try body(try keys.columns(ofKey: key, time: time), sums.take(key))
+            }
+            sums.removeAll()
+        }
+    }
+
+    private static func time(of hour: String, in table: AggregateTable) -> StoredValue {
+        .text(table.hasDays ? String(day(of: hour)) : hour)
+    }
+
+    private static func day(of hour: String) -> Substring { hour.prefix { $0 != "T" } }
+
+    private func keys(of table: AggregateTable) throws -> AggregateKeys {
+        let name = "\(table.name) \(table.columns.map(\.name))"
+        if let known = tables[name] { return known }
+        let keys = try AggregateKeys(table, db, path: path)
+        tables[name] = keys
+        return keys
+    }
+}
+
+/// The wanted rows of slots: all, one by one where few keys are wanted, or those of all that have a wanted key.
+private struct SlotRows {
+    private enum Keys {
+        case all
+        case few([Int64])
+        case many(Set<Int64>)
+    }
+
+    private let rows: StatementRow
+    private let keys: Keys
+    private let path: String
+
+    /// Finding a row by its number takes about as long as reading so many.
+    private static let rowsASearch = 16
+
+    init(
+        of table: AggregateTable, _ keys: AggregateKeys, _ choice: RowChoice, _ db: Database,
+        path: String
+    ) throws {
+        self.path = path
+        if let isWanted = choice.isKeyWanted {
+            let wanted = try keys.numbers().filter {
+                isWanted(try keys.columns(ofKey: $0, time: .text("")))
+            }
+            self.keys =
+                try wanted.count * Self.rowsASearch < keys.count()
+                ? .few(wanted) : .many(Set(wanted))
+        } else {
+            self.keys = .all
+        }
+        var condition = "number >= ?1 << 32 AND number < (?1 + 1) << 32"
+        if case .few = self.keys { condition = "number = ?1 << 32 | ?2" }
+        rows = StatementRow(
+            try db.makeStatement(
+                sql: """
+                    SELECT \((["number & 4294967295"] + table.measures).joined(separator: ", "))
+                    FROM \(table.sqlName)_sums WHERE \(condition)
+                    """))
+    }
+
+    /// Calls `body` with each wanted row of a slot: its key, and its measures.
+    func forEach(in slot: Int64, _ body: (StatementRow) throws -> Void) throws {
+        switch keys {
+        case .all: try read(slot, key: nil, body)
+        case .few(let keys): for key in keys { try read(slot, key: key, body) }
+        case .many(let keys):
+            try read(slot, key: nil) { row in
+                if keys.contains(row.integer(0)) { try body(row) }
+            }
+        }
+    }
+
+    private func read(
+        _ slot: Int64, key: Int64?, _ body: (StatementRow) throws -> Void
+    ) throws {
+        rows.begin()
+        rows.bind(slot)
+        if let key { rows.bind(key) }
+        while try StoreError.naming("read", path, rows.next) { try body(rows) }
+    }
+}
+
+/// Sums of rows by the numbers of their keys.
+private struct SumsByKey {
+    private let measureCount: Int
+    /// Of each key the place of its sums, from 1; 0 for one that has none.
+    private var places: [Int32] = []
+    private var sums: [Int64] = []
+    private(set) var keys: [Int64] = []
+
+    init(measureCount: Int) {
+        self.measureCount = measureCount
+    }
+
+    /// Adds the present row, whose first column is the key.
+    ///
+    /// - Returns: false when a sum would not fit 64 bits; nothing is added then.
+    mutating func add(_ row: StatementRow) -> Bool {
+        let start = start(of: row.integer(0))
+        var hasOverflowed = false
+        for measure in 0..<measureCount {
+            let (sum, overflow) = sums[start + measure]
+                .addingReportingOverflow(row.integer(measure + 1))
+            sums[start + measure] = sum
+            if overflow { hasOverflowed = true }
+        }
+        if hasOverflowed {
+            for measure in 0..<measureCount { sums[start + measure] &-= row.integer(measure + 1) }
+        }
+        return !hasOverflowed
+    }
+
+    /// The sums of a key, which begin anew.
+    mutating func take(_ key: Int64) -> [Int64] {
+        let start = start(of: key)
+        defer { for place in start..<start + measureCount { sums[place] = 0 } }
+        return Array(sums[start..<start + measureCount])
+    }
+
+    mutating func removeAll() {
+        for key in keys { places[Int(key)] = 0 }
+        keys.removeAll(keepingCapacity: true)
+        sums.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func start(of key: Int64) -> Int {
+        let place = Int(key)
+        while places.count <= place { places.append(0) }
+        if places[place] == 0 {
+            keys.append(key)
+            places[place] = Int32(keys.count)
+            for _ in 0..<measureCount { sums.append(0) }
+        }
+        return (Int(places[place]) - 1) * measureCount
+    }
+}
+
+/// The keys of an aggregate's rows, each read when the first row has it.
+private final class AggregateKeys {
+    private let table: AggregateTable
+    private let path: String
+    private let kinds: [AggregateTable.ColumnKind]
+    /// The place of the hour, or of the day, which are the slot's.
+    private let timePlace: Int?
+    private let db: Database
+    private let row: StatementRow
+    private var known: [Int64: [StoredValue]] = [:]
+
+    init(_ table: AggregateTable, _ db: Database, path: String) throws {
+        self.table = table
+        self.path = path
+        self.db = db
+        kinds = table.columns.map(\.kind)
+        timePlace = kinds.firstIndex { $0.isTime }
+        let names = table.columns.map { $0.kind.isTime ? "''" : $0.name }
+        row = StatementRow(
+            try db.makeStatement(
+                sql: """
+                    SELECT \((["key"] + names).joined(separator: ", ")) FROM \(table.sqlName)_keys
+                    WHERE key = ?
+                    """))
+    }
+
+    /// The columns of the row that a key has in a slot.
+    ///
+    /// - Parameter time: the hour or the day of the slot.
+    func columns(ofKey key: Int64, time: StoredValue) throws -> [StoredValue] {
+        var columns = try known[key] ?? read(key)
+        if let timePlace { columns[timePlace] = time }
+        return columns
+    }
+
+    func count() throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.sqlName)_keys") ?? 0
+    }
+
+    /// Throws `damaged` for a key that is not there.
+    func require(_ key: Int64) throws {
+        if known[key] == nil { _ = try read(key) }
+    }
+
+    /// All keys, in order.
+    func numbers() throws -> [Int64] {
+        try Int64.fetchAll(db, sql: "SELECT key FROM \(table.sqlName)_keys ORDER BY key")
+    }
+
+    private func read(_ key: Int64) throws -> [StoredValue] {
+        row.begin()
+        row.bind(key)
+        guard try StoreError.naming("read", path, row.next) else {
+            throw StoreError.damaged(
+                path: path,
+                detail: "\(table.sqlName)_keys has no key \(key), and a row of sums has it")
+        }
+        let columns = kinds.indices.map { index -> StoredValue in
+            switch kinds[index] {
+            case .hour, .day, .text: .text(row.text(index + 1))
+            case .integer, .boolean: .integer(row.integer(index + 1))
+            }
+        }
+        known[key] = columns
+        return columns
+    }
+}
