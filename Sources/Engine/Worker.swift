@@ -140,6 +140,13 @@ package final class Worker<Fold: StreamFold> {
         lanes.settle()
     }
 
+    /// Waits until no other thread works for this one. What came of that is found by the next turn: between turns
+    /// a simulation may do to the process what it likes, and has to find it the same each time.
+    package func standStill() {
+        store.standStill()
+        lanes.settle()
+    }
+
     /// Reads once; false when there is nothing left to do.
     private func step() throws -> Bool {
         let start = ContinuousClock.now

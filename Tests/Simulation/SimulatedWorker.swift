@@ -15,7 +15,10 @@ protocol Turning {
 }
 
 extension Worker: Turning {
-    func takeTurn() throws -> WorkerEnd? { try turn() }
+    func takeTurn() throws -> WorkerEnd? {
+        defer { standStill() }
+        return try turn()
+    }
 }
 
 extension DeliveryLoop: Turning {
