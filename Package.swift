@@ -201,8 +201,7 @@ let package = Package(
                 "ConversionValues", "DatabaseFiles", "EventLog", "History", "Reports",
                 "JSON", "KafkaLog", "Monitoring",
                 "Deliveries", "ConfigurationFiles", "Program", "Streams", "Engine", arguments,
-                crypto,
-                grdb, logging, yams,
+                crypto, grdb, httpCore, httpTypes, logging, nio, nioPosix, yams,
             ],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(

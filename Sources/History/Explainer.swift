@@ -13,6 +13,8 @@ package struct Explainer {
     private let openReader: OpenReader
     private let address: String
     let rules: RuleSource
+    /// Whether anybody waits for the answer: once it is false, explaining ends with `CancellationError`.
+    package var isWanted: @Sendable () -> Bool = { true }
 
     /// - Parameters:
     ///   - openReader: opens a reader of the log that they were folded from.
@@ -130,13 +132,13 @@ package struct Explainer {
         let number = run.number
         let folding = try LogRefolding(
             stream: slice.stream, snapshot: slice.snapshot, reader: openReader(topic),
-            address: address, rules: rules
-        ) { row in
-            asking.withLock {
-                let contribution = row.contribution(to: number)
-                return contribution.terms != nil || contribution.concerns
-            }
-        }
+            address: address, rules: rules,
+            whereRow: { row in
+                asking.withLock {
+                    let contribution = row.contribution(to: number)
+                    return contribution.terms != nil || contribution.concerns
+                }
+            }, while: isWanted)
         for (partition, part) in parts {
             var seen: Int64 = 0
             var readings: [RangeReading] = []

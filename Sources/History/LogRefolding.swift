@@ -24,17 +24,19 @@ package final class LogRefolding {
     ///   - reader: of the topic; closed with this.
     ///   - rules: what completes the recorded configurations.
     ///   - isRowWanted: says which rows are of interest; nil for all.
+    ///   - isWanted: asked with each batch; once it is false, folding ends with `CancellationError`.
     /// - Throws: `ExplanationError.otherLog` when the store was folded from another log.
     package init(
         stream: String, snapshot: StoreSnapshot, reader: any LogReader, address: String,
-        rules: RuleSource, whereRow isRowWanted: RowFilter? = nil
+        rules: RuleSource, whereRow isRowWanted: RowFilter? = nil,
+        while isWanted: @escaping () -> Bool = { true }
     ) throws {
         guard try reader.identity() == snapshot.logIdentity else {
             throw ExplanationError.otherLog(topic: snapshot.topic, address: address)
         }
         self.stream = stream
         self.snapshot = snapshot
-        self.reader = RangeReader(reader)
+        self.reader = RangeReader(reader, while: isWanted)
         self.rules = rules
         self.isRowWanted = isRowWanted
     }
@@ -286,12 +288,17 @@ private final class RangeReader {
     private var assigned: Int32?
     /// A log that gives nothing for this long before the end of a range has failed.
     private let patience: Duration
+    private let isWanted: () -> Bool
 
     private static let batchRecords = 2000
     private static let batchBytes = 8 << 20
 
-    init(_ reader: any LogReader, patience: Duration = .seconds(30)) {
+    init(
+        _ reader: any LogReader, while isWanted: @escaping () -> Bool,
+        patience: Duration = .seconds(30)
+    ) {
         self.reader = reader
+        self.isWanted = isWanted
         self.patience = patience
     }
 
@@ -320,6 +327,7 @@ private final class RangeReader {
         var next = start
         var lastMove = ContinuousClock.now
         while next < end {
+            guard isWanted() else { throw CancellationError() }
             let batch = try nextBatch()
             let answer = try reader.read(
                 into: batch, maxRecords: Int(min(end - next, Int64(Self.batchRecords))),

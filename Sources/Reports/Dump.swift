@@ -187,6 +187,11 @@ extension Dump {
         }
     }
 
+    /// The rows as a report.
+    package var table: ReportTable {
+        ReportTable(columns: reportColumns, rows: rows.map(values(of:)))
+    }
+
     var reportColumns: [ReportTable.Column] {
         columns.map(\.reportColumn) + measures.map { ReportTable.Column($0, isNumber: true) }
     }

@@ -19,6 +19,17 @@ package struct Funnel: Sendable {
         DumpColumn("campaign", .text), DumpColumn("name", .text), DumpColumn("media_source", .text),
     ]
 
+    /// Measures that are of a whole app, whichever of its campaigns a row is of.
+    package static let appMeasures = ["app_refunds", "app_refund_rate"]
+
+    /// The measures of a funnel, in order.
+    package static func measureNames(of funnel: Funnel) -> [String] {
+        funnel.table.columns.map(\.name).filter { !columnNames.contains($0) }
+    }
+
+    /// What its rows can be grouped by, in order.
+    package static var columnNames: [String] { columns.map(\.name) }
+
     init(_ fold: FunnelFold, watermarkMilliseconds: Int64?, missingStreams: [String]) {
         let number = fold.number
         let shown = FunnelColumn.shown(number.question)

@@ -159,6 +159,11 @@ package final class FunnelNumber: Number {
         }.map(\.name)
     }
 
+    /// Whether records add to a column, or to what it is worked out of.
+    package static func isExplained(_ column: String) -> Bool {
+        FunnelColumn.named(column)?.parts?.isEmpty == false
+    }
+
     /// Whether a column is one that no records add to.
     package static func isWithoutRecords(_ column: String) -> Bool {
         FunnelColumn.named(column)?.parts?.isEmpty == true

@@ -16,6 +16,9 @@ package final class Program {
         directory = try TemporaryDirectory()
         process.executableURL = URL(fileURLWithPath: "\(try Self.directory())/\(name)")
         process.arguments = arguments
+        // Many run at the same time, and nobody looks at the pages of most.
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["WEIR_DASHBOARD": "off"]) { _, off in off }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try output ?? Self.file(directory.write("", to: "output"))
         process.standardError = try error ?? Self.file(directory.write("", to: "error"))

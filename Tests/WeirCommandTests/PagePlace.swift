@@ -6,6 +6,7 @@ import Testing
 /// ports that pages name are replaced by free ones.
 final class PagePlace {
     private static let collectorPort = "8080"
+    private static let dashboardPort = "8090"
     private static let partnerPort = "9000"
     /// How long a command may take to print what it should: workers fold what came within a second.
     private static let waitSeconds = Wait.seconds
@@ -17,12 +18,17 @@ final class PagePlace {
 
     init() throws {
         place = try TemporaryDirectory()
-        ports = [Self.collectorPort: try Self.freePort(), Self.partnerPort: try Self.freePort()]
+        ports = Dictionary(
+            uniqueKeysWithValues: try [Self.collectorPort, Self.dashboardPort, Self.partnerPort].map
+            {
+                ($0, try Self.freePort())
+            })
         let program = try Program.directory()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         environment = [
             "PATH": "\(program):\(path)", "LC_ALL": "C.UTF-8", "CURL_HOME": place.path,
             "WEIR_LISTEN": "127.0.0.1:\(ports[Self.collectorPort] ?? "")",
+            "WEIR_DASHBOARD": "127.0.0.1:\(ports[Self.dashboardPort] ?? "")",
         ]
         // At a terminal curl shows no progress either.
         try place.write("silent\nshow-error\n", to: ".curlrc")

@@ -23,10 +23,19 @@ package struct TokenKeys: Sendable {
 
     /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
     package func sign(_ token: EventToken) throws(TokenFault) -> String? {
+        try sign(token.payload, use: token.use.rawValue)
+    }
+
+    /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
+    package func sign(_ token: ReadToken) throws(TokenFault) -> String? {
+        try sign(token.payload, use: ReadToken.use)
+    }
+
+    private func sign(_ payload: String, use: String) throws(TokenFault) -> String? {
         guard let (id, key) = keys.first else { return nil }
-        let payload = Base64.url.encode(token.payload.utf8)
+        let payload = Base64.url.encode(payload.utf8)
         let signature = HMAC<SHA256>.authenticationCode(
-            for: Self.signed(token.use, id, payload), using: key)
+            for: Self.signed(use, id, payload), using: key)
         let text = "\(id).\(payload).\(Base64.url.encode(signature))"
         guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         return text
@@ -34,6 +43,25 @@ package struct TokenKeys: Sendable {
 
     /// Reads a token of a use, an expired one too.
     package func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
+        try read(text, use: use.rawValue) { value throws(TokenFault) in
+            try EventToken(value, use: use)
+        }
+    }
+
+    /// Reads a token for the dashboard that holds at an instant.
+    package func readToken(
+        _ text: String, atMilliseconds now: Int64
+    ) throws(TokenFault) -> ReadToken {
+        let token = try read(text, use: ReadToken.use) { value throws(TokenFault) in
+            try ReadToken(value)
+        }
+        guard now / 1000 < token.expiresAtSeconds else { throw .expired }
+        return token
+    }
+
+    private func read<Token>(
+        _ text: String, use: String, _ token: (JSONValue) throws(TokenFault) -> Token
+    ) throws(TokenFault) -> Token {
         guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3,
@@ -51,8 +79,11 @@ package struct TokenKeys: Sendable {
         guard let value = payload.withUnsafeBytes({ try? parser.parse($0) }) else {
             throw .bad("the token's payload is no JSON")
         }
-        return try EventToken(value, use: use)
+        return try token(value)
     }
+
+    /// Whether any token can be signed.
+    package var isEmpty: Bool { keys.isEmpty }
 
     /// Reads a token of a use that is valid at an instant: not expired, and not further from its
     /// end than tokens of the use may be.
@@ -72,8 +103,8 @@ package struct TokenKeys: Sendable {
         Base64.url.encode(SHA256.hash(data: Data(text.utf8)).prefix(16))
     }
 
-    private static func signed(_ use: TokenUse, _ id: String, _ payload: String) -> Data {
-        Data("weir token 1\n\(use.rawValue)\n\(id)\n\(payload)".utf8)
+    private static func signed(_ use: String, _ id: String, _ payload: String) -> Data {
+        Data("weir token 1\n\(use)\n\(id)\n\(payload)".utf8)
     }
 
     /// Decodes base64url without padding. Of the texts that decode to the same bytes only the

@@ -24,14 +24,14 @@ struct CollectorRequest: Sendable {
 }
 
 /// The decoded parameters of a query or a form. Of several with one name, the first counts.
-struct QueryParameters: Sendable, Equatable {
+package struct QueryParameters: Sendable, Equatable {
     private var values: [String: String] = [:]
 
     static let maxCount = 256
 
     /// Reads `name=value&name=value`. Nil when an escape is malformed, when bytes are not UTF-8, or
     /// when there are more than `maxCount` parameters.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         for (count, pair) in text.utf8.split(separator: UInt8(ascii: "&")).enumerated() {
             guard count < Self.maxCount else { return nil }
             let equals = pair.firstIndex(of: UInt8(ascii: "="))
@@ -44,7 +44,7 @@ struct QueryParameters: Sendable, Equatable {
         }
     }
 
-    subscript(name: String) -> String? { values[name] }
+    package subscript(name: String) -> String? { values[name] }
 
     /// In bytewise order.
     var names: [String] {

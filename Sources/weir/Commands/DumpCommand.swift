@@ -162,7 +162,7 @@ struct DumpCommand: ParsableCommand {
 }
 
 extension Funnel {
-    fileprivate var notices: [String] {
+    var notices: [String] {
         var notices: [String] = []
         if !missingStreams.isEmpty {
             notices.append(

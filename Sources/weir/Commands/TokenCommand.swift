@@ -6,6 +6,7 @@ import Engine
 import Foundation
 import JSON
 import Program
+import Reports
 import Store
 import Streams
 
@@ -22,8 +23,17 @@ struct TokenCommand: ParsableCommand {
 struct TokenMakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "make",
-        abstract: "Signs a token for GET /i, GET /c or a notice with the first of token_keys.",
+        abstract: """
+            Signs a token with the first of token_keys: for GET /i, GET /c or a notice, or to read the dashboard.
+            """,
         discussion: """
+            With --read: a token to sign in to the dashboard with, or to send as Authorization: Bearer for its \
+            CSV and JSON. Each --where fixes a column, so that a partner or client sees their own rows only, \
+            on every page and in every file.
+
+              weir token make --read --expires-in 90d
+              weir token make --read --where campaign=5239 --where app_id=525463029
+
             The event is what is appended when the token comes back: a JSON object as the topic has \
             it, with the campaign key and, of a click, the overlay as the bid sent it. Members that \
             --open names are taken from the query; of a click the collector adds clicked_at_ms, and a \
@@ -31,12 +41,19 @@ struct TokenMakeCommand: ParsableCommand {
             no longer than the worker of its topic remembers what it has counted.
             """)
 
+    @Flag(help: "A token that reads the dashboard.") var read = false
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp(
+            "With --read: only rows with this value in this column; may be given several times.",
+            valueName: "column=value"))
+    var conditions: [String] = []
     @Option(help: "i (image), c (click and redirect) or n (win, billing and loss notices).")
-    var use: TokenUse
+    var use: TokenUse?
     @Option(help: "Type of the event; default skoverlay.presented, skoverlay.click, openrtb.win.")
     var type: String?
     @Option(help: ArgumentHelp("The event.", valueName: "json"))
-    var event: String
+    var event: String?
     @Option(help: ArgumentHelp("Where a click goes to.", valueName: "url"))
     var to: String?
     @Option(
@@ -45,7 +62,7 @@ struct TokenMakeCommand: ParsableCommand {
     var open: String?
     @Option(
         help: ArgumentHelp(
-            "How long it holds: seconds, or with m, h or d behind; default as long as it may.",
+            "How long it holds: seconds, or with m, h or d behind; default as long as it may, and 30d with --read.",
             valueName: "time"))
     var expiresIn: String?
     @OptionGroup var pipelines: PipelinesOptions
@@ -56,48 +73,87 @@ struct TokenMakeCommand: ParsableCommand {
 
     func token(nowSeconds: Int64) throws -> String {
         let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
+        guard !read else {
+            return try Self.signed { try keys.sign(readToken(nowSeconds)) } ?? noKey()
+        }
+        guard conditions.isEmpty else {
+            throw CommandError.usage("--where is of --read: a token of an event is for that event")
+        }
+        guard let use, let event else {
+            throw CommandError.usage("give --use and --event, or --read")
+        }
         let type = type ?? use.types.first ?? ""
         guard use != .click || to != nil else {
             throw CommandError.usage("a click needs --to, the address that it goes on to")
         }
-        let signed: String?
-        do {
+        let longest = try TokenLifetimes(pipelines.directory).longestSeconds(use)
+        let signed = try Self.signed {
             let token = try EventToken(
                 use: use, type: type, event: TokenEvent.checked(event, use: use, type: type),
                 openMembers: open.map { $0.split(separator: ",").map(String.init) } ?? [],
-                target: to ?? "",
-                expiresAtSeconds: nowSeconds + seconds(TokenLifetimes(pipelines.directory)))
-            signed = try keys.sign(token)
+                target: to ?? "", expiresAtSeconds: nowSeconds + seconds(for: use, longest))
+            return try keys.sign(token)
+        }
+        return try signed ?? noKey()
+    }
+
+    /// What is wrong with a token is wrong with the command line.
+    private static func signed(_ sign: () throws -> String?) throws -> String? {
+        do {
+            return try sign()
         } catch let error as TokenFault {
             throw CommandError.usage("\(error)")
         }
-        guard let text = signed else {
-            throw CommandError.failure(
-                "\(pipelines.directory.path)/collector.yaml has no token_keys: make one with weir token new-key --out FILE"
-            )
-        }
-        return text
     }
 
-    private func seconds(_ lifetimes: TokenLifetimes) throws(CommandError) -> Int64 {
-        let longest = lifetimes.longestSeconds(use)
+    private func noKey() throws(CommandError) -> String {
+        throw .failure(
+            "\(pipelines.directory.path)/collector.yaml has no token_keys: make one with weir token new-key --out FILE"
+        )
+    }
+
+    private func readToken(_ nowSeconds: Int64) throws(CommandError) -> ReadToken {
+        guard use == nil, event == nil, type == nil, to == nil, open == nil else {
+            throw .usage("--read stands without --use, --type, --event, --to and --open")
+        }
+        let known = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
+        var wanted: [ReadToken.Condition] = []
+        for text in conditions {
+            let condition = try DumpQuery.Condition(argument: text)
+            guard known.contains(condition.column) else {
+                throw .usage("--where \(text): no dump has a column '\(condition.column)'")
+            }
+            guard !wanted.contains(where: { $0.column == condition.column }) else {
+                throw .usage("--where \(text): \(condition.column) is fixed twice")
+            }
+            wanted.append(ReadToken.Condition(column: condition.column, value: condition.value))
+        }
+        let seconds = expiresIn == nil ? 30 * 86_400 : try requestedSeconds(expiresIn ?? "")
+        return ReadToken(conditions: wanted, expiresAtSeconds: nowSeconds + seconds)
+    }
+
+    private func seconds(for use: TokenUse, _ longest: Int64) throws(CommandError) -> Int64 {
         guard longest > 0 else {
             throw .usage(
                 "no token of this use holds: \(use.stream.streamName).yaml has dedupe_window_seconds: 0"
             )
         }
         guard let expiresIn else { return longest }
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        let unit = expiresIn.last.flatMap { units[$0] }
-        let digits = unit == nil ? expiresIn[...] : expiresIn.dropLast()
-        guard let count = Int64(digits), (1...Self.maxSeconds).contains(count)
-        else {
-            throw .usage("--expires-in '\(expiresIn)' is not understood: write 600, 10m, 24h, 6d")
-        }
-        guard count * (unit ?? 1) <= longest else {
+        let seconds = try requestedSeconds(expiresIn)
+        guard seconds <= longest else {
             throw .usage(
                 "--expires-in '\(expiresIn)' is longer than \(use.stream.streamName) are remembered: give at most \(longest)"
             )
+        }
+        return seconds
+    }
+
+    private func requestedSeconds(_ text: String) throws(CommandError) -> Int64 {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        let unit = text.last.flatMap { units[$0] }
+        let digits = unit == nil ? text[...] : text.dropLast()
+        guard let count = Int64(digits), (1...Self.maxSeconds).contains(count) else {
+            throw .usage("--expires-in '\(text)' is not understood: write 600, 10m, 24h, 6d")
         }
         return count * (unit ?? 1)
     }

@@ -50,6 +50,11 @@ struct UpCommand: ParsableCommand {
     var metrics: String?
     @Option(
         help: ArgumentHelp(
+            "Where pages for a browser are served, or off (WEIR_DASHBOARD; default: \(DashboardCommand.defaultAddress)).",
+            discussion: "As weir dashboard serves them.", valueName: "host:port"))
+    var dashboard: String?
+    @Option(
+        help: ArgumentHelp(
             "How often records past the retention of their topics are deleted; 0: never (WEIR_TRIM_SECONDS; default: \(UpTrim.defaultSeconds)).",
             discussion:
                 "As weir log trim does it: nothing that a store, a delivery or a replay still needs.",
@@ -105,13 +110,16 @@ struct UpCommand: ParsableCommand {
 
         let components = Components(directory: directory, log: address)
         defer { components.stop() }
+        let pages = try servePages(of: directory, log: address)
+        defer { pages.server?.stop() }
         let summary = UpSummary(directory: directory, log: address, components: components)
         defer { summary.end() }
         do {
             try CollectorProgram.work(
                 collector, stop: .ofProcess, parts: { components.states },
                 listening: { listening in
-                    summary.begin(listeningAt: listening)
+                    summary.begin(listeningAt: listening, pagesAt: pages.server?.address)
+                    if let fault = pages.fault { Console.write("up: \(fault)") }
                     let workers = Self.workers(lanes: lanes) {
                         WorkerOptions(
                             log: address, data: directory, pipelines: configuration,
@@ -126,6 +134,26 @@ struct UpCommand: ParsableCommand {
         components.stop()
         guard let failed = components.failures.first else { return }
         throw CommandError.failure("\(failed.name) failed: \(failed.fault)")
+    }
+
+    /// The pages for a browser; none where nobody wants them. Where nobody asked for them either, what stands in
+    /// their way ends nothing.
+    private func servePages(
+        of directory: String, log: LogAddress
+    ) throws -> (server: DashboardServer?, fault: String?) {
+        guard let listen = try DashboardCommand.address(dashboard, option: "--dashboard") else {
+            return (nil, nil)
+        }
+        let source = try SourceOptions.parse([
+            "--data", directory, "--log", log.description, "--pipelines", pipelines.directory.path,
+        ])
+        do {
+            return (try DashboardCommand.server(at: listen, source), nil)
+        } catch CommandError.failure(let fault)
+            where dashboard == nil && Environment()["WEIR_DASHBOARD"] == nil
+        {
+            return (nil, fault)
+        }
     }
 
     /// The part that trims the log; none on a cluster, and where nobody wants it.

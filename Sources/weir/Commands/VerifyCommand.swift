@@ -70,15 +70,27 @@ struct VerifyCommand: ParsableCommand {
             }
             return key
         }
-        let directory = pipelines.directory
+        return try pipelines.verifier(adKeys: adKeys, isRelayed: via == .relay)
+    }
+}
+
+extension PipelinesOptions {
+    /// Verifies single documents with Apple's keys and those of the configuration.
+    ///
+    /// - Parameters:
+    ///   - adKeys: keys that any ad may be signed with; none: those of the catalog count.
+    ///   - isRelayed: whether postbacks came by a relay.
+    func verifier(
+        adKeys: [VerificationKey] = [], isRelayed: Bool = false
+    ) throws -> DocumentVerifier {
         guard directory.exists else {
             return try DocumentVerifier(
-                trustedKeys: Self.applesKeys(), adKeys: adKeys, isRelayed: via == .relay)
+                trustedKeys: Self.applesKeys(), adKeys: adKeys, isRelayed: isRelayed)
         }
         return try DocumentVerifier(
             trustedKeys: PostbacksFold.trustedKeys(in: directory),
             adKeys: adKeys, catalogKeys: BidsFold.adSigningKeys(of: directory.catalog()),
-            notifications: NotificationTrust(configured: directory), isRelayed: via == .relay)
+            notifications: NotificationTrust(configured: directory), isRelayed: isRelayed)
     }
 
     private static func applesKeys() throws -> TrustedKeys {

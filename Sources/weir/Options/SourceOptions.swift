@@ -172,6 +172,11 @@ struct SourceOptions: ParsableArguments {
             address: log.address, rules: .pipelines(pipelines.directory))
     }
 
+    /// Reads a topic, from the archive first.
+    func reader(of topic: String) throws -> any LogReader {
+        try Self.reader(of: topic, in: log.open(.existing, data), archivePath: archivePath)
+    }
+
     /// Tells how much of an hour had been appended at an instant. The log is opened when it is
     /// first needed.
     func hours() throws -> FoldedHours {

@@ -25,9 +25,10 @@ final class UpSummary: Sendable {
         self.components = components
     }
 
-    /// Says where the collector listens, then starts the thread that reports.
-    func begin(listeningAt listening: ListenAddress) {
-        Console.write("up: http://\(listening)  log \(address)  stores \(directory)")
+    /// Says where the collector listens and where pages are, then starts the thread that reports.
+    func begin(listeningAt listening: ListenAddress, pagesAt pages: ListenAddress?) {
+        let dashboard = pages.map { "  dashboard http://\($0)" } ?? ""
+        Console.write("up: http://\(listening)\(dashboard)  log \(address)  stores \(directory)")
         let thread = Thread { [self] in
             let seconds = StandardError.isTerminal ? Self.terminalSeconds : Self.logSeconds
             var shown = ContinuousClock.now

@@ -1,0 +1,187 @@
+import Reports
+import Streams
+
+/// A curve over days or steps, drawn as SVG by the server: lines, and bands between bounds. What is not complete yet
+/// is drawn dashed, so that a young day does not look like a poor one.
+struct Chart {
+    struct Point {
+        let label: String
+        /// Equal where the value is known exactly; nil where there is none.
+        let low: Double?
+        let high: Double?
+        /// Whether everything that can count in it has come.
+        let isComplete: Bool
+    }
+
+    struct Series {
+        let name: String
+        let points: [Point]
+    }
+
+    let title: String
+    let series: [Series]
+    /// Writes an amount of the scale.
+    let scale: (Double) -> String
+
+    private static let width = 720.0
+    private static let height = 220.0
+    private static let left = 64.0
+    private static let bottom = 26.0
+    private static let top = 10.0
+    /// Series are told apart by the classes `s0` to `s3` of the stylesheet.
+    private static let styles: [String] = ["s0", "s1", "s2", "s3"]
+
+    func write(to html: inout HTML) {
+        let points = series.map(\.points.count).max() ?? 0
+        let highest = Self.roundedUp(
+            series.flatMap(\.points).compactMap { $0.high ?? $0.low }.max() ?? 0)
+        html.element("figure") { html in
+            html.element("figcaption") { html in
+                html.text(title)
+                for (place, series) in series.enumerated() where self.series.count > 1 {
+                    html.element(
+                        "span", ["class": "key \(Self.style(place))"], text: series.name)
+                }
+            }
+            html.element(
+                "svg",
+                [
+                    "viewBox": "0 0 \(Int(Self.width)) \(Int(Self.height))", "role": "img",
+                    "aria-label": description,
+                ]
+            ) { html in
+                grid(highest, to: &html)
+                for (place, series) in series.enumerated() {
+                    draw(series, Self.style(place), highest, points, to: &html)
+                }
+                labels(points, to: &html)
+            }
+        }
+    }
+
+    private static func style(_ place: Int) -> String { styles[place % styles.count] }
+
+    /// What a reader hears who does not see it. The table beside it has every number.
+    private var description: String {
+        let ends = series.compactMap { series -> String? in
+            guard let first = series.points.first(where: { $0.low != nil }),
+                let last = series.points.last(where: { $0.low != nil })
+            else { return nil }
+            return
+                "\(series.name): \(text(of: first)) at \(first.label), \(text(of: last)) at \(last.label)"
+        }
+        return ([title] + ends).joined(separator: ". ")
+    }
+
+    private func text(of point: Point) -> String {
+        let (low, high) = (point.low ?? 0, point.high ?? point.low ?? 0)
+        return low == high ? scale(low) : "\(scale(low)) to \(scale(high))"
+    }
+
+    private func grid(_ highest: Double, to html: inout HTML) {
+        for part in 0...2 {
+            let amount = highest * Double(part) / 2
+            let y = Self.text(Self.y(amount, highest))
+            html.element(
+                "line",
+                [
+                    "class": "grid", "x1": Self.text(Self.left), "x2": Self.text(Self.width),
+                    "y1": y, "y2": y,
+                ])
+            html.element(
+                "text",
+                ["class": "label end", "x": Self.text(Self.left - 6), "y": y, "dy": "4"],
+                text: scale(amount))
+        }
+    }
+
+    private func labels(_ count: Int, to html: inout HTML) {
+        guard let points = series.first(where: { $0.points.count == count })?.points else { return }
+        let step = max(1, (count + 6) / 7)
+        for (place, point) in points.enumerated() where place % step == 0 {
+            html.element(
+                "text",
+                [
+                    "class": "label middle", "x": Self.text(Self.x(place, count)),
+                    "y": Self.text(Self.height - 6),
+                ], text: point.label)
+        }
+    }
+
+    private func draw(
+        _ series: Series, _ style: String, _ highest: Double, _ count: Int, to html: inout HTML
+    ) {
+        let places = series.points.indices.filter { series.points[$0].low != nil }
+        func at(_ place: Int, _ amount: Double?) -> String {
+            "\(Self.text(Self.x(place, count))),\(Self.text(Self.y(amount ?? 0, highest)))"
+        }
+        func high(_ place: Int) -> Double? {
+            series.points[place].high ?? series.points[place].low
+        }
+        if places.contains(where: { series.points[$0].low != high($0) }) {
+            let outline =
+                places.map { at($0, high($0)) }
+                + places.reversed().map { at($0, series.points[$0].low) }
+            html.element(
+                "polygon",
+                ["class": "band \(style)", "points": outline.joined(separator: " ")])
+        }
+        for bound in [high, { series.points[$0].low }] {
+            // A piece is dashed where one of its ends is not complete.
+            for (from, to) in zip(places, places.dropFirst()) {
+                let isComplete = series.points[from].isComplete && series.points[to].isComplete
+                html.element(
+                    "polyline",
+                    [
+                        "class": "line \(style)\(isComplete ? "" : " young")",
+                        "points": "\(at(from, bound(from))) \(at(to, bound(to)))",
+                    ])
+            }
+        }
+        for place in places {
+            let point = series.points[place]
+            html.element(
+                "circle",
+                [
+                    "class": "dot \(style)\(point.isComplete ? "" : " young")",
+                    "cx": Self.text(Self.x(place, count)),
+                    "cy": Self.text(Self.y(high(place) ?? 0, highest)), "r": "2.5",
+                ]
+            ) { html in
+                html.element(
+                    "title",
+                    text:
+                        "\(series.name), \(point.label): \(text(of: point))\(point.isComplete ? "" : ", not complete yet")"
+                )
+            }
+        }
+    }
+
+    private static func x(_ place: Int, _ count: Int) -> Double {
+        let inner = width - left - 24
+        return left + 12 + (count > 1 ? inner * Double(place) / Double(count - 1) : inner / 2)
+    }
+
+    private static func y(_ amount: Double, _ highest: Double) -> Double {
+        let inner = height - top - bottom
+        return top + inner * (1 - (highest > 0 ? max(0, amount) / highest : 0))
+    }
+
+    /// A tenth of a unit is enough for a line.
+    private static func text(_ length: Double) -> String {
+        let tenths = Int((length * 10).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// The next number of one digit, two and a half, or five, and zeros.
+    private static func roundedUp(_ amount: Double) -> Double {
+        guard amount > 0 else { return 1 }
+        var power = 1.0
+        while power * 10 <= amount { power *= 10 }
+        while power > amount { power /= 10 }
+        for step in [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8] where step * power >= amount {
+            return step * power
+        }
+        return 10 * power
+    }
+}

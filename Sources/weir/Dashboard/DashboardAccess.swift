@@ -1,0 +1,132 @@
+import Collector
+import ConfigurationFiles
+import Crypto
+import Foundation
+import JSON
+import Monitoring
+import Reports
+import Store
+import Streams
+import Synchronization
+
+/// Who may read. On a loopback address everybody on the machine; elsewhere who has signed in with a read token.
+final class DashboardAccess: Sendable {
+    /// What a request is allowed.
+    enum Decision {
+        /// To see rows with these values only; none: everything.
+        case reads([DumpQuery.Condition])
+        case signIn
+        /// The request names another host than one that this is: a page elsewhere may have sent it.
+        case otherHost
+    }
+
+    private struct Session {
+        var conditions: [DumpQuery.Condition]
+        var expiresAtSeconds: Int64
+    }
+
+    private struct State {
+        /// By the SHA-256 of what the cookie has.
+        var sessions: [String: Session] = [:]
+        /// When tokens were refused lately, by client address.
+        var failures: [String: [Int64]] = [:]
+    }
+
+    /// Nil where everybody may read.
+    private let keys: TokenKeys?
+    private let state = Mutex(State())
+
+    static let cookie = "weir_session"
+    /// Holds what the form of the sign-in page has to send back.
+    static let formCookie = "weir_form"
+    private static let sessionSeconds: Int64 = 12 * 3600
+    private static let mostSessions = 10_000
+    private static let mostFailures = 10
+    private static let failureSeconds: Int64 = 60
+    private static let mostAddresses = 10_000
+
+    init(keys: TokenKeys?) { self.keys = keys }
+
+    var isOpen: Bool { keys == nil }
+
+    /// Whether only processes of this machine reach an address.
+    static func isLoopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+        return host == "localhost" || host == "::1" || isAddress && parts[0] == "127"
+    }
+
+    func decision(
+        host: String, cookies: [String: String], bearer: String?, nowSeconds: Int64
+    ) -> Decision {
+        guard let keys else {
+            let name = ListenAddress(host)?.host ?? host.trimmingCharacters(in: ["[", "]"])
+            return Self.isLoopback(name) ? .reads([]) : .otherHost
+        }
+        if let bearer {
+            let token = try? keys.readToken(bearer, atMilliseconds: nowSeconds * 1000)
+            return token.map { .reads(Self.conditions($0)) } ?? .signIn
+        }
+        guard let id = cookies[Self.cookie] else { return .signIn }
+        let session = state.withLock { $0.sessions[Self.digest(id)] }
+        guard let session, nowSeconds < session.expiresAtSeconds else { return .signIn }
+        return .reads(session.conditions)
+    }
+
+    /// Signs in. Returns the value of the session's cookie; nil where the token does not hold, or too many of this
+    /// address did not lately.
+    func signIn(_ text: String, address: String, nowSeconds: Int64) -> String? {
+        guard let keys, !isThrottled(address, nowSeconds) else { return nil }
+        guard let token = try? keys.readToken(text, atMilliseconds: nowSeconds * 1000) else {
+            noteFailure(address, nowSeconds)
+            return nil
+        }
+        let id = SecretText.random()
+        let session = Session(
+            conditions: Self.conditions(token),
+            expiresAtSeconds: min(token.expiresAtSeconds, nowSeconds + Self.sessionSeconds))
+        state.withLock { state in
+            if state.sessions.count >= Self.mostSessions {
+                state.sessions = state.sessions.filter { $0.value.expiresAtSeconds > nowSeconds }
+            }
+            if state.sessions.count < Self.mostSessions {
+                state.sessions[Self.digest(id)] = session
+            }
+        }
+        return id
+    }
+
+    func signOut(_ id: String) {
+        _ = state.withLock { $0.sessions.removeValue(forKey: Self.digest(id)) }
+    }
+
+    func isThrottled(_ address: String, _ nowSeconds: Int64) -> Bool {
+        state.withLock { state in
+            let recent = (state.failures[address] ?? []).filter {
+                $0 > nowSeconds - Self.failureSeconds
+            }
+            return recent.count >= Self.mostFailures
+        }
+    }
+
+    private func noteFailure(_ address: String, _ nowSeconds: Int64) {
+        state.withLock { state in
+            if state.failures.count >= Self.mostAddresses { state.failures = [:] }
+            let recent = (state.failures[address] ?? []).filter {
+                $0 > nowSeconds - Self.failureSeconds
+            }
+            state.failures[address] = recent + [nowSeconds]
+        }
+    }
+
+    /// What a form has to send back, so that no other page can send it.
+    static func formToken(_ id: String) -> String { digest("form \(id)") }
+
+    private static func digest(_ text: String) -> String {
+        Array(text.utf8).withUnsafeBytes { HexDigest.sha256($0) }
+    }
+
+    private static func conditions(_ token: ReadToken) -> [DumpQuery.Condition] {
+        token.conditions.map { DumpQuery.Condition(column: $0.column, value: $0.value) }
+    }
+}

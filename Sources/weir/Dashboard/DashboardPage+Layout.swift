@@ -1,0 +1,149 @@
+import Foundation
+import Program
+import Reports
+import Streams
+
+/// The frame of every page: where one can go, what is looked at, and as of which records.
+struct PageLayout {
+    let viewing: Viewing
+    let current: DashboardPage?
+    let title: String
+    /// What signing out has to send back; nil where nobody is signed in.
+    let formToken: String?
+    /// Seconds until the page looks again; nil for never.
+    var refreshSeconds: Int?
+
+    /// Everything before the content. The elements that are open then are ended by `writeEnd`.
+    func head() -> HTML {
+        var html = HTML()
+        html.beginDocument()
+        html.element("head") { html in
+            html.element("meta", ["charset": "utf-8"])
+            html.element(
+                "meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+            if let refreshSeconds {
+                html.element("meta", ["http-equiv": "refresh", "content": "\(refreshSeconds)"])
+            }
+            html.element("title", text: "\(title) · Weir")
+            html.element("link", ["rel": "stylesheet", "href": "/dashboard.css"])
+        }
+        return html
+    }
+
+    func header(_ period: Viewing.Period) -> HTML {
+        var html = HTML()
+        html.element("a", ["class": "skip", "href": "#content"], text: "To the content")
+        html.element("header") { html in
+            html.element("nav", ["aria-label": "Pages"]) { html in
+                html.element("strong", text: "Weir")
+                for page in DashboardPage.allCases
+                where viewing.scope.isEmpty || !page.isOfEverything {
+                    html.element(
+                        "a",
+                        [
+                            "href": viewing.address(page.path).text,
+                            "aria-current": page == current ? "page" : nil,
+                        ], text: page.title)
+                }
+                html.link("All dumps", to: viewing.address("/dumps"))
+                if let formToken {
+                    html.element("form", ["action": "/sign-out", "method": "post"]) { html in
+                        html.element(
+                            "input", ["type": "hidden", "name": "form", "value": formToken])
+                        html.element("button", ["type": "submit"], text: "Sign out")
+                    }
+                }
+            }
+            if current != nil || viewing.path == "/campaign" { filters(period, to: &html) }
+        }
+        return html
+    }
+
+    private func filters(_ period: Viewing.Period, to html: inout HTML) {
+        html.element(
+            "form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]
+        ) { html in
+            html.element("label") { html in
+                html.text("Days ")
+                html.element("select", ["name": "period"]) { html in
+                    for choice in Viewing.Period.allCases {
+                        html.element(
+                            "option",
+                            [
+                                "value": choice.rawValue,
+                                "selected": viewing.period(default: period) == choice ? "" : nil,
+                            ], text: choice.name)
+                    }
+                }
+            }
+            for name in ["since", "until"] {
+                field(name == "since" ? "from" : "before", name, "date", to: &html)
+            }
+            for name in Viewing.filters {
+                if let fixed = viewing.scope.first(where: { $0.column == name }) {
+                    html.element("span", ["class": "fixed"], text: "\(name): \(fixed.value)")
+                } else {
+                    field(ShownValue.heading(name), name, "text", to: &html)
+                }
+            }
+            html.element("button", ["type": "submit"], text: "Show")
+        }
+    }
+
+    private func field(_ label: String, _ name: String, _ kind: String, to html: inout HTML) {
+        html.element("label") { html in
+            html.text("\(label) ")
+            html.element(
+                "input",
+                [
+                    "type": kind, "name": name, "value": viewing.parameters[name] ?? "",
+                    "size": kind == "text" ? "10" : nil,
+                ])
+        }
+    }
+
+    /// A whole page.
+    func document(
+        _ period: Viewing.Period, _ footer: PageFooter, _ content: (inout HTML) -> Void
+    ) -> [UInt8] {
+        var (html, end) = parts(period, footer)
+        content(&html)
+        html.append(end)
+        return html.bytes
+    }
+
+    /// What stands before and after a content that is written piece by piece.
+    func parts(_ period: Viewing.Period, _ footer: PageFooter) -> (before: HTML, after: HTML) {
+        var whole = head()
+        whole.beginContent(header(period))
+        var after = HTML()
+        after.endContent(footer.html(viewing))
+        return (whole, after)
+    }
+}
+
+/// As of which records and which configuration a page speaks.
+struct PageFooter {
+    let standings: [StreamStanding]
+    let directories: [String]
+    let pipelines: String
+
+    func html(_ viewing: Viewing) -> HTML {
+        var html = HTML()
+        html.element("footer") { html in
+            let newest = viewing.newestMilliseconds.map { UTC.text(milliseconds: $0) }
+            html.element(
+                "p",
+                text:
+                    "As of the record of \(newest ?? "no time yet"). Folded up to: \(standings.map(\.place).joined(separator: "; ")). All times are UTC."
+            )
+            guard viewing.scope.isEmpty else { return }
+            html.element(
+                "p",
+                text:
+                    "Stores of \(directories.joined(separator: ", ")); names and models of \(pipelines)."
+            )
+        }
+        return html
+    }
+}

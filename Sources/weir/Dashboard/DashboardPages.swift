@@ -1,0 +1,376 @@
+import ConfigurationFiles
+import Program
+import Reports
+import Streams
+
+/// The pages that are reached from every other, in the order in which a day goes.
+enum DashboardPage: String, CaseIterable {
+    case today, campaigns, cohorts, publisher, subscriptions, postbacks, partners, operation, live
+
+    var path: String { self == .today ? "/" : "/\(rawValue)" }
+
+    var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
+    var period: Viewing.Period { self == .today ? .day : .month }
+
+    /// Whether it is about the whole instance, so that a reader of some campaigns cannot see it.
+    var isOfEverything: Bool { [.partners, .operation, .live].contains(self) }
+
+    init?(path: String) {
+        guard let page = Self.allCases.first(where: { $0.path == path }) else { return nil }
+        self = page
+    }
+}
+
+extension PageWriter {
+    mutating func write(_ page: DashboardPage) throws {
+        switch page {
+        case .today: try writeToday()
+        case .campaigns: try writeCampaigns()
+        case .cohorts: try writeCohorts()
+        case .publisher: try writePublisher()
+        case .subscriptions: try writeSubscriptions()
+        case .postbacks: try writePostbacks()
+        case .partners: try writePartners()
+        case .operation: try writeOperation()
+        case .live: try writeLive()
+        }
+    }
+
+    private static let funnelSums = [
+        "bids", "wins", "presented", "clicks", "installs", "cost_micros", "cpi",
+        "revenue_min_micros", "revenue_max_micros", "roas_min", "roas_max", "null_rate", "maturity",
+    ]
+
+    // MARK: Today
+
+    private mutating func writeToday() throws {
+        try section("What it cost and what came of it", Self.aboutIntervals) { page in
+            try page.figures(
+                Question(Funnel.name),
+                [
+                    ("cost_micros", "Spend"), ("installs", "Installs"), ("cpi", "Cost per install"),
+                    ("null_rate", "Null values"), ("maturity", "Windows closed"),
+                ])
+            try page.intervals(
+                Question(Funnel.name),
+                [
+                    (
+                        "revenue_min_micros", "revenue_max_micros",
+                        "Revenue, by the values that came"
+                    ),
+                    ("roas_min", "roas_max", "Return on spend"),
+                ])
+        }
+        try section("Campaigns of the day", "The costliest first. A name leads to the campaign.") {
+            try $0.table(
+                Question(
+                    Funnel.name, by: ["app_id", "campaign", "name"], measures: Self.funnelSums),
+                sort: "cost_micros", link: $0.campaignLink, limit: 20)
+        }
+        try section("The last days") { page in
+            let days = page.viewing.bounds(default: .month)
+            var question = Question(Funnel.name, by: ["day"], measures: Self.funnelSums)
+            question.since = days.since
+            let answer = try page.source.answer(page.viewing.limited(question, to: days))
+            try page.table(answer)
+        }
+        guard viewing.scope.isEmpty else { return }
+        try section("What is silent or failing", "The newest record of each topic that is folded.")
+        {
+            try $0.writeStreams()
+        }
+    }
+
+    private static let aboutIntervals = """
+        Conversion values stand for ranges: money is shown as the least and the most that it can be. Windows that are \
+        still open can only add to it.
+        """
+
+    // MARK: Campaigns
+
+    /// Where a row of a campaign leads.
+    func campaignLink(_ key: [DumpQuery.Condition]) -> PageAddress? {
+        let wanted = key.filter { ["campaign", "app_id", "ad_network_id"].contains($0.column) }
+        guard wanted.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
+            return nil
+        }
+        return viewing.address("/campaign", wanted.map { ($0.column, $0.value) })
+    }
+
+    private mutating func writeCampaigns() throws {
+        try section("Spend and revenue by day", Self.aboutIntervals) { page in
+            try page.writeCurves(of: Question(Funnel.name))
+        }
+        try section("All campaigns", "A name leads to the campaign, a number to its records.") {
+            try $0.table(
+                Question(
+                    Funnel.name, by: ["ad_network_id", "app_id", "campaign", "name"],
+                    measures: Self.funnelSums),
+                sort: "cost_micros", link: $0.campaignLink)
+        }
+        try section("By ad network") {
+            try $0.table(
+                Question(
+                    Funnel.name, by: ["ad_network_id", "media_source"], measures: Self.funnelSums),
+                sort: "cost_micros")
+        }
+        try section(
+            "Reported costs", "As ad platforms and finance say them; the last report counts."
+        ) {
+            try $0.table(
+                Question("costs", by: ["source", "campaign", "currency"]), sort: "cost_micros")
+        }
+    }
+
+    private mutating func writeCurves(of question: Question) throws {
+        try chart(
+            "Installs by day; dashed while windows are open", question,
+            [("installs", "installs", "installs")])
+        try chart(
+            "Revenue by day, least to most, beside spend", question,
+            [
+                ("revenue", "revenue_min_micros", "revenue_max_micros"),
+                ("spend", "cost_micros", "cost_micros"),
+            ])
+    }
+
+    /// One campaign: what is limited by the parameter `campaign`.
+    mutating func writeCampaign() throws {
+        try section("From the bid to the revenue", Self.aboutIntervals) { page in
+            try page.figures(
+                Question(Funnel.name),
+                [
+                    ("bids", "Bids"), ("wins", "Wins"), ("presented", "Presented"),
+                    ("clicks", "Clicks"), ("installs", "Installs"), ("cost_micros", "Spend"),
+                    ("cpi", "Cost per install"), ("null_rate", "Null values"),
+                ])
+            try page.intervals(
+                Question(Funnel.name),
+                [
+                    (
+                        "revenue_min_micros", "revenue_max_micros",
+                        "Revenue, by the values that came"
+                    ),
+                    ("roas_min", "roas_max", "Return on spend"),
+                ])
+            try page.writeCurves(of: Question(Funnel.name))
+        }
+        try section("Day by day") {
+            try $0.table(Question(Funnel.name, by: ["day"], measures: Self.funnelSums))
+        }
+        try section("Bids by source app") {
+            try $0.table(
+                Question(
+                    "bids", by: ["source_app_id", "currency"],
+                    measures: ["bids", "wins", "losses", "billed", "overlay_eligible"]),
+                sort: "bids", limit: 20)
+        }
+        try section("Ads by placement") {
+            try $0.table(
+                Question("impressions", by: ["format", "placement"]), sort: "presented", limit: 20)
+        }
+        try section("Clicks by placement") {
+            try $0.table(
+                Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks", limit: 20)
+        }
+        try section("Why bids were lost") {
+            try $0.table(Question("loss-reasons", by: ["reason"]), sort: "losses", limit: 10)
+        }
+        try section("Postbacks by verdict") {
+            try $0.table(
+                Question(
+                    "postbacks",
+                    by: ["version", "sequence_index", "conversion_type", "did_win", "verdict"]))
+        }
+        try section("Conversion values that came") {
+            try $0.table(Question("conversion-values", by: ["sequence_index", "kind", "value"]))
+        }
+        try section("Decoded events", "What the values stand for, by version of the model.") {
+            try $0.table(Question("decoded-events", by: ["model", "event", "currency"]))
+        }
+    }
+
+    // MARK: Cohorts
+
+    private mutating func writeCohorts() throws {
+        try section(
+            "Installs by the day that they can be of, window by window",
+            "Each window's postbacks add to the ones before. Maturity is the share of installs whose window is over."
+        ) { page in
+            var question = Question("install-cohorts", by: ["cohort", "window", "currency"])
+            question.isCurve = true
+            try page.table(question)
+        }
+        try section("The same, as it was added", "A number leads to the postbacks that brought it.")
+        {
+            try $0.table(Question("install-cohorts", by: ["cohort", "window", "currency"]))
+        }
+        try section(
+            "Buyers by the day of their first purchase, and their age in days",
+            "Each age has all that was counted up to it."
+        ) { page in
+            var question = Question("cohorts", by: ["cohort", "age", "currency"])
+            question.isCurve = true
+            try page.table(question)
+        }
+        try section("The same, as it was added") {
+            try $0.table(Question("cohorts", by: ["cohort", "age", "currency"]))
+        }
+    }
+
+    // MARK: Publisher
+
+    private mutating func writePublisher() throws {
+        try section("From the signalled overlay to the click") { page in
+            try page.figures(
+                Question("bids"),
+                [
+                    ("overlay_signalled", "Overlays signalled"), ("overlay_requested", "Requested"),
+                    ("overlay_eligible", "Eligible"),
+                ])
+            try page.figures(
+                Question("impressions"),
+                [("presented", "Presented"), ("viewed", "Viewed"), ("failed", "Failed")])
+            try page.figures(
+                Question("overlay-clicks"),
+                [
+                    ("clicks", "People's clicks"), ("automatic_clicks", "Automatic"),
+                    ("altered_urls", "Altered"),
+                ])
+        }
+        try section("Ads by placement and format") {
+            try $0.table(Question("impressions", by: ["format", "placement"]), sort: "presented")
+        }
+        try section("Clicks by placement and format", "People's clicks, and those that are not.") {
+            try $0.table(Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
+        }
+        try section("Ads whose signature is wrong", "By seat of the bidder.") {
+            try $0.table(Question("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
+        }
+        try section("Faults of bids' SKAdNetwork objects") {
+            try $0.table(Question("bid-faults", by: ["ad_network_id", "fault"]), sort: "bids")
+        }
+        try section("Recommendations", "Received, paid, and seen within half an hour.") {
+            var question = Question("impressions", by: ["placement"])
+            question.conditions = [DumpQuery.Condition(column: "format", value: "outbrain")]
+            try $0.table(question, sort: "received")
+        }
+    }
+
+    // MARK: Subscriptions
+
+    private mutating func writeSubscriptions() throws {
+        let measures = [
+            "initial_buys", "trials", "renewals", "recoveries", "renewal_failures",
+            "expirations_voluntary", "expirations_billing", "one_time_purchases", "refunds",
+            "refund_reversals", "gross_micros", "refunded_micros",
+        ]
+        try section("By product", "Money by currency, what customers paid and got back.") {
+            try $0.table(
+                Question(
+                    "store-notifications",
+                    by: ["environment", "bundle_id", "product_id", "currency"],
+                    measures: measures))
+        }
+        try section("By day") {
+            try $0.table(
+                Question("store-notifications", by: ["day", "currency"], measures: measures))
+        }
+        try section("By country") {
+            try $0.table(
+                Question(
+                    "store-notifications", by: ["storefront", "currency"], measures: measures),
+                sort: "gross_micros")
+        }
+    }
+
+    // MARK: Postbacks
+
+    private mutating func writePostbacks() throws {
+        try section("By verdict, network and version") {
+            try $0.table(
+                Question("postbacks", by: ["framework", "version", "ad_network_id", "verdict"]),
+                sort: "postbacks")
+        }
+        try section("By day") { page in
+            try page.chart(
+                "Postbacks by day, and those without a value", Question("postbacks"),
+                [
+                    ("postbacks", "postbacks", "postbacks"),
+                    ("null values", "null_values", "null_values"),
+                ])
+            try page.table(Question("postbacks", by: ["day", "verdict"]))
+        }
+        try section("By country and marketplace", "Of AdAttributionKit.") {
+            try $0.table(Question("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
+        }
+        guard viewing.scope.isEmpty else { return }
+        try section(
+            "Copies that contradict each other",
+            "The first of equal rank counts; a record leads to its bytes."
+        ) {
+            try $0.writeRefusals("conflicts")
+        }
+        try section("Copies that nobody signed, or not for this") {
+            try $0.writeRefusals("untrusted")
+        }
+        try section("What networks got against what developers got") { page in
+            var question = ReconciliationQuery()
+            question.query.grouping = .columns(["ad_network_id"])
+            question.trustsDevelopment = try page.source.options.pipelines.trustsDevelopment()
+            let found = try page.source.stores.reconciliation(question)
+            for notice in found.notices { page.paragraph(notice, class: "note") }
+            page.write { ReportView.write(found.table, to: &$0) }
+            page.write { $0.element("pre", text: "weir reconcile --by ad_network_id") }
+        }
+    }
+}
+
+/// A report whose rows have no explanation of their own.
+enum ReportView {
+    static func write(
+        _ table: ReportTable, to html: inout HTML,
+        link: (Int, [ReportValue]) -> PageAddress? = { _, _ in nil }
+    ) {
+        guard !table.rows.isEmpty else {
+            return html.element("p", ["class": "empty"], text: "None.")
+        }
+        html.element("div", ["class": "scroll"]) { html in
+            html.element("table") { html in
+                html.element("thead") { html in
+                    html.element("tr") { html in
+                        for column in table.columns {
+                            html.element(
+                                "th", ["scope": "col", "class": column.isNumber ? "number" : nil],
+                                text: ShownValue.heading(column.name))
+                        }
+                    }
+                }
+                html.element("tbody") { html in
+                    for (place, row) in table.rows.enumerated() {
+                        self.row(row, table.columns, link(place, row), to: &html)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func row(
+        _ row: [ReportValue], _ columns: [ReportTable.Column], _ target: PageAddress?,
+        to html: inout HTML
+    ) {
+        html.element("tr") { html in
+            for (place, value) in row.enumerated() {
+                let text = ShownValue.text(value, in: columns[place].name, isKey: true)
+                html.element("td", ["class": columns[place].isNumber ? "number" : nil]) { html in
+                    if let target, place == 0 {
+                        html.link(text, to: target)
+                    } else {
+                        html.text(text)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+import EventLog
+import Foundation
+import History
+import Program
+import Reports
+import Streams
+
+/// What a number is made of: how it adds up, its records and what was left out, while they are found.
+struct ExplanationPage {
+    let source: PageSource
+    let viewing: Viewing
+    let question: Question
+    /// The measure that is asked for; nil for all.
+    let measure: String?
+
+    private static let mostRecords = 500
+    /// How many records are read between two words on how far it is.
+    private static let progressRecords = 50_000
+
+    init(_ source: PageSource, _ viewing: Viewing, _ dump: String) throws {
+        self.source = source
+        self.viewing = viewing
+        let asked = try Question(dump, viewing.parameters)
+        question = try viewing.limited(asked)
+        measure = viewing.parameters["measure"].nonempty
+        if question.hidesAppSums, let measure, Funnel.appMeasures.contains(measure) {
+            throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
+        }
+    }
+
+    var title: String {
+        let name = measure.map(ShownValue.heading) ?? "all measures"
+        return "\(name) of \(question.dump)"
+    }
+
+    private var number: any Number {
+        get throws {
+            var query = try question.query
+            query.grouping = .total
+            guard question.dump != Funnel.name else {
+                return try FunnelNumber(source.funnelQuery(query))
+            }
+            return try DumpNumber(source.options.pipelines.dumpQuery(query))
+        }
+    }
+
+    /// Finds the records, and writes piece by piece.
+    ///
+    /// - Parameter isWanted: false once nobody waits for it any more; it then ends with `CancellationError`.
+    func write(
+        isWanted: @escaping @Sendable () -> Bool, _ emit: (HTML) throws -> Void
+    ) throws {
+        try withoutActuallyEscaping(emit) { try write(while: isWanted, $0) }
+    }
+
+    private func write(
+        while isWanted: @escaping @Sendable () -> Bool, _ emit: @escaping (HTML) throws -> Void
+    ) throws {
+        try emit(beginning)
+        let number = try number
+        let measures = try CellOptions.measures(measure, of: number)
+        var report = ExplainReport(number.name, [], limit: Self.mostRecords)
+        var fault: (any Error)?
+        var (read, shown) = (0, 0)
+        let explanation = try source.options.explainer(while: isWanted).explain(
+            number, measures: { _ in measures },
+            progress: { count, left in
+                read += count
+                guard fault == nil, read - shown >= Self.progressRecords else { return }
+                shown = read
+                do { try emit(progress(read, left)) } catch { fault = error }
+            }
+        ) { record in
+            if let fault { throw fault }
+            _ = report.add(record)
+        }
+        try emit(end(explanation, report))
+    }
+
+    private func progress(_ read: Int, _ left: Int64) -> HTML {
+        var html = HTML()
+        html.element(
+            "p", ["class": "progress"],
+            text:
+                "\(ShownValue.grouped(Int128(read))) offsets read, \(ShownValue.grouped(Int128(left))) left …"
+        )
+        return html
+    }
+
+    private var beginning: HTML {
+        var html = HTML()
+        html.element("h1", text: title)
+        html.element("ul", ["class": "conditions"]) { html in
+            for condition in question.conditions {
+                html.element(
+                    "li",
+                    text:
+                        "\(condition.column): \(condition.value.isEmpty ? "(none)" : condition.value)"
+                )
+            }
+            if let since = question.since { html.element("li", text: "from \(since)") }
+            if let until = question.until { html.element("li", text: "before \(until)") }
+        }
+        if question.asOf != nil {
+            html.element(
+                "p", ["class": "note"],
+                text: "Records are explained as the stores have them now, not as they were earlier."
+            )
+        }
+        return html
+    }
+
+    private func end(_ explanation: Explanation, _ report: ExplainReport) -> HTML {
+        var html = HTML()
+        html.element("section") { html in
+            html.element("h2", text: "How it adds up")
+            // Where nothing adds to any part of it, no part is named.
+            if explanation.measures.isEmpty, let measure {
+                html.element("p", ["class": "sum"]) { html in
+                    html.element("span", text: ShownValue.heading(measure))
+                    html.element("span", ["class": "amount"], text: "0")
+                }
+            }
+            for measure in explanation.measures {
+                html.element("p", ["class": "sum"]) { html in
+                    html.element("span", text: ShownValue.heading(measure.name))
+                    html.element(
+                        "span", ["class": "amount"],
+                        text: ShownValue.text(
+                            .integer(measure.stored), in: measure.name, isKey: false,
+                            currency: currency))
+                }
+            }
+            for line in explanation.summary {
+                html.element(
+                    "p", ["class": explanation.addsUp ? "good" : "warning"], text: line)
+            }
+            for stream in explanation.missingStreams {
+                html.element(
+                    "p", ["class": "note"],
+                    text: "There is no store of \(stream): what comes of it is not known.")
+            }
+        }
+        write(
+            report.counted, of: explanation.counted, explanation, "Records that add to it",
+            to: &html)
+        write(report.leftOut, of: explanation.leftOut, nil, "Left out, and why", to: &html)
+        if viewing.scope.isEmpty, !explanation.untold.isEmpty {
+            html.element("section") { html in
+                html.element("h2", text: "Left out of these hours, whatever they are about")
+                for untold in explanation.untold {
+                    html.element(
+                        "p", text: "\(untold.topic): \(untold.records) \(untold.reason)")
+                }
+            }
+        }
+        writeDoors(to: &html)
+        return html
+    }
+
+    private var currency: String? {
+        question.conditions.first { $0.column == "currency" }?.value
+    }
+
+    private func write(
+        _ entries: [ExplainReport.Entry], of count: Int64, _ explanation: Explanation?,
+        _ title: String, to html: inout HTML
+    ) {
+        guard count > 0 else { return }
+        var columns: [ReportColumn<ExplainReport.Entry>] = [
+            .text("record") { "\($0.place)" },
+            .text("time") { UTC.text(milliseconds: $0.timestampMilliseconds) },
+            .text("type") { $0.type },
+        ]
+        for measure in explanation?.measures ?? [] {
+            columns.append(.number(measure.name) { $0.amounts[measure.place] })
+        }
+        if entries.contains(where: { $0.reason != nil }) {
+            columns.append(.text("why") { $0.reason })
+        }
+        html.element("section") { html in
+            html.element("h2", text: "\(title): \(ShownValue.grouped(Int128(count)))")
+            ReportView.write(ReportTable(entries, columns), to: &html) { index, _ in
+                viewing.scope.isEmpty ? PageWriter.address(of: entries[index].place) : nil
+            }
+            guard count > entries.count else { return }
+            html.element(
+                "p", ["class": "note"],
+                text:
+                    "These are the first \(entries.count); the command below lists more with --limit."
+            )
+        }
+    }
+
+    /// Where a reader goes from here: what it said earlier, what changed, the evidence.
+    private func writeDoors(to html: inout HTML) {
+        let parameters = question.parameters.filter { $0.name != "as_of" }
+        html.element("section", ["class": "doors"]) { html in
+            html.element("h2", text: "From here")
+            func form(_ path: String, _ label: String, _ name: StaticString, _ button: String) {
+                html.element("form", ["action": path, "method": "get"]) { html in
+                    for (name, value) in parameters {
+                        html.element("input", ["type": "hidden", "name": name, "value": value])
+                    }
+                    if let measure {
+                        html.element(
+                            "input", ["type": "hidden", "name": "measures", "value": measure])
+                    }
+                    html.element("label") { html in
+                        html.text(label)
+                        html.element(
+                            "input", ["type": "date", "name": "\(name)", "required": ""])
+                    }
+                    html.element("button", ["type": "submit"], text: button)
+                }
+            }
+            form("/dump/\(question.dump)", "What did this say on ", "as_of", "Show")
+            form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
+            html.element("p") { html in
+                html.link(
+                    "Take this as evidence",
+                    to: PageAddress("/evidence/\(question.dump)", parameters))
+                html.text(
+                    ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
+                )
+            }
+            html.element(
+                "pre",
+                text: question.command("explain", measure.map { ["--measure", $0] } ?? []))
+        }
+    }
+
+    /// Writes what the number rests on into a file. Secrets are masked.
+    func writeEvidence(to path: String, while isWanted: @escaping @Sendable () -> Bool) throws {
+        _ = try source.options.explainer(while: isWanted).writeEvidence(of: number, to: path) {
+            record in
+            SecretMask(topic: record.topic).masked(record.folded.record)
+        }
+    }
+}
+
+extension ExplainReport.Entry {
+    var place: RecordAddress {
+        RecordAddress(topic: topic, partition: partition, offset: offset)
+    }
+}
+
+extension PageWriter {
+    /// A dump by itself, with all of its rows that the parameters select.
+    mutating func writeDump(_ name: String) throws {
+        let question = try viewing.limited(Question(name, viewing.parameters))
+        let note = name == Funnel.name ? "" : try DumpDescription.named(name).note
+        try section(name, note) { page in
+            if let asOf = question.asOf {
+                page.paragraph(
+                    "As it was \(asOf), midnight UTC where no time is said.", class: "note")
+            }
+            try page.writeGroupings(question)
+            try page.table(page.source.answer(question), limit: 1000)
+        }
+    }
+
+    /// The columns that rows can be grouped by, each a link that adds or removes it.
+    private mutating func writeGroupings(_ question: Question) throws {
+        let columns = try Question.columns(of: question.dump)
+        write { html in
+            html.element("p", ["class": "choices"]) { html in
+                html.text("by ")
+                for column in columns {
+                    var other = question
+                    if other.by.contains(column) {
+                        other.by.removeAll { $0 == column }
+                    } else {
+                        other.by = columns.filter { other.by.contains($0) || $0 == column }
+                    }
+                    html.link(
+                        ShownValue.heading(column), to: other.address,
+                        class: question.by.contains(column) ? "chosen" : nil)
+                }
+            }
+        }
+    }
+
+    /// Why a dump says something else now than at an earlier time.
+    mutating func writeChanges(_ name: String) throws {
+        guard viewing.scope.isEmpty else { throw DashboardError.ofEverything }
+        var question = try viewing.limited(Question(name, viewing.parameters))
+        let from = viewing.parameters["from"].nonempty ?? ""
+        guard let begin = UTC.milliseconds(text: from), begin <= LogTime.now else {
+            throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
+        }
+        let wanted = question.measures
+        question.measures = []
+        let query = try source.options.pipelines.dumpQuery(question.query)
+        let (hours, directories, now) = (
+            try source.options.hours(), source.options.data.directories, LogTime.now
+        )
+        let changes =
+            name == Funnel.name
+            ? try StoreChanges(
+                funnel: source.funnelQuery(query), directories: directories,
+                fromMilliseconds: begin, toMilliseconds: now, hours: hours)
+            : try StoreChanges(
+                query, directories: directories, fromMilliseconds: begin, toMilliseconds: now,
+                hours: hours)
+        let place = changes.table.columns.firstIndex { $0.name == "measure" }
+        let rows = changes.table.rows.filter { row in
+            wanted.isEmpty || place.map { wanted.contains(row[$0].plainText) } ?? true
+        }
+        try section(
+            "What changed in \(name) since \(from)",
+            "value from + later records + configuration + correction = value to"
+        ) { page in
+            page.write {
+                ReportView.write(ReportTable(columns: changes.table.columns, rows: rows), to: &$0)
+            }
+            for notice in changes.notices { page.paragraph(notice, class: "note") }
+            page.write { $0.element("pre", text: question.command("changes", ["--from", from])) }
+        }
+    }
+}
+
+extension SourceOptions {
+    /// Explains numbers for as long as somebody waits.
+    func explainer(while isWanted: @escaping @Sendable () -> Bool) throws -> Explainer {
+        var explainer = try explainer()
+        explainer.isWanted = isWanted
+        return explainer
+    }
+}

@@ -1,0 +1,125 @@
+import Reports
+
+/// Writes HTML. Names of elements and attributes come from the source; every other text is escaped, so that no
+/// record, name or address can become part of the page's structure.
+struct HTML {
+    typealias Attributes = KeyValuePairs<StaticString, String?>
+
+    private(set) var bytes: [UInt8] = []
+
+    static let elementsWithoutEnd: [String] = ["br", "input", "link", "meta"]
+
+    /// Text as people read it: control and invisible characters are shown as escapes.
+    mutating func text(_ text: String) { append(text.escaped) }
+
+    /// Writes an element. Attributes without a value are left out; an empty value is written.
+    mutating func element(
+        _ name: StaticString, _ attributes: Attributes = [:],
+        _ body: (inout HTML) throws -> Void
+    ) rethrows {
+        begin(name, attributes)
+        try body(&self)
+        guard !Self.elementsWithoutEnd.contains("\(name)") else { return }
+        raw("</")
+        raw(name)
+        raw(">")
+    }
+
+    mutating func element(_ name: StaticString, _ attributes: Attributes = [:]) {
+        element(name, attributes) { _ in }
+    }
+
+    mutating func element(_ name: StaticString, _ attributes: Attributes = [:], text: String) {
+        element(name, attributes) { $0.text(text) }
+    }
+
+    mutating func link(_ text: String, to address: PageAddress, class name: String? = nil) {
+        element("a", ["href": address.text, "class": name], text: text)
+    }
+
+    /// Begins a document, whose element is not ended here: what follows may still be unknown.
+    mutating func beginDocument() { raw("<!doctype html><html lang=\"en\">") }
+
+    /// Begins what changes from page to page, after a header.
+    mutating func beginContent(_ header: HTML) {
+        raw("<body>")
+        append(header)
+        raw("<main id=\"content\">")
+    }
+
+    /// Ends it, and the document.
+    mutating func endContent(_ footer: HTML) {
+        raw("</main>")
+        append(footer)
+        raw("</body></html>")
+    }
+
+    mutating func append(_ other: HTML) { bytes += other.bytes }
+
+    private mutating func begin(_ name: StaticString, _ attributes: Attributes) {
+        raw("<")
+        raw(name)
+        for (name, value) in attributes {
+            guard let value else { continue }
+            raw(" ")
+            raw(name)
+            raw("=\"")
+            append(value)
+            raw("\"")
+        }
+        raw(">")
+    }
+
+    private mutating func raw(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    private mutating func append(_ text: String) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): raw("&amp;")
+            case UInt8(ascii: "<"): raw("&lt;")
+            case UInt8(ascii: ">"): raw("&gt;")
+            case UInt8(ascii: "\""): raw("&quot;")
+            case UInt8(ascii: "'"): raw("&#39;")
+            default: bytes.append(byte)
+            }
+        }
+    }
+}
+
+/// The address of a page within the dashboard: a path, and parameters in their order.
+struct PageAddress: Equatable {
+    var path: String
+    var parameters: [(name: String, value: String)]
+
+    init(_ path: String, _ parameters: [(name: String, value: String)] = []) {
+        self.path = path
+        self.parameters = parameters
+    }
+
+    var text: String {
+        let query = parameters.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }
+        return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
+    }
+
+    static func == (left: PageAddress, right: PageAddress) -> Bool { left.text == right.text }
+
+    /// Percent-encoding of RFC 3986: all but unreserved characters.
+    static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            let scalar = Unicode.Scalar(byte)
+            let isUnreserved =
+                byte < 0x80 && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+                || "-._~".unicodeScalars.contains(scalar)
+            encoded += isUnreserved ? String(scalar) : "%" + Self.hex(byte)
+        }
+        return encoded
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 16, uppercase: true)
+        return digits.count == 1 ? "0\(digits)" : digits
+    }
+}

@@ -1,0 +1,173 @@
+import Deliveries
+import Foundation
+import Program
+import Reports
+import Store
+import Streams
+
+// Pages for whoever runs Weir: streams, stores, and deliveries to partners.
+
+extension PageWriter {
+    /// The newest record of each stream that is folded, and how old it is.
+    mutating func writeStreams() throws {
+        let now = LogTime.now
+        let columns: [ReportColumn<StreamStanding>] = [
+            .text("stream") { $0.stream },
+            .text("newest_record") { $0.newestMilliseconds.map { UTC.text(milliseconds: $0) } },
+            .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
+            .number("records") { $0.records },
+        ]
+        let standings = try source.standings()
+        write { ReportView.write(ReportTable(standings, columns), to: &$0) }
+    }
+
+    mutating func writeOperation() throws {
+        try section("Streams") { try $0.writeStreams() }
+        try section("Behind the log", "Of each store and partition, as weir lag says it.") { page in
+            let report = try LagReport(
+                directories: page.source.options.data.directories,
+                log: page.source.options.log.open(.existing, page.source.options.data),
+                groups: page.source.options.pipelines.groups(), nowMilliseconds: LogTime.now)
+            let rows = report.streams.flatMap { stream in
+                stream.partitions.map { (stream.topic, $0) }
+            }
+            let columns: [ReportColumn<(String, PartitionLag)>] = [
+                .text("topic") { $0.0 }, .number("partition") { $0.1.partition },
+                .number("next_offset") { $0.1.nextOffset }, .number("end") { $0.1.endOffset },
+                .number("lag") { $0.1.lag }, .number("lag_seconds") { $0.1.lagSeconds },
+                .text("note") { $0.1.note },
+            ]
+            page.write { ReportView.write(ReportTable(rows, columns), to: &$0) }
+            page.write { $0.element("pre", text: "weir lag") }
+        }
+        try section("Outcomes", "What became of the records of these days.") {
+            try $0.table(Question("outcomes", by: ["topic", "type"]))
+        }
+        try section("Rejected records") { try $0.writeRefusals("rejected") }
+        try section(
+            "Stores",
+            "Two sets of stores with one digest hold the same; weir digest works it out over all rows."
+        ) { page in
+            let columns: [ReportColumn<StoreFile>] = [
+                .text("store") { $0.path }, .number("bytes") { $0.bytes },
+                .text("last_commit") { $0.changedMilliseconds.map { UTC.text(milliseconds: $0) } },
+            ]
+            let files = page.source.storeFiles()
+            page.write { ReportView.write(ReportTable(files, columns), to: &$0) }
+            page.write { $0.element("pre", text: "weir digest") }
+        }
+    }
+
+    mutating func writePartners() throws {
+        let stores = try source.options.data.existingDeliveryStores()
+        guard !stores.isEmpty else {
+            return paragraph(
+                "No deliveries yet: partners of pipelines/partners get decoded postbacks once weir-partner-postbacks runs (weir up runs it).",
+                class: "empty")
+        }
+        try section("Deliveries by partner and state") { page in
+            let counts = try stores.flatMap { try $0.counts() }
+            let columns: [ReportColumn<(partner: String, state: DeliveryState, count: Int)>] = [
+                .text("partner") { $0.partner.isEmpty ? "(no partner: unreadable)" : $0.partner },
+                .text("state") { $0.state.rawValue }, .number("deliveries") { $0.count },
+            ]
+            page.write { ReportView.write(ReportTable(counts, columns), to: &$0) }
+        }
+        try section("Partners to whom nothing is sent") { page in
+            let disabled = try stores.flatMap { try $0.disabledPartners() }
+            guard !disabled.isEmpty else { return page.paragraph("None.", class: "empty") }
+            for partner in disabled {
+                page.paragraph(
+                    "\(partner.name): it \(partner.explanation). \(partner.remedy)",
+                    class: "warning")
+                page.write {
+                    $0.element("pre", text: "weir deliveries retry --partner \(partner.name)")
+                }
+            }
+        }
+        try section("Dead deliveries", "To send one again: weir deliveries retry with its id.") {
+            page in
+            let dead = try stores.flatMap { try $0.deliveries(state: .dead, limit: 50) }
+            page.write { Self.write(dead, to: &$0) }
+        }
+        try section("The last deliveries") { page in
+            let last = try stores.flatMap { try $0.deliveries(limit: 50) }
+            page.write { Self.write(last, to: &$0) }
+        }
+    }
+
+    private static func write(_ deliveries: [Delivery], to html: inout HTML) {
+        let columns: [ReportColumn<Delivery>] = [
+            .text("id") { $0.idempotencyKey }, .text("partner") { $0.partner },
+            .text("state") { $0.state.rawValue }, .number("attempts") { $0.attempts },
+            .text("changed") { UTC.text(milliseconds: $0.changedMilliseconds) },
+            .text("reason") { $0.reason },
+            .text("origin") { "\($0.partition)/\($0.offset)" },
+        ]
+        ReportView.write(ReportTable(deliveries, columns), to: &html) { index, _ in
+            PageAddress("/delivery", [("id", deliveries[index].id)])
+        }
+    }
+
+    /// All revisions of a document, with every attempt.
+    mutating func writeDelivery() throws {
+        guard viewing.scope.isEmpty else { throw DashboardError.ofEverything }
+        let id = viewing.parameters["id"] ?? ""
+        let entries = try source.options.data.existingDeliveryStores().flatMap {
+            try $0.history(of: id)
+        }
+        guard !entries.isEmpty else { throw DashboardError.notFound("/delivery of \(id)") }
+        for entry in entries {
+            try section(
+                "\(entry.delivery.idempotencyKey) for \(entry.delivery.partner)",
+                "\(entry.delivery.state.rawValue) \(entry.delivery.reason)"
+            ) { page in
+                let columns: [ReportColumn<StoredAttempt>] = [
+                    .number("attempt") { $0.number },
+                    .text("started") { UTC.text(milliseconds: $0.startedMilliseconds) },
+                    .number("milliseconds") { $0.durationMilliseconds },
+                    .number("status") { $0.status }, .text("fault") { $0.fault },
+                ]
+                page.write { html in
+                    ReportView.write(ReportTable(entry.attempts, columns), to: &html)
+                    html.element("pre", ["class": "record"]) { html in
+                        for line in JSONLines.indented(entry.document) {
+                            html.text(line)
+                            html.element("br")
+                        }
+                    }
+                    html.element("pre", text: "weir deliveries retry \(entry.delivery.id)")
+                }
+            }
+        }
+    }
+}
+
+/// How far a stream is folded.
+struct StreamStanding {
+    let stream: String
+    /// Nil while no record is folded.
+    let newestMilliseconds: Int64?
+    let records: Int64
+    /// The topic with the next offset of each partition, as bids 0:120 1:118.
+    let place: String
+}
+
+struct StoreFile {
+    let path: String
+    let bytes: Int64
+    let changedMilliseconds: Int64?
+}
+
+/// How long ago something was, in one unit.
+enum Age {
+    static func text(milliseconds: Int64) -> String {
+        let seconds = max(0, milliseconds / 1000)
+        return switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) days"
+        }
+    }
+}

@@ -1,0 +1,261 @@
+import Collector
+import Foundation
+import Program
+import Reports
+import Streams
+
+/// Makes what one request asks for: a page, a file of rows, an explanation or evidence.
+struct PageMaking {
+    let source: PageSource
+    let path: String
+    let parameters: QueryParameters
+    let scope: [DumpQuery.Condition]
+
+    struct Made {
+        var status = 200
+        var contentType = "text/html; charset=utf-8"
+        var body: [UInt8]
+    }
+
+    // MARK: Pages and files
+
+    func response(formToken: String?) -> Made {
+        do {
+            if let file = try file() { return file }
+            return try page(formToken)
+        } catch {
+            return failure(error, formToken)
+        }
+    }
+
+    private func viewing() -> (Viewing, [StreamStanding]) {
+        let standings = (try? source.standings()) ?? []
+        // A stream whose records are ahead of the clock must not move all periods there.
+        let all = standings.compactMap(\.newestMilliseconds)
+        let newest = all.filter { $0 <= LogTime.now }.max() ?? all.min()
+        return (
+            Viewing(
+                path: path, parameters: parameters, scope: scope, newestMilliseconds: newest),
+            standings
+        )
+    }
+
+    /// The part of the path after a prefix; nil for another path.
+    private func name(after prefix: String) -> String? {
+        path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
+    }
+
+    private func page(_ formToken: String?) throws -> Made {
+        let (viewing, standings) = viewing()
+        let page = DashboardPage(path: path)
+        if let page, page.isOfEverything, !scope.isEmpty { throw DashboardError.ofEverything }
+        var writer = PageWriter(source, viewing, period: page?.period ?? .month)
+        var title = page?.title ?? ""
+        if let page {
+            let day = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+            if page == .today, let day { title = "The day of \(day)" }
+            writer.write { $0.element("h1", text: title) }
+            try writer.write(page)
+        } else if path == "/campaign" {
+            title = "Campaign \(parameters["campaign"] ?? "")"
+            let names = try source.names(of: viewing)
+            writer.write { html in
+                html.element("h1", text: title)
+                for name in names { html.element("p", ["class": "note"], text: name) }
+            }
+            try writer.writeCampaign()
+        } else if path == "/dumps" {
+            title = "All dumps"
+            writer.writeDumps()
+        } else if path == "/record" {
+            title = "Record"
+            try writer.writeRecord()
+        } else if path == "/delivery" {
+            title = "Delivery"
+            try writer.writeDelivery()
+        } else if let name = name(after: "/dump/") {
+            title = name
+            try writer.writeDump(name)
+        } else if let name = name(after: "/changes/") {
+            title = "Changes of \(name)"
+            try writer.writeChanges(name)
+        } else {
+            throw DashboardError.notFound(path)
+        }
+        var layout = PageLayout(viewing: viewing, current: page, title: title, formToken: formToken)
+        if page == .live { layout.refreshSeconds = 5 }
+        let content = writer.html
+        return Made(
+            body: layout.document(page?.period ?? .month, footer(viewing, standings)) {
+                $0.append(content)
+            })
+    }
+
+    private func footer(_ viewing: Viewing, _ standings: [StreamStanding]) -> PageFooter {
+        PageFooter(
+            standings: standings, directories: source.options.data.directories,
+            pipelines: source.options.pipelines.directory.path)
+    }
+
+    /// The rows of a dump as CSV or JSON; nil where the path asks for none.
+    private func file() throws -> Made? {
+        guard let name = name(after: "/dump/"), let dot = name.lastIndex(of: ".") else {
+            return nil
+        }
+        guard let format = DumpFormat(rawValue: String(name[name.index(after: dot)...])),
+            format != .table
+        else { throw DashboardError.notFound(path) }
+        let (viewing, _) = viewing()
+        let question = try viewing.limited(Question(String(name[..<dot]), parameters))
+        let answer = try source.answer(question)
+        var bytes: [UInt8] = []
+        answer.table.write(as: format) { bytes += $0 }
+        let types: [DumpFormat: String] = [
+            .csv: "text/csv; charset=utf-8", .json: "application/json",
+            .ndjson: "application/x-ndjson",
+        ]
+        return Made(contentType: types[format] ?? "text/plain", body: bytes)
+    }
+
+    private func failure(_ error: any Error, _ formToken: String?) -> Made {
+        let (viewing, standings) = viewing()
+        let status =
+            (error as? DashboardError)?.status ?? (CommandError(error)?.exitCode == 64 ? 400 : 500)
+        let explanation = CommandError(error)?.explanation ?? "\(error)"
+        let layout = PageLayout(
+            viewing: viewing, current: nil, title: "Not shown", formToken: formToken)
+        return Made(
+            status: status,
+            body: layout.document(.month, footer(viewing, standings)) { html in
+                html.element("h1", text: "Not shown")
+                html.element("p", ["class": "warning", "role": "alert"], text: explanation)
+            })
+    }
+
+    // MARK: Explanations and evidence
+
+    /// What the first piece of a stream begins with.
+    private enum Mark {
+        static let page: UInt8 = 0
+        static let file: UInt8 = 1
+        static let failure: UInt8 = 2
+    }
+
+    struct Kind {
+        let status: Int
+        let contentType: String
+        let fileName: String?
+        /// The piece without its mark.
+        let rest: [UInt8]
+    }
+
+    static func kind(ofFirst piece: [UInt8]) -> Kind {
+        let rest = Array(piece.dropFirst())
+        switch piece.first {
+        case Mark.file:
+            return Kind(
+                status: 200, contentType: "application/x-tar", fileName: "evidence.tar", rest: rest)
+        case Mark.failure:
+            return Kind(
+                status: Int(rest.first ?? 5) * 100 + Int(rest.dropFirst().first ?? 0),
+                contentType: "text/html; charset=utf-8", fileName: nil,
+                rest: Array(rest.dropFirst(2)))
+        default:
+            return Kind(
+                status: 200, contentType: "text/html; charset=utf-8", fileName: nil, rest: rest)
+        }
+    }
+
+    /// Hands over a page or a file piece by piece, while it is made.
+    func stream(
+        formToken: String?, isWanted: @escaping @Sendable () -> Bool,
+        _ yield: ([UInt8]) -> Void
+    ) {
+        var hasBegun = false
+        do {
+            if let name = name(after: "/evidence/") {
+                try streamEvidence(name, isWanted, &hasBegun, yield)
+            } else if let name = name(after: "/explain/") {
+                try streamExplanation(name, formToken, isWanted, &hasBegun, yield)
+            }
+        } catch is CancellationError {
+            return
+        } catch {
+            guard hasBegun else {
+                let made = failure(error, formToken)
+                let head = [Mark.failure, UInt8(made.status / 100), UInt8(made.status % 100)]
+                return yield(head + made.body)
+            }
+            var html = HTML()
+            html.element(
+                "p", ["class": "warning", "role": "alert"],
+                text: CommandError(error)?.explanation ?? "\(error)")
+            yield(html.bytes)
+        }
+    }
+
+    private func streamExplanation(
+        _ name: String, _ formToken: String?, _ isWanted: @escaping @Sendable () -> Bool,
+        _ hasBegun: inout Bool, _ yield: ([UInt8]) -> Void
+    ) throws {
+        let (viewing, standings) = viewing()
+        let page = try ExplanationPage(source, viewing, name)
+        let layout = PageLayout(
+            viewing: viewing, current: nil, title: page.title, formToken: formToken)
+        let (before, after) = layout.parts(.month, footer(viewing, standings))
+        try page.write(isWanted: isWanted) { html in
+            guard isWanted() else { throw CancellationError() }
+            yield(hasBegun ? html.bytes : [Mark.page] + before.bytes + html.bytes)
+            hasBegun = true
+        }
+        yield(after.bytes)
+    }
+
+    private func streamEvidence(
+        _ name: String, _ isWanted: @escaping @Sendable () -> Bool, _ hasBegun: inout Bool,
+        _ yield: ([UInt8]) -> Void
+    ) throws {
+        let (viewing, _) = viewing()
+        let page = try ExplanationPage(source, viewing, name)
+        guard scope.isEmpty else { throw DashboardError.ofEverything }
+        let path = "\(NSTemporaryDirectory())/weir-evidence-\(UUID().uuidString).tar"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try page.writeEvidence(to: path, while: isWanted)
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw CommandError.failure("cannot read \(path)")
+        }
+        defer { try? file.close() }
+        while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty, isWanted() {
+            yield((hasBegun ? [] : [Mark.file]) + Array(piece))
+            hasBegun = true
+        }
+    }
+}
+
+extension PageWriter {
+    /// Everything that can be asked for, by name.
+    mutating func writeDumps() {
+        write { html in
+            html.element("h1", text: "All dumps")
+            html.element("dl") { html in
+                let funnel = (
+                    name: Funnel.name, note: "Each campaign from the bid to the revenue.",
+                    by: ["day"]
+                )
+                let others = DumpDescription.all.map { dump in
+                    let names = dump.columns.map(\.name)
+                    return (
+                        name: dump.name, note: dump.note,
+                        by: names.contains("day") ? ["day"] : Array(names.prefix(1))
+                    )
+                }
+                for (name, note, by) in [funnel] + others {
+                    html.element("dt") { html in
+                        html.link(name, to: Question(name, by: by).address)
+                    }
+                    html.element("dd", text: note)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import ConfigurationFiles
+import Foundation
+import Program
+import Reports
+import Store
+import Streams
+
+/// What one page is made from. Stores are opened and the catalog is read once for all of its parts.
+final class PageSource {
+    let options: SourceOptions
+    private var opened: OpenStores?
+    private var asked: FunnelQuery?
+
+    init(_ options: SourceOptions) { self.options = options }
+
+    /// The stores as they are in force now.
+    var stores: OpenStores {
+        get throws {
+            if let opened { return opened }
+            let stores = try options.data.stores()
+            opened = stores
+            return stores
+        }
+    }
+
+    func funnelQuery(
+        _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
+    ) throws -> FunnelQuery {
+        var question = try asked ?? options.pipelines.funnelQuery(query)
+        asked = question
+        question.query = query
+        question.dateRule = dateRule
+        return question
+    }
+
+    /// Answers a question by the stores as they are now, or as they were.
+    func answer(_ question: Question) throws -> AnsweredQuestion {
+        let stores = try stores(asOf: question.asOfMilliseconds)
+        let query = try options.pipelines.dumpQuery(question.query)
+        if question.dump == Funnel.name {
+            let funnel = try stores.funnel(
+                funnelQuery(query, dateRule: question.isByInstall ? .install : .arrival))
+            var measures = question.measures
+            if question.hidesAppSums {
+                let all = measures.isEmpty ? Funnel.measureNames(of: funnel) : measures
+                measures = all.filter { !Funnel.appMeasures.contains($0) }
+            }
+            let table =
+                measures.isEmpty ? funnel.table : try funnel.table(ofMeasures: measures)
+            return AnsweredQuestion(
+                question: question, table: table, keyCount: question.by.count,
+                firstMeasure: question.by.count, notices: funnel.notices)
+        }
+        if question.isCurve {
+            let table = try stores.curves(
+                query, measures: question.measures.isEmpty ? nil : question.measures)
+            let measures = Set(try DumpDescription.named(question.dump).measures + ["maturity"])
+            let keyCount = table.columns.prefix { !measures.contains($0.name) }.count
+            return AnsweredQuestion(
+                question: question, table: table, keyCount: keyCount, firstMeasure: keyCount)
+        }
+        var dump = try stores.dump(query)
+        if !question.measures.isEmpty { dump = try dump.limited(toMeasures: question.measures) }
+        try dump.requireOneCurrency()
+        let shown = dump.withLossReasonNames()
+        return AnsweredQuestion(
+            question: question, table: shown.table, keyCount: dump.columns.count,
+            firstMeasure: shown.columns.count)
+    }
+
+    private func stores(asOf milliseconds: Int64?) throws -> OpenStores {
+        guard let milliseconds else { return try stores }
+        guard milliseconds <= LogTime.now else {
+            throw CommandError.usage("as_of is still to come: give a time that is past")
+        }
+        return try OpenStores(
+            directories: options.data.directories,
+            asOf: AsOf(milliseconds: milliseconds, hours: options.hours()))
+    }
+
+    /// Of each stream with a store, the furthest copies.
+    func standings() throws -> [StreamStanding] {
+        let stores = try stores
+        return try OpenStores.streams.compactMap { stream in
+            do {
+                return try stores.withSlices(of: [stream]) { slices in
+                    let states = slices.flatMap(\.partitions)
+                    let newest = states.filter { $0.records > 0 }.map(\.watermarkMilliseconds).max()
+                    let places = states.map { "\($0.partition):\($0.nextOffset)" }
+                    return StreamStanding(
+                        stream: stream, newestMilliseconds: newest,
+                        records: states.reduce(0) { $0 + $1.records },
+                        place:
+                            "\(slices.first?.snapshot.topic ?? stream) \(places.joined(separator: " "))"
+                    )
+                }
+            } catch InspectionError.noStore {
+                return nil
+            }
+        }
+    }
+
+    func storeFiles() -> [StoreFile] {
+        options.data.directories.flatMap { directory in
+            OpenStores.streams.compactMap { stream in
+                let path = try? OpenStores.path(of: stream, in: directory)
+                guard let path, let found = try? FileManager.default.attributesOfItem(atPath: path)
+                else { return nil }
+                let wal = try? FileManager.default.attributesOfItem(atPath: "\(path)-wal")
+                let changed = [found, wal].compactMap { $0?[.modificationDate] as? Date }.max()
+                return StoreFile(
+                    path: path, bytes: (found[.size] as? NSNumber)?.int64Value ?? 0,
+                    changedMilliseconds: changed.map { Int64($0.timeIntervalSince1970 * 1000) })
+            }
+        }
+    }
+
+    /// What the catalog calls the campaign that a page is about.
+    func names(of viewing: Viewing) throws -> [String] {
+        var question = Question(
+            Funnel.name, by: ["app_id", "ad_network_id", "campaign", "name"], measures: ["bids"])
+        question = try viewing.limited(question)
+        question.since = viewing.bounds(default: .month).since
+        guard let answer = try? answer(question) else { return [] }
+        return answer.rows.prefix(5).map { row in
+            let texts = row.prefix(4).map(\.plainText)
+            return [texts[3], "app \(texts[0])", texts[1]].filter { !$0.isEmpty }.joined(
+                separator: " · ")
+        }
+    }
+}

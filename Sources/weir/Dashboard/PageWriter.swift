@@ -1,0 +1,320 @@
+import Foundation
+import Program
+import Reports
+import Streams
+
+/// Writes a page from questions: each answer as a table whose numbers are links to what they are made of, with the same
+/// rows as files and as a command.
+struct PageWriter {
+    let source: PageSource
+    let viewing: Viewing
+    let period: Viewing.Period
+    private(set) var html = HTML()
+
+    /// Rows of a table that are shown unless all are asked for.
+    static let mostRows = 200
+
+    init(_ source: PageSource, _ viewing: Viewing, period: Viewing.Period) {
+        self.source = source
+        self.viewing = viewing
+        self.period = period
+    }
+
+    var days: (since: String?, until: String?) { viewing.bounds(default: period) }
+
+    func answer(
+        _ question: Question, days: (since: String?, until: String?)? = nil
+    ) throws -> AnsweredQuestion {
+        try source.answer(viewing.limited(question, to: days ?? self.days))
+    }
+
+    // MARK: Parts of a page
+
+    mutating func paragraph(_ text: String, class name: String? = nil) {
+        html.element("p", ["class": name], text: text)
+    }
+
+    /// A part with a heading. What cannot be answered is said in its place, and the rest of the page stands.
+    mutating func section(
+        _ title: String, _ note: String? = nil, _ body: (inout PageWriter) throws -> Void
+    ) throws {
+        var part = PageWriter(source, viewing, period: period)
+        do {
+            try body(&part)
+        } catch let error as DashboardError {
+            part = PageWriter(source, viewing, period: period)
+            part.paragraph("\(error)", class: "empty")
+        } catch InspectionError.noStore(let streams, _) {
+            part = PageWriter(source, viewing, period: period)
+            part.writeHowToFill(streams)
+        }
+        html.element("section") { html in
+            html.element("h2", text: title)
+            if let note { html.element("p", ["class": "note"], text: note) }
+            html.append(part.html)
+        }
+    }
+
+    /// What to send, where nothing has come yet.
+    private mutating func writeHowToFill(_ streams: [String]) {
+        let names = streams.joined(separator: " or ")
+        paragraph(
+            "Nothing has come of \(names) yet. Send it to the collector, or publish a file, and run \(streams.map { "weir-\($0)" }.joined(separator: " or ")) (weir up runs all of them):",
+            class: "empty")
+        for stream in streams.prefix(1) {
+            html.element(
+                "pre",
+                text: "weir publish --topic \(stream) --topics topics examples/\(stream).ndjson")
+        }
+    }
+
+    /// Large figures of one row, each beside that of the stretch before.
+    mutating func figures(_ question: Question, _ measures: [(name: String, title: String)]) throws
+    {
+        var question = question
+        question.measures = measures.map(\.name)
+        let now = try answer(question)
+        let before =
+            days.since == nil
+            ? nil : try answer(question, days: viewing.bounds(default: period, back: 1))
+        html.element("div", ["class": "figures"]) { html in
+            for (name, title) in measures {
+                html.element("div", ["class": "figure"]) { html in
+                    html.element("span", ["class": "title"], text: title)
+                    Self.number(now.only(name), name, now, key: [], to: &html, class: "amount")
+                    guard let before else { return }
+                    html.element("span", ["class": "before"]) { html in
+                        html.text("before: ")
+                        Self.number(before.only(name), name, before, key: [], to: &html)
+                    }
+                }
+            }
+        }
+        files(of: now)
+    }
+
+    /// An interval, as `low to high`; one amount where both are the same.
+    mutating func intervals(
+        _ question: Question, _ pairs: [(low: String, high: String, title: String)]
+    ) throws {
+        var question = question
+        question.measures = pairs.flatMap { [$0.low, $0.high] }
+        let now = try answer(question)
+        html.element("div", ["class": "figures"]) { html in
+            for (low, high, title) in pairs {
+                html.element("div", ["class": "figure wide"]) { html in
+                    html.element("span", ["class": "title"], text: title)
+                    html.element("span", ["class": "amount"]) { html in
+                        Self.number(now.only(low), low, now, key: [], to: &html)
+                        guard now.only(low) != now.only(high) else { return }
+                        html.text(" to ")
+                        Self.number(now.only(high), high, now, key: [], to: &html)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The rows of a question as a table.
+    ///
+    /// - Parameters:
+    ///   - sort: the measure whose largest values come first; nil leaves the order of the columns.
+    ///   - link: where the key of a row leads, beside its numbers.
+    mutating func table(
+        _ question: Question, sort: String? = nil,
+        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
+    ) throws {
+        try table(answer(question), sort: sort, link: link, limit: limit)
+    }
+
+    mutating func table(
+        _ answer: AnsweredQuestion, sort: String? = nil,
+        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
+    ) throws {
+        for notice in answer.notices { paragraph(notice, class: "note") }
+        guard !answer.rows.isEmpty else {
+            paragraph("No rows for these days and filters.", class: "empty")
+            return files(of: answer)
+        }
+        let places = Self.filledPlaces(of: answer)
+        var rows = answer.rows
+        if let sort, let place = answer.place(of: sort) {
+            let amounts = rows.map { ShownValue.amount($0[place], in: sort) ?? -.infinity }
+            rows = rows.indices.sorted {
+                amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
+            }.map { rows[$0] }
+        }
+        html.element("div", ["class": "scroll"]) { html in
+            html.element("table") { html in
+                html.element("thead") { html in
+                    html.element("tr") { html in
+                        for place in places {
+                            let column = answer.table.columns[place]
+                            html.element(
+                                "th", ["scope": "col", "class": column.isNumber ? "number" : nil],
+                                text: ShownValue.heading(column.name))
+                        }
+                    }
+                }
+                html.element("tbody") { html in
+                    for row in rows.prefix(limit) {
+                        Self.row(row, places, answer, link, to: &html)
+                    }
+                }
+            }
+        }
+        if rows.count > limit {
+            paragraph(
+                "\(ShownValue.grouped(Int128(rows.count - limit))) more rows are in the files below.",
+                class: "note")
+        }
+        files(of: answer)
+    }
+
+    /// Columns of numbers that are 0 or unknown in every row are left out: the files have them.
+    private static func filledPlaces(of answer: AnsweredQuestion) -> [Int] {
+        answer.table.columns.indices.filter { place in
+            place < answer.firstMeasure
+                || answer.question.measures.contains(answer.table.columns[place].name)
+                || answer.rows.contains { row in
+                    row[place] != .null && row[place] != .integer(0)
+                        && row[place].plainText != ""
+                }
+        }
+    }
+
+    private static func row(
+        _ row: [ReportValue], _ places: [Int], _ answer: AnsweredQuestion,
+        _ link: (([DumpQuery.Condition]) -> PageAddress?)?, to html: inout HTML
+    ) {
+        let key = answer.key(of: row)
+        let target = link?(key)
+        html.element("tr") { html in
+            for place in places {
+                let column = answer.table.columns[place]
+                guard place < answer.firstMeasure else {
+                    html.element("td", ["class": "number"]) { html in
+                        number(row[place], column.name, answer, key: key, to: &html)
+                    }
+                    continue
+                }
+                let text = ShownValue.text(row[place], in: column.name, isKey: true)
+                html.element(
+                    place == 0 ? "th" : "td",
+                    [
+                        "scope": place == 0 ? "row" : nil,
+                        "class": column.isNumber ? "number" : nil,
+                    ]
+                ) { html in
+                    if let target, !text.isEmpty, ["campaign", "name"].contains(column.name) {
+                        html.link(text, to: target)
+                    } else {
+                        html.text(text)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A number as a link to what it is made of.
+    private static func number(
+        _ value: ReportValue?, _ measure: String, _ answer: AnsweredQuestion,
+        key: [DumpQuery.Condition],
+        to html: inout HTML, class name: String? = nil
+    ) {
+        guard let value, value != .null else {
+            html.element(
+                "span", ["class": "unknown", "title": "not known: no store has it"], text: "–")
+            return
+        }
+        let currency = (key + answer.question.conditions).first { $0.column == "currency" }?.value
+        let shown = ShownValue.text(value, in: measure, isKey: false, currency: currency)
+        let text = shown.isEmpty ? "0" : shown
+        guard answer.isExplained(measure) else {
+            html.element("span", ["class": name], text: text)
+            return
+        }
+        html.link(text, to: answer.question.explanation(of: measure, where: key), class: name)
+    }
+
+    /// The same rows as files and as a command, and what they said earlier.
+    mutating func files(of answer: AnsweredQuestion) {
+        let question = answer.question
+        html.element("details", ["class": "files"]) { html in
+            html.element("summary", text: "as CSV, JSON, command")
+            html.element("p") { html in
+                html.link("CSV", to: question.address(as: .csv))
+                html.text(" ")
+                html.link("JSON", to: question.address(as: .json))
+                html.text(" ")
+                html.link("this table by itself", to: question.address)
+            }
+            html.element("pre", text: question.command)
+        }
+    }
+
+    /// A curve of measures over the days of a question that is grouped by day; pairs are bounds.
+    mutating func chart(
+        _ title: String, _ question: Question,
+        _ lines: [(name: String, low: String, high: String)]
+    ) throws {
+        var question = question
+        question.by = ["day"]
+        question.measures = []
+        let answer = try answer(question)
+        let names = chartDays(answer)
+        guard names.count > 1, let day = answer.place(of: "day") else { return }
+        let rows = Dictionary(
+            answer.rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
+        let maturity = answer.place(of: "maturity")
+        let series = lines.map { name, low, high in
+            Chart.Series(
+                name: name,
+                points: names.map { name in
+                    let row = rows[name]
+                    func amount(_ column: String) -> Double? {
+                        guard let place = answer.place(of: column) else { return nil }
+                        // A day without a row has none of it, unless it is a rate.
+                        guard let row else { return ShownValue.isShare(column) ? nil : 0 }
+                        return ShownValue.amount(row[place], in: column)
+                    }
+                    let share = maturity.flatMap { place in
+                        row.flatMap { ShownValue.amount($0[place], in: "maturity") }
+                    }
+                    return Chart.Point(
+                        label: String(name.dropFirst(5)), low: amount(low), high: amount(high),
+                        isComplete: (share ?? 1) >= 1)
+                })
+        }
+        Chart(
+            title: title, series: series,
+            scale: {
+                $0 >= 10 || $0 == 0
+                    ? ShownValue.grouped(Int128($0.rounded())) : "\(($0 * 100).rounded() / 100)"
+            }
+        ).write(to: &html)
+    }
+
+    /// All days from the first to the last, also those without a row.
+    private func chartDays(_ answer: AnsweredQuestion) -> [String] {
+        guard let place = answer.place(of: "day") else { return [] }
+        let found = answer.rows.map { $0[place].plainText }.filter { $0.count == 10 }
+        guard let first = days.since ?? found.min(),
+            let last = found.max(),
+            let begin = UTC.milliseconds(text: first), let end = UTC.milliseconds(text: last),
+            end >= begin, end - begin < 800 * 86_400_000
+        else { return [] }
+        return stride(from: begin, through: end, by: 86_400_000).map { UTC.day(milliseconds: $0) }
+    }
+
+    mutating func write(_ body: (inout HTML) throws -> Void) rethrows { try body(&html) }
+}
+
+extension AnsweredQuestion {
+    /// Whether records add up to a measure, so that it can be explained.
+    func isExplained(_ measure: String) -> Bool {
+        guard !question.isCurve, !question.isByInstall else { return false }
+        if question.dump == Funnel.name { return FunnelNumber.isExplained(measure) }
+        return measure != "maturity" && measure != "final_after"
+    }
+}

@@ -1,0 +1,208 @@
+import Collector
+import Program
+import Reports
+import Streams
+
+/// A question to a dump. It is the address of a page, a command that prints the same, and the rows that answer it.
+struct Question: Equatable {
+    var dump: String
+    /// The columns that rows are grouped by; none: everything in one row.
+    var by: [String]
+    var conditions: [DumpQuery.Condition] = []
+    /// A time as `weir` reads it; nil for no bound.
+    var since: String?
+    var until: String?
+    /// Only records that were there before this time count; nil for all.
+    var asOf: String?
+    /// The measures that are shown; none: all.
+    var measures: [String] = []
+    /// Of the funnel: whether postbacks count on the day of their install.
+    var isByInstall = false
+    /// Of dumps of cohorts: whether each step has all that was counted up to it.
+    var isCurve = false
+    /// Of the funnel: whether sums of whole apps are left out, since the reader may see some of an app's campaigns only.
+    var hidesAppSums = false
+
+    init(_ dump: String, by: [String] = [], measures: [String] = []) {
+        self.dump = dump
+        self.by = by
+        self.measures = measures
+    }
+
+    /// Columns that a dump has, in its own order.
+    static func columns(of dump: String) throws(InspectionError) -> [String] {
+        guard dump != Funnel.name else { return Funnel.columnNames }
+        return try DumpDescription.named(dump).columns.map(\.name)
+    }
+
+    // MARK: Addresses
+
+    /// Names of parameters that are no columns of a dump.
+    private enum Parameter {
+        static let by = "by"
+        static let since = "since"
+        static let until = "until"
+        static let asOf = "as_of"
+        static let measures = "measures"
+        static let date = "date"
+        static let curve = "curve"
+    }
+
+    /// Reads the parameters of a page: those that are named as columns are conditions.
+    init(_ dump: String, _ parameters: QueryParameters) throws(InspectionError) {
+        self.init(dump)
+        let columns = try Self.columns(of: dump)
+        by = Self.names(parameters[Parameter.by])
+        measures = Self.names(parameters[Parameter.measures])
+        since = parameters[Parameter.since].nonempty
+        until = parameters[Parameter.until].nonempty
+        asOf = parameters[Parameter.asOf].nonempty
+        isByInstall = parameters[Parameter.date] == "install"
+        isCurve = parameters[Parameter.curve] == "1"
+        // An empty text is a value too: that of rows where the column is not known.
+        conditions = columns.compactMap { name in
+            parameters[name].map { DumpQuery.Condition(column: name, value: $0) }
+        }
+    }
+
+    private static func names(_ text: String?) -> [String] {
+        (text ?? "").split(separator: ",").map(String.init)
+    }
+
+    var parameters: [(name: String, value: String)] {
+        var parameters: [(name: String, value: String)] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { parameters.append((name, value)) }
+        }
+        add(Parameter.by, by.isEmpty ? nil : by.joined(separator: ","))
+        for condition in conditions { add(condition.column, condition.value) }
+        add(Parameter.since, since)
+        add(Parameter.until, until)
+        add(Parameter.asOf, asOf)
+        add(Parameter.measures, measures.isEmpty ? nil : measures.joined(separator: ","))
+        add(Parameter.date, isByInstall ? "install" : nil)
+        add(Parameter.curve, isCurve ? "1" : nil)
+        return parameters
+    }
+
+    var address: PageAddress { PageAddress("/dump/\(dump)", parameters) }
+
+    /// The same rows as a file.
+    func address(as format: DumpFormat) -> PageAddress {
+        PageAddress("/dump/\(dump).\(format.rawValue)", parameters)
+    }
+
+    /// Where a number of one row is explained.
+    func explanation(of measure: String?, where key: [DumpQuery.Condition]) -> PageAddress {
+        var cell = self
+        cell.by = []
+        cell.measures = []
+        cell.conditions =
+            key
+            + conditions.filter { condition in
+                !key.contains { $0.column == condition.column }
+            }
+        cell.isByInstall = false
+        return PageAddress(
+            "/explain/\(dump)", cell.parameters + (measure.map { [("measure", $0)] } ?? []))
+    }
+
+    // MARK: Commands
+
+    /// The command that prints the rows, as it is typed in a shell.
+    var command: String {
+        var words = [
+            "weir", "dump", dump, "--by", by.isEmpty ? "total" : by.joined(separator: ","),
+        ]
+        words += selection
+        if !measures.isEmpty { words += ["--measures", measures.joined(separator: ",")] }
+        if let asOf { words += ["--as-of", asOf] }
+        if isByInstall { words += ["--date", "install"] }
+        if isCurve { words.append("--curve") }
+        return ShellWords.text(words)
+    }
+
+    /// A command about the selected rows.
+    func command(_ name: String, _ rest: [String] = []) -> String {
+        ShellWords.text(["weir", name, dump] + selection + rest)
+    }
+
+    private var selection: [String] {
+        conditions.flatMap { ["--where", "\($0.column)=\($0.value)"] }
+            + (since.map { ["--since", $0] } ?? []) + (until.map { ["--until", $0] } ?? [])
+    }
+
+    // MARK: Asking
+
+    var query: DumpQuery {
+        get throws {
+            var query = DumpQuery(
+                name: dump, grouping: by.isEmpty ? .total : .columns(by), conditions: conditions)
+            query.sinceMilliseconds = try Self.time(since, Parameter.since)
+            query.untilMilliseconds = try Self.time(until, Parameter.until)
+            return query
+        }
+    }
+
+    var asOfMilliseconds: Int64? {
+        get throws { try Self.time(asOf, Parameter.asOf) }
+    }
+
+    private static func time(_ text: String?, _ name: String) throws(CommandError) -> Int64? {
+        guard let text else { return nil }
+        guard let milliseconds = UTC.milliseconds(text: text) else {
+            throw .usage("\(name) '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
+        }
+        return milliseconds
+    }
+}
+
+/// The rows that answer a question.
+struct AnsweredQuestion {
+    let question: Question
+    let table: ReportTable
+    /// So many of the first columns tell rows apart.
+    let keyCount: Int
+    /// The place of the first measure; names that explain a key may lie before it.
+    let firstMeasure: Int
+    /// What a reader should know beside the rows.
+    var notices: [String] = []
+
+    var rows: [[ReportValue]] { table.rows }
+
+    /// The values of a row's key, as conditions.
+    func key(of row: [ReportValue]) -> [DumpQuery.Condition] {
+        zip(table.columns, row).prefix(keyCount).map {
+            DumpQuery.Condition(column: $0.name, value: $1.plainText)
+        }
+    }
+
+    func place(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }
+
+    /// The value of a column in the only row; nil when there is no such row, or nothing is known.
+    func only(_ column: String) -> ReportValue? {
+        guard let row = rows.first, rows.count == 1, let place = place(of: column) else {
+            return nil
+        }
+        return row[place] == .null ? nil : row[place]
+    }
+}
+
+/// Words of a command, as a shell takes them.
+enum ShellWords {
+    static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
+
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+                || "-_./:,=@%+".utf8.contains(byte)
+        }
+        return isPlain && !word.isEmpty
+            ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    }
+}
+
+extension String? {
+    /// Nil for an empty text too.
+    var nonempty: String? { self?.isEmpty == true ? nil : self }
+}

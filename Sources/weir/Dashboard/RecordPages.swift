@@ -1,0 +1,259 @@
+import EventLog
+import Foundation
+import Program
+import Reports
+import Streams
+
+// Pages about single records: those that were refused, the last ones of each topic, and one with all that it says.
+
+extension PageWriter {
+    /// Refused records of one kind: how many by reason, then the newest.
+    mutating func writeRefusals(_ kind: String, limit: Int = 50) throws {
+        try table(Question(kind, by: ["topic", "type", "reason"]), sort: "records")
+        var query = DumpQuery(name: kind)
+        let question = try viewing.limited(Question(kind), to: days)
+        let asked = try question.query
+        query.sinceMilliseconds = asked.sinceMilliseconds
+        query.untilMilliseconds = asked.untilMilliseconds
+        let dump = try source.stores.dump(query)
+        let table = dump.table
+        guard let time = table.columns.firstIndex(where: { $0.name == "timestamp" }) else { return }
+        let newest = table.rows.sorted { left, right in
+            (ShownValue.amount(left[time], in: "") ?? 0)
+                > (ShownValue.amount(right[time], in: "") ?? 0)
+        }.prefix(limit)
+        guard !newest.isEmpty else { return }
+        let columns = ["record", "time", "type", "reason", "detail"].map { ReportTable.Column($0) }
+        let places = newest.map { row in
+            RecordAddress(
+                topic: row[0].plainText, partition: Int32(row[1].plainText) ?? 0,
+                offset: Int64(row[2].plainText) ?? 0)
+        }
+        let rows = newest.enumerated().map { index, row in
+            [.text("\(places[index])"), .text(Self.time(row[time]))] + row.suffix(3)
+        }
+        write { html in
+            ReportView.write(ReportTable(columns: columns, rows: rows), to: &html) { index, _ in
+                Self.address(of: places[index])
+            }
+        }
+    }
+
+    private static func time(_ value: ReportValue) -> String {
+        Int64(value.plainText).map { UTC.text(milliseconds: $0) } ?? ""
+    }
+
+    static func address(of place: RecordAddress) -> PageAddress {
+        PageAddress(
+            "/record",
+            [
+                ("topic", place.topic), ("partition", "\(place.partition)"),
+                ("offset", "\(place.offset)"),
+            ])
+    }
+
+    // MARK: The last records
+
+    private static let lastRecords: Int64 = 15
+
+    /// The last records of each partition, newest first, with why those were refused that were.
+    mutating func writeLive() throws {
+        let wanted = viewing.parameters["topic"].nonempty
+        let onlyRefused = viewing.parameters["refused"] == "1"
+        let streams = allStreams.map { $0.streamName }
+        write { html in
+            html.element("p", ["class": "choices"]) { html in
+                html.link("all topics", to: PageAddress("/live"))
+                for stream in streams {
+                    html.link(stream, to: PageAddress("/live", [("topic", stream)]))
+                }
+                html.link("refused only", to: PageAddress("/live", [("refused", "1")]))
+            }
+        }
+        var records: [LiveRecord] = []
+        for topic in streams where wanted == nil || wanted == topic {
+            records += (try? source.options.lastRecords(of: topic, count: Self.lastRecords)) ?? []
+        }
+        let known = (try? source.stores.deadLetters(at: records.map(\.place))) ?? []
+        let refusals = Dictionary(
+            known.map { ($0.place, $0.refusal) }, uniquingKeysWith: { first, _ in first })
+        records.sort { ($0.milliseconds, $1.place) > ($1.milliseconds, $0.place) }
+        if onlyRefused { records.removeAll { refusals[$0.place] == nil } }
+        guard !records.isEmpty else {
+            return paragraph("No records. The page looks again every five seconds.", class: "empty")
+        }
+        let columns = ["record", "time", "type", "refused", "value"].map { ReportTable.Column($0) }
+        let rows: [[ReportValue]] = records.prefix(100).map { record in
+            let refusal = refusals[record.place].map { "\($0.reason): \($0.detail)" }
+            return [
+                .text("\(record.place)"), .text(UTC.text(milliseconds: record.milliseconds)),
+                .text(record.type), refusal.map { .text($0) } ?? .null, .text(record.beginning),
+            ]
+        }
+        write { html in
+            ReportView.write(ReportTable(columns: columns, rows: rows), to: &html) { index, _ in
+                Self.address(of: records[index].place)
+            }
+        }
+    }
+
+    // MARK: One record
+
+    /// Everything that one record says, whose it is, and what became of it.
+    mutating func writeRecord() throws {
+        guard viewing.scope.isEmpty else { throw DashboardError.ofEverything }
+        let parameters = viewing.parameters
+        let text =
+            "\(parameters["topic"] ?? "")/\(parameters["partition"] ?? "")/\(parameters["offset"] ?? "")"
+        guard let place = RecordAddress(text), let line = try source.options.line(at: place) else {
+            throw DashboardError.notFound("/record of \(text): the log has no such record")
+        }
+        try section("\(place)", "As the log has it; passwords and receipts are masked.") { page in
+            page.write {
+                $0.element(
+                    "pre",
+                    text:
+                        "weir read \(place.topic) --partition \(place.partition) --from \(place.offset) --to \(place.offset + 1)"
+                )
+            }
+            page.write { html in
+                html.element("pre", ["class": "record"]) { html in
+                    for line in JSONLines.indented(line) {
+                        html.text(line)
+                        html.element("br")
+                    }
+                }
+            }
+        }
+        let refusal = try? source.stores.deadLetters(at: [place]).first?.refusal
+        try section("What became of it") { page in
+            guard let refusal else {
+                return page.paragraph(
+                    "No store has refused it. What it added is in the explanation of each number that it belongs to."
+                )
+            }
+            page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
+        }
+        let verifier = try source.options.pipelines.verifier()
+        let verdict = line.withUnsafeBytes { verifier.verify($0).text(.table) }
+        try section("Who signed it", "As weir verify says it.") { page in
+            page.write { html in
+                html.element("pre") { html in
+                    for line in verdict.split(separator: "\n", omittingEmptySubsequences: false) {
+                        html.text(String(line))
+                        html.element("br")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A record at the end of a topic.
+struct LiveRecord {
+    let place: RecordAddress
+    let milliseconds: Int64
+    let type: String
+    /// The first part of its value.
+    let beginning: String
+}
+
+extension SourceOptions {
+    private static let beginningBytes = 160
+
+    /// The last records of each partition of a topic.
+    func lastRecords(of topic: String, count: Int64) throws -> [LiveRecord] {
+        let reader = try reader(of: topic)
+        defer { reader.close() }
+        var records: [LiveRecord] = []
+        let mask = SecretMask(topic: topic)
+        for bounds in try reader.bounds() {
+            let from = max(bounds.earliestOffset, bounds.endOffset - count)
+            guard from < bounds.endOffset else { continue }
+            var reading = try TopicReading(
+                reader, partition: bounds.partition, from: .offset(from),
+                to: .offset(bounds.endOffset),
+                patience: .seconds(2))
+            try reading.readRange { record in
+                let value = mask.masked(record) ?? record.value.map { Array($0) } ?? []
+                records.append(
+                    LiveRecord(
+                        place: RecordAddress(
+                            topic: topic, partition: record.partition, offset: record.offset),
+                        milliseconds: record.timestampMilliseconds,
+                        type: record.headers.first(named: "ce_type").map {
+                            String(decoding: $0, as: UTF8.self)
+                        } ?? "",
+                        beginning: String(
+                            decoding: value.prefix(Self.beginningBytes), as: UTF8.self)))
+            }
+        }
+        return records
+    }
+
+    /// A record as a line of JSON, as `weir read` prints it; nil where the log has none.
+    func line(at place: RecordAddress) throws -> [UInt8]? {
+        let reader = try reader(of: place.topic)
+        defer { reader.close() }
+        let bounds = try reader.bounds().first { $0.partition == place.partition }
+        guard let bounds, (bounds.earliestOffset..<bounds.endOffset).contains(place.offset) else {
+            return nil
+        }
+        var reading = try TopicReading(
+            reader, partition: place.partition, from: .offset(place.offset),
+            to: .offset(place.offset + 1), patience: .seconds(10))
+        let mask = SecretMask(topic: place.topic)
+        var line: [UInt8]?
+        try reading.readRange { record in
+            var text: [UInt8] = []
+            RecordLine.append(record, maskedValue: mask.masked(record), to: &text)
+            line = text
+        }
+        return line
+    }
+}
+
+/// JSON over several lines, for reading. Every byte of its values stays as it is.
+enum JSONLines {
+    static func indented(_ json: [UInt8]) -> [String] {
+        var lines: [String] = []
+        var line: [UInt8] = []
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        func end() {
+            lines.append(
+                String(repeating: "\u{2003}", count: depth) + String(decoding: line, as: UTF8.self))
+            line = []
+        }
+        for byte in json {
+            if isInString {
+                line.append(byte)
+                if !isEscaped, byte == UInt8(ascii: "\"") { isInString = false }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""):
+                isInString = true
+                line.append(byte)
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                line.append(byte)
+                end()
+                depth = min(depth + 1, 40)
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if !line.isEmpty { end() }
+                depth = max(depth - 1, 0)
+                line.append(byte)
+            case UInt8(ascii: ","):
+                line.append(byte)
+                end()
+            case UInt8(ascii: "\n"): break
+            case UInt8(ascii: ":"): line += [byte, 0x20]
+            default: line.append(byte)
+            }
+        }
+        if !line.isEmpty { end() }
+        return lines
+    }
+}

@@ -1,0 +1,92 @@
+import Reports
+import Streams
+
+/// How pages write names and values of reports: the same values as in the terminal, for reading and not for copying.
+enum ShownValue {
+    /// `revenue_min_micros` is "revenue min": the cells have the currency.
+    static func heading(_ column: String) -> String {
+        let name = column.hasSuffix("_micros") ? String(column.dropLast(7)) : column
+        return name.replacing("_", with: " ")
+    }
+
+    /// - Parameters:
+    ///   - isKey: whether the column tells rows apart; its numbers are names.
+    ///   - currency: of the row, for amounts that are whole numbers of millionths.
+    static func text(
+        _ value: ReportValue, in column: String, isKey: Bool, currency: String? = nil
+    ) -> String {
+        switch value {
+        case .null: return ""
+        case .text(let text): return text
+        case .boolean(let isTrue): return isTrue ? "yes" : "no"
+        case .decimal(let digits): return decimal(digits, in: column)
+        case .integer(let integer):
+            guard !isKey else { return value.plainText }
+            guard MoneyByCurrency.isMoney(column) else { return grouped(integer) }
+            return money(integer, currency ?? "")
+        case .money(let money):
+            return money.amounts.map { self.money($0.micros, $0.currency) }.joined(separator: "; ")
+        }
+    }
+
+    /// Units with their currency: two decimals, more where the amount is below one.
+    static func money(_ micros: Int128, _ currency: String) -> String {
+        let isSmall = micros.magnitude < 1_000_000 && micros.magnitude % 10_000 != 0
+        let scale: UInt128 = isSmall ? 1 : 10_000
+        let rounded = (micros.magnitude + scale / 2) / scale * scale
+        var fraction = "\(rounded % 1_000_000)"
+        fraction = String(repeating: "0", count: 6 - fraction.count) + fraction
+        fraction = String(fraction.prefix(isSmall ? 6 : 2))
+        let sign = micros < 0 ? "-" : ""
+        let units = "\(sign)\(grouped(Int128(rounded / 1_000_000))).\(fraction)"
+        return currency.isEmpty ? units : "\(currency) \(units)"
+    }
+
+    /// Thousands apart: 1,234,567.
+    static func grouped(_ integer: Int128) -> String {
+        let digits = Array("\(integer.magnitude)")
+        var text = ""
+        for (place, digit) in digits.enumerated() {
+            if place > 0, (digits.count - place) % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return integer < 0 ? "-\(text)" : text
+    }
+
+    /// Whether a column is a share of a whole, which is shown in hundredths.
+    static func isShare(_ column: String) -> Bool {
+        column.hasSuffix("_rate") || column.hasSuffix("_share")
+            || ["ctr", "maturity"].contains(column)
+    }
+
+    /// Six digits after the point, as reports have them, cut to what is read.
+    private static func decimal(_ digits: String, in column: String) -> String {
+        guard let value = Double(digits) else { return digits }
+        return isShare(column) ? "\(fixed(value * 100, 2)) %" : fixed(value, 4)
+    }
+
+    private static func fixed(_ value: Double, _ places: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<places { scale *= 10 }
+        let scaled = (value.magnitude * scale).rounded()
+        guard scaled < 1e15 else { return "\(value)" }
+        let whole = Int128(scaled / scale)
+        var fraction = "\(Int64(scaled) % Int64(scale))"
+        fraction = String(repeating: "0", count: places - fraction.count) + fraction
+        while fraction.hasSuffix("0"), fraction.count > 2 { fraction.removeLast() }
+        return "\(value < 0 && scaled > 0 ? "-" : "")\(grouped(whole)).\(fraction)"
+    }
+
+    /// The number for a chart: units of money, else the value itself; nil where it is none, or is of several currencies.
+    static func amount(_ value: ReportValue, in column: String) -> Double? {
+        switch value {
+        case .integer(let integer):
+            return MoneyByCurrency.isMoney(column) ? Double(integer) / 1e6 : Double(integer)
+        case .decimal(let digits): return Double(digits)
+        case .money(let money):
+            guard money.amounts.count == 1, let amount = money.amounts.first else { return nil }
+            return Double(amount.micros) / 1e6
+        case .null, .text, .boolean: return nil
+        }
+    }
+}

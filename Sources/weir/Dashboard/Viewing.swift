@@ -1,0 +1,175 @@
+import Collector
+import Foundation
+import Program
+import Reports
+import Store
+import Streams
+
+/// What one request looks at: which days, whose campaigns, and what its reader may see at all.
+struct Viewing {
+    /// Stretches of days that end with the newest record, as they are chosen.
+    enum Period: String, CaseIterable {
+        case day = "1d"
+        case week = "7d"
+        case month = "30d"
+        case quarter = "90d"
+        case all
+
+        var days: Int64? {
+            switch self {
+            case .day: 1
+            case .week: 7
+            case .month: 30
+            case .quarter: 90
+            case .all: nil
+            }
+        }
+
+        var name: String {
+            switch self {
+            case .day: "1 day"
+            case .week: "7 days"
+            case .month: "30 days"
+            case .quarter: "90 days"
+            case .all: "all days"
+            }
+        }
+    }
+
+    let path: String
+    let parameters: QueryParameters
+    /// What the reader's token fixes: no row without these values is shown, in any place.
+    let scope: [DumpQuery.Condition]
+    /// Time of the newest record of all stores, in milliseconds since 1970; nil while there is none.
+    let newestMilliseconds: Int64?
+
+    /// The columns that every page can be limited by.
+    static let filters = ["campaign", "app_id", "ad_network_id", "source_app_id", "country"]
+
+    private static let dayMilliseconds: Int64 = 86_400_000
+
+    /// The conditions that the reader has chosen, without the scope.
+    var chosen: [DumpQuery.Condition] {
+        Self.filters.compactMap { name in
+            parameters[name].nonempty.map { DumpQuery.Condition(column: name, value: $0) }
+        }
+    }
+
+    func period(default period: Period) -> Period? {
+        guard parameters["since"].nonempty == nil, parameters["until"].nonempty == nil else {
+            return nil
+        }
+        return parameters["period"].flatMap(Period.init(rawValue:)) ?? period
+    }
+
+    /// The first day and the one after the last; nil where there is no bound.
+    ///
+    /// - Parameter back: how many such stretches earlier.
+    func bounds(default period: Period, back: Int64 = 0) -> (since: String?, until: String?) {
+        guard let chosen = self.period(default: period) else {
+            return (parameters["since"].nonempty, parameters["until"].nonempty)
+        }
+        guard let days = chosen.days, let newest = newestMilliseconds else { return (nil, nil) }
+        let length = days * Self.dayMilliseconds
+        let end = newest - newest % Self.dayMilliseconds + Self.dayMilliseconds - back * length
+        return (UTC.day(milliseconds: end - length), UTC.day(milliseconds: end))
+    }
+
+    /// The parameters that lead on from page to page.
+    var carried: [(name: String, value: String)] {
+        (["period", "since", "until"] + Self.filters).compactMap { name in
+            parameters[name].nonempty.map { (name, $0) }
+        }
+    }
+
+    func address(_ path: String, _ more: [(name: String, value: String)] = []) -> PageAddress {
+        PageAddress(
+            path, carried.filter { carried in !more.contains { $0.name == carried.name } } + more)
+    }
+
+    /// The question limited to what is chosen and to what the reader may see.
+    ///
+    /// - Parameter days: of the rows; nil leaves the question's own.
+    /// - Throws: `DashboardError.outOfScope` where rows do not say whose they are.
+    func limited(
+        _ question: Question, to days: (since: String?, until: String?)? = nil
+    ) throws -> Question {
+        var question = question
+        let columns = try Question.columns(of: question.dump)
+        if let days {
+            question.since = days.since
+            question.until = days.until
+        }
+        for condition in chosen where columns.contains(condition.column) {
+            guard !question.conditions.contains(where: { $0.column == condition.column }) else {
+                continue
+            }
+            question.conditions.append(condition)
+        }
+        return try within(scope, question, columns)
+    }
+
+    private func within(
+        _ scope: [DumpQuery.Condition], _ question: Question, _ columns: [String]
+    ) throws -> Question {
+        var question = question
+        for condition in scope {
+            guard columns.contains(condition.column) else {
+                throw DashboardError.outOfScope(question.dump, condition.column)
+            }
+            // Another value is asked for: nothing fits both.
+            if let other = question.conditions.first(where: { $0.column == condition.column }),
+                other.value != condition.value
+            {
+                throw DashboardError.otherScope(condition)
+            }
+            question.conditions.removeAll { $0.column == condition.column }
+            question.conditions.append(condition)
+        }
+        if !scope.isEmpty {
+            // What belongs to a whole app is not of one campaign of it.
+            question.hidesAppSums = !scope.contains { $0.column == "app_id" }
+        }
+        return question
+    }
+}
+
+extension UTC {
+    /// The day of a time, as 2026-11-21.
+    static func day(milliseconds: Int64) -> String {
+        String(text(milliseconds: milliseconds).prefix { $0 != "T" })
+    }
+}
+
+/// Why a page is not shown. The description is for its reader.
+enum DashboardError: Error, CustomStringConvertible {
+    /// The rows do not say what the reader's token is limited to.
+    case outOfScope(String, String)
+    /// The page asks for another value than the token allows.
+    case otherScope(DumpQuery.Condition)
+    /// The page is of the whole instance.
+    case ofEverything
+    case notFound(String)
+    case busy
+
+    var description: String {
+        switch self {
+        case .outOfScope(let dump, let column):
+            "your token shows rows of one \(column), and \(dump) does not say which \(column) its rows are of"
+        case .otherScope(let condition):
+            "your token shows rows with \(condition.column) \(condition.value) only"
+        case .ofEverything: "your token shows some campaigns only, and this page is of everything"
+        case .notFound(let path): "there is no page \(path)"
+        case .busy:
+            "as many numbers are being explained as this machine does at a time: wait for one to end, then ask again"
+        }
+    }
+
+    var status: Int {
+        switch self {
+        case .outOfScope, .otherScope, .ofEverything: 403
+        case .notFound: 404
+        case .busy: 503
+        }
+    }
+}
