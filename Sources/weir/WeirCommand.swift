@@ -50,7 +50,8 @@ struct WeirCommand: ParsableCommand {
             CheckCommand.self, LagCommand.self, ArchiveCommand.self, BackupCommand.self,
             PartnersCommand.self,
             DeliveriesCommand.self, ReplayCommand.self, PromoteCommand.self, TokenCommand.self,
-            UpCommand.self, DashboardCommand.self, DemoCommand.self, LogCommand.self, DeadLettersCommand.self,
+            UpCommand.self, DashboardCommand.self, DemoCommand.self, LogCommand.self,
+            DeadLettersCommand.self,
         ])
 
     static func main() {

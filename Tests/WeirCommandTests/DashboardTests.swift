@@ -384,6 +384,43 @@ struct DashboardServerTests {
         #expect(try program.stop() == 0)
     }
 
+    private static let browser = "/usr/bin/chromium"
+
+    @Test(
+        "a browser shows every page without an error, and nothing in it is from elsewhere",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: browser)))
+    func browser() throws {
+        let (program, port) = try start([
+            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            Repository.path("pipelines"),
+        ])
+        let files = try TemporaryDirectory()
+        let explanation = "/explain/postbacks?measure=postbacks"
+        for path in DashboardPage.allCases.map(\.path) + [explanation] {
+            let process = Process()
+            let (output, error) = (Pipe(), try files.write("", to: "error"))
+            process.executableURL = URL(fileURLWithPath: Self.browser)
+            process.arguments = [
+                "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+                "--disable-component-update", "--no-first-run", "--user-data-dir=\(files.path)/browser",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+                "--enable-logging=stderr", "--dump-dom", "http://127.0.0.1:\(port)\(path)",
+            ]
+            process.standardOutput = output
+            process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: error))
+            try Spawning.apart { try process.run() }
+            let shown = String(
+                decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            let said = try String(contentsOfFile: error, encoding: .utf8)
+            #expect(shown.contains("<h1>"), "\(path): \(said.suffix(500))")
+            #expect(shown.contains("</footer>"), "\(path)")
+            #expect(!said.contains("CONSOLE"), "\(path): \(said)")
+            #expect(!shown.contains(#/(src|href|action)="(https?:)?\/\//#), "\(path)")
+        }
+        #expect(try program.stop() == 0)
+    }
+
     @Test("elsewhere a reader signs in with a token of weir token make --read, and out again")
     func signIn() throws {
         let files = try TemporaryDirectory()

@@ -198,6 +198,20 @@ extension PageWriter {
             "Installs by the day that they can be of, window by window",
             "Each window's postbacks add to the ones before. Maturity is the share of installs whose window is over."
         ) { page in
+            var installs = Question("install-cohorts", by: ["cohort", "window"])
+            installs.isCurve = true
+            installs.measures = ["installs", "postbacks", "null_values"]
+            let answer = try page.answer(installs)
+            let window = answer.place(of: "window")
+            // The last window has what all of them have brought, and the maturity of the whole.
+            let last = answer.rows.filter { row in window.map { row[$0] == .integer(2) } ?? false }
+            page.draw(
+                "Installs by cohort, and postbacks of all windows; dashed while windows are open",
+                answer, last, by: "cohort",
+                [
+                    ("installs", "installs", "installs"), ("postbacks", "postbacks", "postbacks"),
+                    ("null values", "null_values", "null_values"),
+                ])
             var question = Question("install-cohorts", by: ["cohort", "window", "currency"])
             question.isCurve = true
             try page.table(question)

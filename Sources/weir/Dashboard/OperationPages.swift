@@ -162,7 +162,8 @@ struct StoreFile {
 /// How long ago something was, in one unit.
 enum Age {
     static func text(milliseconds: Int64) -> String {
-        let seconds = max(0, milliseconds / 1000)
+        guard milliseconds >= 0 else { return "ahead of the clock" }
+        let seconds = milliseconds / 1000
         return switch seconds {
         case ..<120: "\(seconds) s"
         case ..<7200: "\(seconds / 60) min"

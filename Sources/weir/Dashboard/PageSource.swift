@@ -124,7 +124,7 @@ final class PageSource {
         guard let answer = try? answer(question) else { return [] }
         return answer.rows.prefix(5).map { row in
             let texts = row.prefix(4).map(\.plainText)
-            return [texts[3], "app \(texts[0])", texts[1]].filter { !$0.isEmpty }.joined(
+            return [texts[3], "app \(texts[1])", texts[0]].filter { !$0.isEmpty }.joined(
                 separator: " · ")
         }
     }

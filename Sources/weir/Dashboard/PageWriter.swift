@@ -262,10 +262,19 @@ struct PageWriter {
         question.by = ["day"]
         question.measures = []
         let answer = try answer(question)
-        let names = chartDays(answer)
-        guard names.count > 1, let day = answer.place(of: "day") else { return }
+        draw(title, answer, answer.rows, by: "day", lines)
+    }
+
+    /// A curve over the days that a column of some rows has.
+    mutating func draw(
+        _ title: String, _ answer: AnsweredQuestion, _ rows: [[ReportValue]], by column: String,
+        _ lines: [(name: String, low: String, high: String)]
+    ) {
+        guard let day = answer.place(of: column) else { return }
+        let names = chartDays(rows.map { $0[day].plainText })
+        guard names.count > 1 else { return }
         let rows = Dictionary(
-            answer.rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
+            rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
         let maturity = answer.place(of: "maturity")
         let series = lines.map { name, low, high in
             Chart.Series(
@@ -296,9 +305,8 @@ struct PageWriter {
     }
 
     /// All days from the first to the last, also those without a row.
-    private func chartDays(_ answer: AnsweredQuestion) -> [String] {
-        guard let place = answer.place(of: "day") else { return [] }
-        let found = answer.rows.map { $0[place].plainText }.filter { $0.count == 10 }
+    private func chartDays(_ texts: [String]) -> [String] {
+        let found = texts.filter { $0.count == 10 }
         guard let first = days.since ?? found.min(),
             let last = found.max(),
             let begin = UTC.milliseconds(text: first), let end = UTC.milliseconds(text: last),
