@@ -56,7 +56,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
         let about = value.members(Self.aboutNames)
         let framework = Self.word(
             about[0], "framework", &faults, of: ["skadnetwork", "adattributionkit"])
-        let model = faults.name(about[1], "model", &symbols)
+        let model = faults.text(about[1], "model").map { symbols.intern($0) } ?? .empty
         let windows = Self.word(about[3], "windows", &faults, of: ["single", "three"])
         // What comes after the last window is counted with it.
         let index = faults.integer(about[2], "sequence_index") ?? (windows == 1 ? 2 : 0)
@@ -115,7 +115,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
         func toldValue(_ place: Int) -> ConversionUpdatesEvent.ToldValue? {
             guard let object = faults.object(members[place], field) else { return nil }
             let members = object.members(Self.valueNames)
-            let model = faults.name(members[1], "model", &symbols)
+            let model = faults.text(members[1], "model").map { symbols.intern($0) } ?? .empty
             guard let value = read(members[0], field, &faults) else { return nil }
             return ConversionUpdatesEvent.ToldValue(value: value, model: model)
         }
