@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static struct {
     int process;
 } descriptors[most_descriptors];
 static uint64_t counts[WEIR_SIM_EVENTS];
+static uint64_t running_seed;
 static pthread_t simulated_thread;
 
 static uint64_t next_random(uint64_t *state) {
@@ -516,7 +518,25 @@ int PKCS5_PBKDF2_HMAC(const char *secret, int secret_count, const unsigned char 
 
 // MARK: What a simulation says
 
-void weir_sim_begin(const char *path, int64_t now_ns) {
+/// Says which run ended the program, where nothing else can any more.
+static void say_seed(int signal_number) {
+    static const char text[] = " ends the program\n";
+    char line[64] = "seed ", digits[24];
+    size_t length = 5, count = 0;
+    uint64_t rest = running_seed;
+    do digits[count++] = (char)('0' + rest % 10); while (rest /= 10);
+    while (count > 0) line[length++] = digits[--count];
+    memcpy(line + length, text, sizeof text - 1);
+    syscall(SYS_write, 1, line, length + sizeof text - 1);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+void weir_sim_begin(const char *path, int64_t now_ns, uint64_t seed) {
+    static const int fatal[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
+    running_seed = seed;
+    for (size_t place = 0; place < sizeof fatal / sizeof *fatal; place++) signal(fatal[place], say_seed);
+
     root_length = strlen(path);
     if (root_length >= sizeof root) abort();
     memcpy(root, path, root_length + 1);
@@ -660,3 +680,16 @@ void weir_sim_jump(int64_t nanoseconds) {
 }
 
 uint64_t weir_sim_count(enum weir_sim_event event) { return counts[event]; }
+
+const char *weir_sim_event_name(enum weir_sim_event event) {
+    static const char *const names[WEIR_SIM_EVENTS] = {
+        [WEIR_SIM_WRITES] = "disk: writes", [WEIR_SIM_SYNCS] = "disk: syncs",
+        [WEIR_SIM_CRASHES] = "disk: killed at a call", [WEIR_SIM_WRITE_ERRORS] = "disk: write fails",
+        [WEIR_SIM_DISK_FULL] = "disk: full", [WEIR_SIM_SYNC_ERRORS] = "disk: sync fails",
+        [WEIR_SIM_READ_ERRORS] = "disk: read fails", [WEIR_SIM_SHORT_READS] = "disk: short read",
+        [WEIR_SIM_SHORT_WRITES] = "disk: short write", [WEIR_SIM_LOST_WRITES] = "disk: unsynced write lost",
+        [WEIR_SIM_KEPT_WRITES] = "disk: unsynced write kept", [WEIR_SIM_TORN_WRITES] = "disk: write torn",
+        [WEIR_SIM_POWER_LOSSES] = "disk: power lost", [WEIR_SIM_SLEEPS] = "sleeps",
+    };
+    return event < WEIR_SIM_EVENTS ? names[event] : NULL;
+}

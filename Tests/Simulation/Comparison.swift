@@ -24,7 +24,9 @@ struct Comparison {
 
     /// Each partition is folded to its end, and every dump is the model's: of the furthest copies, and of each
     /// store by itself.
-    func compareWithModel() throws {
+    ///
+    /// - Returns: why records were refused, one for each.
+    func compareWithModel() throws -> [String] {
         let folded = try Self.foldedOffsets(workers.map(\.directory), stream)
         for (number, partition) in topic.partitions.enumerated() {
             guard let end = (partition.records.last?.offset).map({ $0 + 1 }) else { continue }
@@ -33,24 +35,43 @@ struct Comparison {
                 throw SimulationFault("\(stream)/\(number) is folded to \(next) of \(end)")
             }
         }
-        if let difference = try feed.difference(stores, at: folded) {
-            throw SimulationFault(difference)
-        }
+        var furthest: [Int32: [Int64: String]] = [:]
         // A store that was left behind is a fold of the first part of each of its partitions.
         for worker in workers {
             let offsets = try Self.foldedOffsets([worker.directory], stream)
             guard !offsets.isEmpty else { continue }
             let alone = try OpenStores(directories: [worker.directory])
-            if let difference = try feed.difference(alone, at: offsets) {
+            let refused = try Self.refused(worker.directory, stream)
+            for (partition, reasons) in refused where offsets[partition] == folded[partition] {
+                furthest[partition] = reasons
+            }
+            if let difference = try feed.difference(alone, at: offsets, refused: refused) {
                 throw SimulationFault("\(worker.name) by itself: \(difference)")
             }
         }
+        if let difference = try feed.difference(stores, at: folded, refused: furthest) {
+            throw SimulationFault(difference)
+        }
+        return furthest.values.flatMap(\.values)
     }
 
     func compareDigest(withFoldIn anew: String) throws {
         let digests = (try stores.digest(), try OpenStores(directories: [anew]).digest())
         guard digests.0 == digests.1 else {
             throw SimulationFault("\(stream): another digest than that of a fold from scratch")
+        }
+    }
+
+    /// Why a store has refused records, by partition and offset.
+    private static func refused(
+        _ directory: String, _ stream: String
+    ) throws -> [Int32: [Int64: String]] {
+        try StoreReader(path: "\(directory)/\(stream).sqlite").snapshot { snapshot in
+            try snapshot.partitionStates().reduce(into: [:]) { refused, state in
+                for record in try snapshot.refused(partition: state.partition) {
+                    refused[state.partition, default: [:]][record.offset] = record.reason
+                }
+            }
         }
     }
 

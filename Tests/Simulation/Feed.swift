@@ -18,8 +18,15 @@ protocol Feed: AnyObject {
     func send(to cluster: SimulatedCluster, at milliseconds: Int64) -> Int64
     /// Forgets what was sent: the topic was made anew.
     func beginAnew()
-    /// What differs between dumps of stores and what the model has of the records at these offsets; nil for nothing.
-    func difference(_ stores: OpenStores, at offsets: [Int32: Range<Int64>]) throws -> String?
+    /// What differs between stores and what the model has of the records at these offsets; nil for nothing.
+    ///
+    /// - Parameter refused: why the stores have refused records, by partition and offset.
+    func difference(
+        _ stores: OpenStores, at offsets: [Int32: Range<Int64>],
+        refused: [Int32: [Int64: String]]
+    ) throws -> String?
+    /// The reasons for which records of the stream can be rejected.
+    var reasons: [String] { get }
     /// Offsets of the rejected records by partition.
     var rejected: [Int32: [Int64]] { get }
 }
@@ -41,6 +48,12 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     var records: Int { sent.count }
 
+    var reasons: [String] {
+        RejectionReason.allCases.map(\.name).filter { name in
+            !Model.unreachedReasons.contains { $0.rawValue == name }
+        }
+    }
+
     func writeConfiguration(to directory: String, settings: String) throws {
         try Model.writeConfiguration(to: directory)
         let path = "\(directory)/\(Model.stream).yaml"
@@ -52,7 +65,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
         guard let topic = cluster.topic(Model.stream) else { return milliseconds }
         if let record = outgoing.last, let last = sent.last, random.next() % 50 == 0 {
             // A producer that heard nothing sends it again.
-            cluster.note("a producer's repetition")
+            cluster.note(.repetition)
             append(record, last.meaning, to: topic, of: cluster, at: milliseconds)
         } else if !sent.isEmpty, let window = stream.defaultWindowSeconds,
             random.next() % 200 == 0
@@ -80,7 +93,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
         of windowMilliseconds: Int64, to topic: SimulatedCluster.Topic,
         of cluster: SimulatedCluster
     ) -> Int64 {
-        cluster.note("a repetition at the window's edge")
+        cluster.note(.edge)
         let place = sent.count - 1 - Int(random.next() % UInt64(min(sent.count, 30)))
         let old = sent[place]
         let edge = max(0, old.timestampMilliseconds) + windowMilliseconds
@@ -104,21 +117,20 @@ final class ModelFeed<Model: StreamModel>: Feed {
                 timestampMilliseconds: milliseconds, meaning: meaning))
     }
 
-    var rejected: [Int32: [Int64]] {
-        sent.reduce(into: [:]) { rejected, record in
-            guard Model.isRejected(record.meaning) else { return }
-            rejected[record.partition, default: []].append(record.offset)
-        }
-    }
+    var rejected: [Int32: [Int64]] { Model.rows(of: sent).rejected }
 
     func beginAnew() {
         sent = []
         outgoing = []
     }
 
-    func difference(_ stores: OpenStores, at offsets: [Int32: Range<Int64>]) throws -> String? {
+    func difference(
+        _ stores: OpenStores, at offsets: [Int32: Range<Int64>],
+        refused: [Int32: [Int64: String]]
+    ) throws -> String? {
         let wanted = Model.rows(
             of: sent.filter { offsets[$0.partition]?.contains($0.offset) ?? false })
+        if let difference = difference(between: refused, and: wanted.refused) { return difference }
         for name in Model.dumps {
             let expected = (wanted.dumps[name] ?? [:])
                 .mapValues { $0.filter { $0.value != 0 } }.filter { !$0.value.isEmpty }
@@ -132,13 +144,37 @@ final class ModelFeed<Model: StreamModel>: Feed {
         return nil
     }
 
-    private static func text(_ measures: [String: Int64]?) -> String {
+    private func difference(
+        between found: [Int32: [Int64: String]], and wanted: [Int32: [Int64: String]]
+    ) -> String? {
+        for partition in Set(found.keys).union(wanted.keys).sorted() {
+            let (there, expected) = (found[partition] ?? [:], wanted[partition] ?? [:])
+            for offset in Set(there.keys).union(expected.keys).sorted() {
+                let (reason, rightOne) = (there[offset], expected[offset])
+                if reason == rightOne { continue }
+                let isRejection = ContractReason(rawValue: reason ?? "") != nil
+                if rightOne == "", isRejection { continue }
+                return
+                    "\(Model.stream)/\(partition) at \(offset): refused as \(reason ?? "nothing"), and by the contract as \(rightOne ?? "nothing"): \(text(partition, offset))"
+            }
+        }
+        return nil
+    }
+
+    /// The beginning of a record's value.
+    private func text(_ partition: Int32, _ offset: Int64) -> String {
+        let place = sent.firstIndex { $0.partition == partition && $0.offset == offset }
+        guard let place, let value = outgoing[place].value else { return "no value" }
+        return ModelRows.row([String(decoding: value.prefix(2000), as: UTF8.self)])
+    }
+
+    private static func text(_ measures: [String: Int128]?) -> String {
         guard let measures else { return "no row" }
         return measures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             .joined(separator: ", ")
     }
 
-    private static func rows(of dump: Dump) -> [String: [String: Int64]] {
+    private static func rows(of dump: Dump) -> [String: [String: Int128]] {
         dump.rows.reduce(into: [:]) { rows, row in
             let columns = zip(dump.columns, row.columns).map { column, value in
                 switch value {
@@ -148,7 +184,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
                 }
             }
             for (name, amount) in zip(dump.measures, row.measures) where amount != 0 {
-                rows[ModelRows.row(columns), default: [:]][name] = Int64(clamping: amount)
+                rows[ModelRows.row(columns), default: [:]][name] = amount
             }
         }
     }

@@ -82,11 +82,22 @@ final class SimulatedCluster {
         random = SeededGenerator(seed: seed)
     }
 
-    func note(_ event: String) { met[event, default: 0] += 1 }
+    func note(_ transition: Transition) { met[transition.rawValue, default: 0] += 1 }
 
-    func happens(_ millionths: UInt64, _ event: String) -> Bool {
-        guard millionths > 0, random.next() % 1_000_000 < millionths else { return false }
-        note(event)
+    func happens(_ millionths: UInt64, _ transition: Transition) -> Bool {
+        guard draws(millionths) else { return false }
+        note(transition)
+        return true
+    }
+
+    private func draws(_ millionths: UInt64) -> Bool {
+        millionths > 0 && random.next() % 1_000_000 < millionths
+    }
+
+    /// Whether the brokers are away for a call.
+    fileprivate func isAway(for call: LogCall) -> Bool {
+        guard draws(chances.unavailable) else { return false }
+        met[call.event, default: 0] += 1
         return true
     }
 
@@ -172,7 +183,7 @@ final class SimulatedCluster {
     /// Leaves offsets out, as the marks of a transaction and its aborted records do.
     func leaveGap(in topic: Topic, partition: Int32, count: Int64) {
         topic.partitions[Int(partition)].endOffset += count
-        note("gap in the offsets")
+        note(.gap)
     }
 }
 
@@ -189,14 +200,14 @@ final class SimulatedLog: LogBackend {
     var address: String { "kafka://simulated:9092" }
 
     func topics() throws(LogError) -> [TopicDescription] {
-        try call("ask")
+        try call(.ask)
         return cluster.topicDescriptions
     }
 
     func createTopic(
         _ name: String, partitionCount: Int32, settings: [String: String]
     ) throws(LogError) -> Bool {
-        try call("create a topic in")
+        try call(.createTopic)
         guard cluster.topic(name) == nil else { return false }
         cluster.make(name, partitionCount: partitionCount)
         return true
@@ -205,23 +216,22 @@ final class SimulatedLog: LogBackend {
     func settings(ofTopic name: String) throws(LogError) -> [String: String]? { nil }
 
     func reader(topic: String, group: String?) throws(LogError) -> any LogReader {
-        try call("open")
+        try call(.open)
         return try SimulatedReader(self, topic: topic, group: group)
     }
 
     func writer() throws(LogError) -> any LogWriter { SimulatedWriter(self) }
 
     /// Whether the process still lives; then the call may fail, or the process be killed at it.
-    func call(_ operation: String) throws(LogError) {
-        guard !weir_sim_is_dead(process) else { throw unavailable(operation) }
-        if cluster.happens(cluster.chances.unavailable, "unavailable: \(operation)") {
-            throw unavailable(operation)
+    func call(_ call: LogCall) throws(LogError) {
+        guard !weir_sim_is_dead(process), !cluster.isAway(for: call) else {
+            throw unavailable(call)
         }
     }
 
-    func unavailable(_ operation: String) -> LogError {
+    func unavailable(_ call: LogCall) -> LogError {
         .unavailable(
-            operation: operation, address: address, detail: "the simulated brokers are away")
+            operation: call.rawValue, address: address, detail: "the simulated brokers are away")
     }
 
     func found(_ name: String) throws(LogError) -> SimulatedCluster.Topic {
@@ -262,19 +272,19 @@ final class SimulatedReader: LogReader {
     }
 
     func identity() throws(LogError) -> String {
-        try log.call("ask")
+        try log.call(.ask)
         _ = try log.found(topic)
         // As with Kafka, a topic that is made anew looks the same.
         return "simulated"
     }
 
     func partitionCount() throws(LogError) -> Int32 {
-        try log.call("ask")
+        try log.call(.ask)
         return Int32(try log.found(topic).partitions.count)
     }
 
     func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
-        try log.call("ask")
+        try log.call(.ask)
         let topic = try log.found(topic)
         return try partitions.sorted().map { (partition) throws(LogError) in
             let found = try self.partition(partition, in: topic)
@@ -305,7 +315,7 @@ final class SimulatedReader: LogReader {
     }
 
     func seek(partition: Int32, to offset: Int64) throws(LogError) {
-        try log.call("seek in")
+        try log.call(.seek)
         positions[partition] = offset
     }
 
@@ -313,7 +323,7 @@ final class SimulatedReader: LogReader {
         into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
     ) throws(LogError) -> LogReading {
         batch.removeAll()
-        try log.call("read")
+        try log.call(.read)
         let topic = try log.found(topic)
         // Clients may see that a topic was away for a while, or nothing of it.
         if let topicNumber, topicNumber != topic.number, log.cluster.random.next() % 2 == 0 {
@@ -321,7 +331,7 @@ final class SimulatedReader: LogReader {
         }
         topicNumber = topic.number
         if let change = try changeOfAssignment(topic) { return change }
-        if log.cluster.happens(log.cluster.chances.slow, "slow read") {
+        if log.cluster.happens(log.cluster.chances.slow, .slowRead) {
             isCaughtUp = false
             weir_sim_pass(Int64(waitMilliseconds) * 1_000_000)
             return .idle
@@ -348,7 +358,7 @@ final class SimulatedReader: LogReader {
         let partition = try partition(number, in: topic)
         let position = positions[number] ?? 0
         guard position >= partition.earliestOffset else {
-            log.cluster.note("offset gone while reading")
+            log.cluster.note(.offsetGone)
             throw .offsetGone(
                 TopicPartition(topic: topic.name, partition: number), offset: position)
         }
@@ -387,7 +397,7 @@ final class SimulatedReader: LogReader {
                 let revoked = positions.keys.sorted()
                 positions = [:]
                 paused = []
-                log.cluster.note("partitions revoked")
+                log.cluster.note(.revoked)
                 return .revoked(revoked)
             }
             generation = group.generation
@@ -404,7 +414,7 @@ final class SimulatedReader: LogReader {
     private func assigned(_ numbers: [Int32]) -> LogReading {
         isSubscribing = false
         for number in numbers { positions[number] = 0 }
-        log.cluster.note("partitions assigned")
+        log.cluster.note(.assigned)
         return .assigned(numbers)
     }
 
@@ -421,22 +431,22 @@ final class SimulatedReader: LogReader {
 
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
     {
-        try log.call("ask")
+        try log.call(.ask)
         return try self.partition(partition, in: log.found(topic)).records
             .first { $0.timestampMilliseconds >= timestampMilliseconds }?.offset
     }
 
     func committedOffsets() throws(LogError) -> [Int32: Int64] {
-        try log.call("ask")
+        try log.call(.ask)
         return group?.committed ?? [:]
     }
 
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {
         guard let group, !weir_sim_is_dead(log.process) else { return }
-        if log.cluster.happens(log.cluster.chances.notTaken, "offsets not taken") { return }
+        if log.cluster.happens(log.cluster.chances.notTaken, .offsetsNotTaken) { return }
         // A member of an older generation is not listened to.
         if case .shared = assignment, generation != group.generation {
-            log.cluster.note("offsets of an older generation")
+            log.cluster.note(.olderGeneration)
             return
         }
         for (partition, offset) in offsets.sorted(by: { $0.key < $1.key }) {
@@ -478,22 +488,22 @@ final class SimulatedWriter: LogWriter {
     func append(
         _ records: [OutgoingRecord], while isWanted: () -> Bool
     ) throws(LogError) -> [RecordPosition] {
-        try log.call("append to")
+        try log.call(.append)
         let cluster = log.cluster
         var positions: [RecordPosition] = []
         // A part of them may be there although the caller is told that it failed.
-        let isLost = cluster.happens(cluster.chances.lostAnswer, "lost answer to an append")
+        let isLost = cluster.happens(cluster.chances.lostAnswer, .lostAnswer)
         let count =
             isLost ? Int(cluster.random.next() % UInt64(records.count + 1)) : records.count
         for record in records.prefix(count) {
             let topic = try log.found(record.topic)
             let milliseconds = weir_sim_now() / 1_000_000
             positions.append(cluster.append(record, to: topic, at: milliseconds))
-            if cluster.happens(cluster.chances.repeated, "record appended twice") {
+            if cluster.happens(cluster.chances.repeated, .appendedTwice) {
                 cluster.append(record, to: topic, at: milliseconds)
             }
         }
-        if isLost { throw log.unavailable("append to") }
+        if isLost { throw log.unavailable(.append) }
         return positions
     }
 }

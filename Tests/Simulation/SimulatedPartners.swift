@@ -116,7 +116,7 @@ final class SimulatedPartners {
                     partner: request.url.split(separator: "/").last.map(String.init) ?? "", id: id,
                     revision: revision, body: request.body ?? [], isAccepted: isAccepted))
         }
-        let isLate = cluster.happens(chances.late, "a partner answers late")
+        let isLate = cluster.happens(chances.late, .partnerLate)
         answers.append(
             Answer(
                 process: process, key: key, result: result,
@@ -128,24 +128,24 @@ final class SimulatedPartners {
     }
 
     private func draw() -> AttemptResult {
-        if cluster.happens(chances.away, "a partner is away") {
+        if cluster.happens(chances.away, .partnerAway) {
             return .failed(.connection, detail: "refused")
         }
-        if cluster.happens(chances.lostAnswer, "a partner's answer is lost") {
+        if cluster.happens(chances.lostAnswer, .partnerAnswerLost) {
             return .failed(.timeout, detail: "no answer")
         }
         let pauses: [Int64?] = [nil, 0, 1000, 60_000, 999_999_999_000]
         let pause = pauses[Int(cluster.random.next() % 5)]
-        if cluster.happens(chances.busy, "a partner asks for a pause") {
+        if cluster.happens(chances.busy, .partnerBusy) {
             return .answered(
                 status: cluster.random.next() % 2 == 0 ? 429 : 503, retryAfterMilliseconds: pause)
         }
-        if cluster.happens(chances.refuses, "a partner refuses a document") {
+        if cluster.happens(chances.refuses, .partnerRefuses) {
             let statuses = [302, 400, 404, 422, 500]
             return .answered(
                 status: statuses[Int(cluster.random.next() % 5)], retryAfterMilliseconds: nil)
         }
-        if cluster.happens(chances.shut, "a partner refuses everything") {
+        if cluster.happens(chances.shut, .partnerShut) {
             let statuses = [401, 403, 410]
             return .answered(
                 status: statuses[Int(cluster.random.next() % 3)], retryAfterMilliseconds: nil)

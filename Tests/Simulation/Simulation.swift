@@ -8,16 +8,6 @@ import Store
 import Streams
 import TestKit
 
-/// What a simulation may do; a seed turns some of it off, so that rare combinations come up.
-package enum FaultKind: String, CaseIterable, Sendable {
-    case kill, crashAtCall, powerLoss, stop, pause, secondWorker
-    case writeError, diskFull, syncError, readError, shortReadsAndWrites
-    case unavailableLog, slowLog, lostAnswer, repeatedAppend, offsetsNotTaken
-    case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches
-    case trimming, topicMadeAnew, morePartitions
-    case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
-}
-
 /// One run: a cluster, workers, disks and a clock, all of whose choices come from a seed.
 ///
 /// Everything happens on one thread, step after step. What works is the real code: the worker, its folds, SQLite, the
@@ -28,6 +18,9 @@ package final class Simulation {
         package let seed: UInt64
         package internal(set) var finding: String?
         package internal(set) var met: [String: Int] = [:]
+        /// The streams and kinds of faults that it had.
+        package internal(set) var streams: [String] = []
+        package internal(set) var kinds: [FaultKind] = []
         package internal(set) var steps = 0
         package internal(set) var records = 0
         /// Time that passed for the simulated clock.
@@ -36,11 +29,14 @@ package final class Simulation {
         package internal(set) var trace: [String] = []
     }
 
-    package struct Options: Sendable {
+    package struct Options: Sendable, Equatable {
         package var steps = 300
         /// Faults that are never drawn.
         package var without: Set<FaultKind> = []
+        /// Of a stream.
         package var mostWorkers = 3
+        /// Names of the streams that there may be; of partners that of their topic. Empty for all.
+        package var streams: Set<String> = []
         /// How many of the last steps the trace keeps.
         package var traceLength = 60
 
@@ -79,9 +75,10 @@ package final class Simulation {
 
     /// Runs to the end, or to the first finding.
     package func run() -> Report {
+        let before = Coverage.systemEvents
         do {
             try prepare()
-            weir_sim_begin("\(root)/disks", Self.beginNanoseconds)
+            weir_sim_begin("\(root)/disks", Self.beginNanoseconds, report.seed)
             defer { weir_sim_end() }
             for _ in 0..<options.steps {
                 report.steps += 1
@@ -95,6 +92,9 @@ package final class Simulation {
         report.records = feeds.reduce(0) { $0 + $1.records }
         report.simulatedSeconds = Double(weir_sim_now() - Self.beginNanoseconds) / 1e9
         for (event, count) in cluster.met { report.met[event, default: 0] += count }
+        for (event, old) in zip(Coverage.systemEvents, before) {
+            report.met[event.name, default: 0] += event.count - old.count
+        }
         return report
     }
 
@@ -109,44 +109,64 @@ package final class Simulation {
         kinds = Set(FaultKind.allCases.filter { _ in chance(1, in: 2) }).subtracting(
             options.without)
         eventMilliseconds = Self.beginNanoseconds / 1_000_000
-        let first = number(below: Self.feeds.count)
-        for (place, make) in Self.feeds.enumerated() where place == first || chance(1, in: 5) {
-            feeds.append(make(random.next()))
-        }
+        drawFeeds()
         for feed in feeds {
             let topic = feed.stream.streamName
             cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
             for place in 0...number(below: options.mostWorkers) {
-                let name = "\(topic)-\(place)"
-                workers.append(
-                    SimulatedWorker(
-                        name, feed.program, cluster: cluster, directory: "\(root)/disks/\(name)",
-                        pipelines: "\(root)/pipelines"))
+                addWorker("\(topic)-\(place)", feed.program)
             }
             try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
         }
         try SimulatedDocuments.writeConfiguration(
             to: "\(root)/pipelines", settings: drawSettings())
-        if chance(1, in: 2) {
-            let topic = SimulatedDocuments.topic
-            cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
-            workers.append(
-                SimulatedWorker(
-                    topic, DeliveryProgram(partners: partners), cluster: cluster,
-                    directory: "\(root)/disks/\(topic)", pipelines: "\(root)/pipelines"))
+        let documentTopic = SimulatedDocuments.topic
+        let isDelivering = chance(1, in: 2)
+        if isDelivering, options.streams.isEmpty || options.streams.contains(documentTopic) {
+            cluster.make(documentTopic, partitionCount: Int32(1 + number(below: 4)))
+            addWorker(documentTopic, DeliveryProgram(partners: partners))
+        }
+        let drawn = FaultKind.allCases.filter { kinds.contains($0) }
+        report.kinds = drawn
+        report.streams = workers.map(\.program.topic).reduce(into: []) { topics, topic in
+            if !topics.contains(topic) { topics.append(topic) }
         }
         note(
-            "\(workers.map(\.name).joined(separator: ", ")); \(kinds.map(\.rawValue).sorted().joined(separator: " "))"
+            "\(workers.map(\.name).joined(separator: ", ")); \(drawn.map(\.rawValue).joined(separator: " "))"
         )
     }
 
+    private func addWorker(_ name: String, _ program: any SimulatedProgram) {
+        workers.append(
+            SimulatedWorker(
+                name, program, cluster: cluster, directory: "\(root)/disks/\(name)",
+                pipelines: "\(root)/pipelines"))
+    }
+
+    /// Some of the streams. What is left out by the options changes little of what is drawn.
+    private func drawFeeds() {
+        let first = number(below: Self.feeds.count)
+        let made = Self.feeds.map { make in (feed: make(random.next()), isDrawn: chance(1, in: 5)) }
+        let wanted = made.enumerated().filter { place, feed in
+            options.streams.isEmpty || options.streams.contains(feed.feed.stream.streamName)
+        }
+        let drawn = wanted.filter { place, feed in place == first || feed.isDrawn }
+        feeds = (drawn.isEmpty ? wanted : drawn).map(\.element.feed)
+    }
+
+    package static var streamNames: [String] {
+        feeds.map { $0(0).stream.streamName } + [SimulatedDocuments.topic]
+    }
+
     /// The streams that have a model.
-    private static let feeds: [@Sendable (UInt64) -> any Feed] = [
+    static let feeds: [@Sendable (UInt64) -> any Feed] = [
         { ModelFeed<BidsModel>(stream: BidsFold.self, seed: $0) },
         { ModelFeed<ImpressionsModel>(stream: ImpressionsFold.self, seed: $0) },
         { ModelFeed<OverlayClicksModel>(stream: OverlayClicksFold.self, seed: $0) },
         { ModelFeed<PostbacksModel>(stream: PostbacksFold.self, seed: $0) },
         { ModelFeed<StoreNotificationsModel>(stream: StoreNotificationsFold.self, seed: $0) },
+        { ModelFeed<ConversionUpdatesModel>(stream: ConversionUpdatesFold.self, seed: $0) },
+        { ModelFeed<CostsModel>(stream: CostsFold.self, seed: $0) },
     ]
 
     private func drawSettings() -> String {
@@ -204,6 +224,7 @@ package final class Simulation {
             if kinds.contains(.gaps), chance(1, in: 40),
                 let topic = cluster.topic(feed.stream.streamName)
             {
+                meet(.gaps)
                 cluster.leaveGap(
                     in: topic, partition: Int32(number(below: topic.partitions.count)),
                     count: Int64(1 + number(below: 3)))
@@ -245,8 +266,11 @@ package final class Simulation {
         if let fault = partners.fault { throw fault }
         switch turn {
         case .goesOn: break
-        case .ended: note("\(worker.name) ends as it was asked")
+        case .ended:
+            cluster.note(.stopped)
+            note("\(worker.name) ends as it was asked")
         case .died:
+            cluster.note(.killedAtCall)
             note("\(worker.name) is killed at a call")
             if kinds.contains(.powerLoss), chance(1, in: 2) { losePower(worker) }
         case .failed(let error): try judge(error, of: worker)
@@ -272,6 +296,7 @@ package final class Simulation {
         if kinds.contains(.otherBatches), chance(1, in: 3),
             let feed = feeds.first(where: { $0.stream.streamName == worker.program.topic })
         {
+            meet(.otherBatches)
             try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
         }
         processes += 1
@@ -295,7 +320,6 @@ package final class Simulation {
         case .crashAtCall:
             guard let worker = one(of: running) else { return }
             worker.crash(after: Int64(number(below: 30)))
-            return
         case .powerLoss:
             guard let worker = one(of: running) else { return }
             losePower(worker)
@@ -376,6 +400,7 @@ package final class Simulation {
             try second.start(as: processes, lanes: 1, chances: weir_sim_chances(), seed: 0)
         } catch let error as StoreError {
             guard case .locked = error else { throw error }
+            cluster.note(.refused)
             return
         } catch is LogError {
             return
@@ -422,28 +447,45 @@ package final class Simulation {
 extension Simulation {
     private func judge(_ error: StoreError, of worker: SimulatedWorker) throws {
         switch error {
-        case .disk where worker.hasDiskFaults: return
+        case .disk where worker.hasDiskFaults: cluster.note(.diskFailed)
         default: throw error
         }
     }
 
     private func judge(_ error: LogError) throws {
         guard case .unavailable = error else { throw error }
+        cluster.note(.logFailed)
     }
 
     private func judgeWorker(_ error: any Error, of worker: SimulatedWorker) throws {
         switch error as? WorkerError {
         case .store(let error): try judge(error, of: worker)
-        case .log(.offsetGone) where isOf(trimmed, worker) || isOf(madeAnew, worker): break
+        case .log(.offsetGone) where isOf(trimmed, worker) || isOf(madeAnew, worker):
+            cluster.note(.recordsGone)
         case .log(let error): try judge(error)
         case .changed(.logStartsLater) where isOf(trimmed, worker):
+            cluster.note(.startsLater)
             try worker.moveStoresAway()
-        case .changed(.logEndsEarlier), .changed(.otherRecords), .changed(.logStartsLater),
-            .offsetsAgain:
-            guard isOf(madeAnew, worker) else { throw error }
+        case .changed(.partitionCountChanged(_, _, let now, _)):
+            cluster.note(.otherPartitions)
+            worker.acceptedPartitionCount = now
+        case let other?:
+            guard let transition = Self.transition(ofTopicMadeAnew: other), isOf(madeAnew, worker)
+            else { throw error }
+            cluster.note(transition)
             try beginAnew(worker)
-        case .changed(.partitionCountChanged(_, _, let now, _)): worker.acceptedPartitionCount = now
-        default: throw error
+        case nil: throw error
+        }
+    }
+
+    /// What a worker ends with that has met another topic of the same name; nil for an error of another kind.
+    private static func transition(ofTopicMadeAnew error: WorkerError) -> Transition? {
+        switch error {
+        case .changed(.logEndsEarlier): .endsEarlier
+        case .changed(.otherRecords): .otherRecords
+        case .changed(.logStartsLater): .startsLaterAnew
+        case .offsetsAgain: .offsetsAgain
+        default: nil
         }
     }
 

@@ -21,7 +21,7 @@ extension Simulation {
         for feed in feeds { try compare(feed) }
         guard let deliverer, let topic = cluster.topic(SimulatedDocuments.topic) else { return }
         let store = try DeliveryStore(existing: DeliveryStore.path(in: deliverer.directory))
-        report.met["documents delivered", default: 0] += try documents.compare(
+        report.met[Transition.delivered.rawValue, default: 0] += try documents.compare(
             topic, partners, store)
     }
 
@@ -53,7 +53,9 @@ extension Simulation {
         let own = workers.filter { $0.program.topic == stream }
         guard let first = own.first, let topic = cluster.topic(stream) else { return }
         let comparison = try Comparison(feed, topic, own)
-        try comparison.compareWithModel()
+        for reason in try comparison.compareWithModel() {
+            report.met[Coverage.rejected(stream, reason), default: 0] += 1
+        }
         // What a store knows of records that are gone, and what it has published, no other one can tell.
         guard !trimmed.contains(stream) else { return }
         processes += 1
@@ -62,7 +64,7 @@ extension Simulation {
         try comparison.compareDigest(withFoldIn: anew)
         try comparison.compareDeadLetters(cluster.topic("\(stream).dlq"))
         guard stream == emittingStream else { return }
-        report.met["documents for partners", default: 0] +=
+        report.met[Transition.published.rawValue, default: 0] +=
             try comparison.comparePartnerPostbacks(
                 cluster.topic(SimulatedDocuments.topic), withFoldIn: anew)
     }

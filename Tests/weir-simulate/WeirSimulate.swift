@@ -12,28 +12,51 @@ struct WeirSimulate: ParsableCommand {
         discussion: """
             Each seed is one run in one thread: workers with their stores over simulated brokers, disks and a
             clock, disturbed in ways that the seed draws, then compared with a fold from scratch and with
-            models of the contract. What is found ends the command with 1, with the line that repeats it.
+            models of the contract. What is found ends the command with 1, with the line that repeats it, and
+            the line of a smaller run that finds something too.
+
+            At the end it says how often everything came up that can happen, and what never did. With
+            \(WeirSimulate.seedsThatMeetAll) seeds or more of all streams and faults, that ends it with 1 as well.
             """)
+
+    /// So many meet everything.
+    private static let seedsThatMeetAll: UInt64 = 1000
 
     @Option(help: "The first seed.") var seed: UInt64 = 1
     @Option(help: "How many seeds.") var count: UInt64 = 100
-    @Option(help: "Steps of a run before faults cease.") var steps = 300
+    @Option(help: "Steps of a run before faults cease.") var steps = Simulation.Options().steps
+    @Option(help: "Workers of a stream, at most.") var workers = Simulation.Options().mostWorkers
+    @Option(
+        help: ArgumentHelp(
+            "Streams that a run may have, by comma: \(Simulation.streamNames.joined(separator: ", ")). Default: all.",
+            valueName: "names"))
+    var streams: String = ""
     @Option(
         help: ArgumentHelp(
             "Kinds of faults that are left out, by comma: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "kinds"))
     var without: String = ""
+    @Option(help: "How long a finding may be made smaller.") var shrinkSeconds = 60.0
     @Flag(help: "Go on after a finding, and count them.") var keepGoing = false
     @Flag(help: "Print the last steps of every run.") var trace = false
 
     func validate() throws {
-        guard count > 0, steps > 0 else { throw ValidationError("numbers have to be above 0") }
+        guard count > 0, steps > 0, workers > 0 else {
+            throw ValidationError("numbers have to be above 0")
+        }
         _ = try options()
     }
 
     private func options() throws -> Simulation.Options {
         var options = Simulation.Options()
         options.steps = steps
+        options.mostWorkers = workers
+        for name in streams.split(separator: ",").map(String.init) {
+            guard Simulation.streamNames.contains(name) else {
+                throw ValidationError("no stream is named '\(name)'")
+            }
+            options.streams.insert(name)
+        }
         for name in without.split(separator: ",") {
             guard let kind = FaultKind(rawValue: String(name)) else {
                 throw ValidationError("no kind of fault is named '\(name)'")
@@ -47,37 +70,46 @@ struct WeirSimulate: ParsableCommand {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         let root = try Self.makeRoot()
         defer { try? FileManager.default.removeItem(atPath: root) }
+        let options = try options()
         let begin = Date()
-        var met: [String: Int] = [:]
-        var findings = 0
-        var (records, steps, seconds) = (0, 0, 0.0)
+        var tally = Tally()
         for seed in seed..<seed + count {
-            let report = Simulation(seed: seed, root: root, options: try options()).run()
-            for (event, times) in report.met { met[event, default: 0] += times }
-            records += report.records
-            steps += report.steps
-            seconds += report.simulatedSeconds
-            if trace || report.finding != nil {
-                for line in report.trace { Self.say(line) }
-            }
+            let report = Simulation(seed: seed, root: root, options: options).run()
+            tally.add(report)
+            if trace || report.finding != nil { Self.sayTrace(of: report) }
             guard let finding = report.finding else { continue }
-            findings += 1
             Self.say("seed \(seed): \(finding)")
-            Self.say("again: weir-simulate --seed \(seed) --count 1 --steps \(self.steps)")
+            Self.say("again: \(options.command(seed: seed))")
+            shrink(report, options, root)
             guard keepGoing else { break }
         }
-        let took = Date().timeIntervalSince(begin)
-        for (event, times) in met.sorted(by: { $0.key < $1.key }) { Self.say("\(event): \(times)") }
-        Self.say(
-            String(
-                format:
-                    "%d findings; %d records, %d steps, %.0f simulated seconds in %.1f s: %.1f seeds a second",
-                findings, records, steps, seconds, took, Double(count) / took))
-        if findings > 0 { throw ExitCode.failure }
+        tally.say(seconds: Date().timeIntervalSince(begin))
+        let neverMet = Coverage.everything.filter { tally.met[$0] == nil }
+        for event in neverMet { Self.say("never met: \(event)") }
+        let isWhole = count >= Self.seedsThatMeetAll && options == Simulation.Options()
+        if tally.findings > 0 || isWhole && !neverMet.isEmpty { throw ExitCode.failure }
+    }
+
+    private func shrink(
+        _ report: Simulation.Report, _ options: Simulation.Options, _ root: String
+    ) {
+        guard shrinkSeconds > 0 else { return }
+        let end = Date(timeIntervalSinceNow: shrinkSeconds)
+        let smaller = Shrinking(report, options, while: { Date() < end }) {
+            Simulation(seed: report.seed, root: root, options: $0).run()
+        }
+        guard smaller.options != options, let finding = smaller.report.finding else { return }
+        Self.sayTrace(of: smaller.report)
+        Self.say("smaller, after \(smaller.tries) runs: \(finding)")
+        Self.say("again: \(smaller.options.command(seed: report.seed))")
+    }
+
+    private static func sayTrace(of report: Simulation.Report) {
+        for line in report.trace { say(line) }
     }
 
     /// At once, so that what was found is seen although the run is ended from outside.
-    private static func say(_ line: String) {
+    static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
@@ -89,5 +121,48 @@ struct WeirSimulate: ParsableCommand {
         let root = URL(fileURLWithPath: "\(base)/weir-simulate-\(getpid())")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         return root.resolvingSymlinksInPath().path
+    }
+}
+
+/// What all runs have met.
+private struct Tally {
+    private(set) var met: [String: Int] = [:]
+    private(set) var findings = 0
+    private var runs = 0
+    private var (records, steps, simulatedSeconds) = (0, 0, 0.0)
+
+    mutating func add(_ report: Simulation.Report) {
+        for (event, times) in report.met where times > 0 { met[event, default: 0] += times }
+        runs += 1
+        records += report.records
+        steps += report.steps
+        simulatedSeconds += report.simulatedSeconds
+        if report.finding != nil { findings += 1 }
+    }
+
+    func say(seconds: Double) {
+        for (event, times) in met.sorted(by: { $0.key < $1.key }) {
+            WeirSimulate.say("\(event): \(times)")
+        }
+        WeirSimulate.say(
+            String(
+                format:
+                    "%d findings; %d records, %d steps, %.0f simulated seconds in %.1f s: %.1f seeds a second",
+                findings, records, steps, simulatedSeconds, seconds, Double(runs) / seconds))
+    }
+}
+
+extension Simulation.Options {
+    /// What is typed to run a seed with these options.
+    fileprivate func command(seed: UInt64) -> String {
+        let usual = Simulation.Options()
+        var command = "weir-simulate --seed \(seed) --count 1 --steps \(steps)"
+        if mostWorkers != usual.mostWorkers { command += " --workers \(mostWorkers)" }
+        if !streams.isEmpty { command += " --streams \(streams.sorted().joined(separator: ","))" }
+        if !without.isEmpty {
+            let kinds = FaultKind.allCases.filter(without.contains).map(\.rawValue)
+            command += " --without \(kinds.joined(separator: ","))"
+        }
+        return command
     }
 }

@@ -12,8 +12,9 @@
 // Files below the simulation's root lie on simulated disks. What is written there is in the file at once, as in the
 // page cache of an operating system, and kept in mind until it is synced, so that a loss of power can take it back.
 
-/// Begins a simulation: files below `root` are on simulated disks, and the clock stands still.
-void weir_sim_begin(const char *root, int64_t now_ns);
+/// Begins a simulation: files below `root` are on simulated disks, and the clock stands still. When the program crashes,
+/// it says of which seed.
+void weir_sim_begin(const char *root, int64_t now_ns, uint64_t seed);
 void weir_sim_end(void);
 
 /// Says whose calls come now. A process is a number from 0 that is not used again after its crash.
@@ -60,5 +61,7 @@ enum weir_sim_event {
 };
 
 uint64_t weir_sim_count(enum weir_sim_event event);
+/// What it is called in reports.
+const char *weir_sim_event_name(enum weir_sim_event event);
 
 #endif

@@ -2,7 +2,7 @@ import TestKit
 
 /// Auctions, notices and in-app offers: section 3 of the contract.
 struct BidsModel: WindowedModel {
-    typealias Meaning = WindowedMeaning<Event>
+    typealias Meaning = EventMeaning<Event>
 
     static let stream = "bids"
     static let dumps = ["outcomes", "bids", "bid-faults", "loss-reasons"]
@@ -12,7 +12,7 @@ struct BidsModel: WindowedModel {
     ]
     static let windowMilliseconds: Int64 = 3_600_000
 
-    var history = WindowedHistory<Event>()
+    var history = EventHistory<Event>()
 
     enum Event: WindowedEvent {
         case auction(Auction)
@@ -84,7 +84,7 @@ struct BidsModel: WindowedModel {
         /// 0 where no price counts.
         var micros: Int64 = 0
         var lossReason: Int64 = 0
-        var campaign: WindowedCampaign
+        var campaign: ModelCampaign
     }
 
     static func makeEvent(id: String, using writer: inout DraftWriter) -> Draft<Event> {
@@ -141,7 +141,7 @@ extension BidsModel.Auction {
             ["auctions": 1, "no_bids": bids.isEmpty ? 1 : 0])
         for bid in bids {
             let impression = impressions.first { $0.id == bid.impression }
-            let campaign = bid.skadn?.key ?? WindowedCampaign()
+            let campaign = bid.skadn?.key ?? ModelCampaign()
             let fault = bid.skadn?.fault(offer: impression?.skadn)
             let isSignalled = impression?.skadn?.isOverlaySignalled ?? false
             let isRequested = bid.skadn?.isOverlayRequested ?? false
@@ -184,8 +184,8 @@ extension BidsModel.Skadn {
         return text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
     }
 
-    fileprivate var key: WindowedCampaign {
-        WindowedCampaign(
+    fileprivate var key: ModelCampaign {
+        ModelCampaign(
             network: network ?? "",
             campaign: [sourceIdentifier, campaign].compactMap { $0 }.first(where: Self.isDigits)
                 ?? "",

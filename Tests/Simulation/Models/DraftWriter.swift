@@ -12,14 +12,14 @@ struct DraftWriter {
     private struct Fault {
         /// Nil for a member that is not there.
         var json: String?
-        var reason: WindowedRejection
+        var reason: ContractReason
     }
 
     var random: SeededGenerator
     /// Whether members are written wrongly now and then.
     var mayBreak = false
     /// Everything for which the record as it stands is rejected; the first in the order of the contract is the reason.
-    var reasons: [WindowedRejection] = []
+    var reasons: [ContractReason] = []
 
     init(random: SeededGenerator) { self.random = random }
 
@@ -64,7 +64,7 @@ struct DraftWriter {
     ///
     /// - Parameter empty: why an empty word is rejected.
     mutating func word(
-        _ name: String, _ value: String, empty: WindowedRejection = .outOfRange
+        _ name: String, _ value: String, empty: ContractReason = .outOfRange
     ) -> Member? {
         member(
             name, quoted(value),
@@ -99,6 +99,32 @@ struct DraftWriter {
                 Fault(json: "9223372036854775808", reason: .outOfRange),
                 Fault(json: "\"9223372036854775808\"", reason: .outOfRange),
                 Fault(json: "18446744073709551616", reason: .outOfRange),
+            ])
+    }
+
+    /// A required text that has to be of a form; `others` are not.
+    mutating func judgedText(_ name: String, _ value: String, others: [String]) -> Member? {
+        let other = quoted(pick(others))
+        return member(
+            name, quoted(value),
+            [
+                Fault(json: nil, reason: .missingField), Fault(json: "17", reason: .wrongType),
+                Fault(json: "[]", reason: .wrongType), Fault(json: other, reason: .outOfRange),
+            ])
+    }
+
+    /// A number as it is written, or nil for one that may be absent and is; `others` are out of its bounds.
+    mutating func judgedNumber(
+        _ name: String, _ value: String?, isRequired: Bool = false, others: [String]
+    ) -> Member? {
+        let other = pick(others)
+        return member(
+            name, value,
+            [
+                Fault(
+                    json: isRequired ? nil : "[]", reason: isRequired ? .missingField : .wrongType),
+                Fault(json: "\"17\"", reason: .wrongType),
+                Fault(json: "true", reason: .wrongType), Fault(json: other, reason: .outOfRange),
             ])
     }
 
@@ -154,9 +180,9 @@ struct DraftWriter {
     }
 
     /// The campaign key as an object. It and each of its members are optional.
-    mutating func campaign() -> (key: WindowedCampaign, member: Member?) {
-        guard !chance(5) else { return (WindowedCampaign(), absent("campaign")) }
-        var key = WindowedCampaign()
+    mutating func campaign() -> (key: ModelCampaign, member: Member?) {
+        guard !chance(5) else { return (ModelCampaign(), absent("campaign")) }
+        var key = ModelCampaign()
         let member = object("campaign") { writer in
             let network = writer.chance(6) ? nil : writer.pick(DraftWriter.networks)
             key.network = network ?? ""
@@ -238,7 +264,7 @@ struct DraftWriter {
         guard mayBreak, chance(12) else { return nil }
         // A reason first, or the one with the fewest ways to be written would be rare.
         let reason = pick(
-            WindowedRejection.allCases.filter { reason in faults.contains { $0.reason == reason } })
+            ContractReason.allCases.filter { reason in faults.contains { $0.reason == reason } })
         let fault = pick(faults.filter { $0.reason == reason })
         reasons.append(fault.reason)
         return fault

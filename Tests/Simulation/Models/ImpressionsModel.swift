@@ -2,7 +2,7 @@ import TestKit
 
 /// What was shown: section 4 of the contract.
 struct ImpressionsModel: WindowedModel {
-    typealias Meaning = WindowedMeaning<Event>
+    typealias Meaning = EventMeaning<Event>
 
     static let stream = "impressions"
     static let dumps = ["outcomes", "impressions"]
@@ -13,7 +13,7 @@ struct ImpressionsModel: WindowedModel {
     ]
     static let windowMilliseconds: Int64 = 7 * 86_400_000
 
-    var history = WindowedHistory<Event>()
+    var history = EventHistory<Event>()
 
     struct Event: WindowedEvent {
         var type: String
@@ -21,7 +21,7 @@ struct ImpressionsModel: WindowedModel {
         var id: String
         var format: String
         var placement = ""
-        var campaign = WindowedCampaign()
+        var campaign = ModelCampaign()
         var isTest = false
         var content: Content
 
@@ -34,7 +34,7 @@ struct ImpressionsModel: WindowedModel {
     }
 
     struct Recommendation {
-        var campaign: WindowedCampaign
+        var campaign: ModelCampaign
         var isPaid: Bool
         var hasIcon: Bool
         var hasDisclosureURL: Bool
@@ -269,7 +269,7 @@ extension ImpressionsModel {
             ("{}", true),
             ("null", false), ("\"\"", false), (nil, false), (nil, false),
         ])
-        var campaign = WindowedCampaign()
+        var campaign = ModelCampaign()
         campaign.campaign = writer.pick(["90120", "7", "", "höhe", "ho\u{308}he"])
         let isNumber = ["90120", "7"].contains(campaign.campaign)
         let campaignMember = writer.unjudged(

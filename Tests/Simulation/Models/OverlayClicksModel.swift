@@ -2,19 +2,19 @@ import TestKit
 
 /// Clicks, and what looked like one: section 5 of the contract.
 struct OverlayClicksModel: WindowedModel {
-    typealias Meaning = WindowedMeaning<Event>
+    typealias Meaning = EventMeaning<Event>
 
     static let stream = "overlay-clicks"
     static let dumps = ["outcomes", "overlay-clicks"]
     static let types = ["skoverlay.click", "outbrain.click", "inapp.click"]
     static let windowMilliseconds: Int64 = 7 * 86_400_000
 
-    var history = WindowedHistory<Event>()
+    var history = EventHistory<Event>()
 
     struct Event: WindowedEvent {
         var kind: Kind
         var placement: String
-        var campaign: WindowedCampaign
+        var campaign: ModelCampaign
         var isTest: Bool
 
         enum Kind {

@@ -92,7 +92,8 @@ struct PostbacksModel: StreamModel {
         var interaction: String?
     }
 
-    static func isRejected(_ meaning: Meaning) -> Bool { meaning.postback == nil }
+    // No model of an app that comes with a simulation has revenue that a few thousand postbacks could add up to so much.
+    static let unreachedReasons: Set<ContractReason> = [.overflow]
 
     static func rows(of records: [LoggedMeaning<Meaning>]) -> ModelRows {
         var rows = ModelRows()
@@ -100,9 +101,11 @@ struct PostbacksModel: StreamModel {
         for record in records {
             let hour = hourText(record.timestampMilliseconds)
             var outcome = "rejected"
+            if record.meaning.postback == nil { rows.refuse(record, "") }
             if let copy = record.meaning.postback {
                 let id = ["\(record.partition)"] + copy.id
                 outcome = judge(copy, after: best[id])
+                if outcome == "conflicts" { rows.refuse(record, "conflict") }
                 if outcome == "accepted" {
                     best[id] = copy
                     add(copy, hour, to: &rows)

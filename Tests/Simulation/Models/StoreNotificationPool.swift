@@ -173,6 +173,8 @@ enum StoreWire {
         purchase.offer = random.pick(StoreOffer.all)
         purchase.ownership = random.pick(StoreOwnership.all)
         purchase.price = random.pick([nil, 0, 1, 7, 299, 9_990])
+        // Two of them in a row are more than its sum can hold.
+        if random.chance(3) { purchase.price = 9_000_000_000_000_000 }
         purchase.percentage = random.pick([nil, nil, 0, 33_333, 50_000, 100_000])
         purchase.isUpgraded = random.chance(15)
         purchase.order = "9\(purchase.id)"

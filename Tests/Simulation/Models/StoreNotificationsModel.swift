@@ -27,10 +27,6 @@ struct StoreNotificationsModel: StreamModel {
     /// Records that were made, to be sent again.
     var sent: [ModelRecord<Meaning>] = []
 
-    static func isRejected(_ meaning: Meaning) -> Bool {
-        if case .rejected = meaning.content { true } else { false }
-    }
-
     static func rows(of records: [LoggedMeaning<Meaning>]) -> ModelRows {
         var rows = ModelRows()
         var partitions: [Int32: StoreFold] = [:]
@@ -39,17 +35,18 @@ struct StoreNotificationsModel: StreamModel {
             let outcome = partitions[record.partition, default: StoreFold()].fold(
                 record.meaning.content, hour)
             rows.add("outcomes", [hour, stream, record.meaning.type], [outcome: 1])
+            switch (outcome, record.meaning.content) {
+            case ("rejected", .rejected): rows.refuse(record, "")
+            case ("rejected", _): rows.refuse(record, ContractReason.overflow.rawValue)
+            case ("untrusted", _): rows.refuse(record, "untrusted")
+            default: break
+            }
         }
-        // Sums are ready here only: a refund and its reversal in one row come to nothing.
         for (dump, sums) in [
             ("store-notifications", partitions.values.map(\.sums)),
             ("cohorts", partitions.values.map(\.cohorts)),
         ] {
-            var total: [[String]: [String: Int64]] = [:]
-            for (row, measures) in sums.joined() {
-                total[row, default: [:]].merge(measures, uniquingKeysWith: +)
-            }
-            for (row, measures) in total { rows.add(dump, row, measures) }
+            for (row, measures) in sums.flatMap(\.rows) { rows.add(dump, row, measures) }
         }
         return rows
     }
@@ -85,10 +82,13 @@ struct StorePurchase {
     /// Id of its order; version 1 only.
     var order: String?
 
+    var isLarge: Bool { price ?? 0 > 1_000_000_000_000 }
+
     /// What a refund gives back, in millionths of the unit.
     var refundMicros: Int64 {
         guard let price else { return 0 }
-        return percentage.map { price * $0 / 100 } ?? price * 1_000
+        // Both factors are large: the product of three is not held by 64 bits.
+        return percentage.map { Int64(Int128(price) * Int128($0) / 100) } ?? price * 1_000
     }
 }
 
@@ -158,10 +158,28 @@ struct StoreBody {
     }
 }
 
+/// Sums of 64 bits.
+private struct StoreSums {
+    private(set) var rows: [[String]: [String: Int64]] = [:]
+    private(set) var hasOverflown = false
+
+    mutating func add(_ row: [String], _ measures: [String: Int64]) {
+        for (measure, amount) in measures {
+            let (sum, overflow) =
+                rows[row]?[measure]?.addingReportingOverflow(amount)
+                ?? (amount, false)
+            rows[row, default: [:]][measure] = sum
+            if overflow { hasOverflown = true }
+        }
+    }
+}
+
 /// One partition.
 private struct StoreFold {
-    private(set) var sums: [[String]: [String: Int64]] = [:]
-    private(set) var cohorts: [[String]: [String: Int64]] = [:]
+    private(set) var sums = StoreSums()
+    private(set) var cohorts = StoreSums()
+    /// Whether amounts came of which two do not fit 64 bits.
+    private var hasLargeAmounts = false
     /// The lines whose latest purchase was a free trial that no paid renewal followed.
     private var trials: Set<String> = []
     private var ids: Set<[String]> = []
@@ -172,7 +190,22 @@ private struct StoreFold {
     /// Of each transaction how many reversals came before a refund that they could take back.
     private var early: [String: Int] = [:]
 
+    /// A record whose sums would overflow is rejected, and leaves nothing.
     mutating func fold(_ content: StoreNotificationsModel.Content, _ hour: String) -> String {
+        if case .version2(let notification) = content, notification.purchase?.isLarge == true {
+            hasLargeAmounts = true
+        }
+        // Copying is dear, and rarely needed.
+        let before = hasLargeAmounts ? self : nil
+        let outcome = foldUnbounded(content, hour)
+        guard sums.hasOverflown || cohorts.hasOverflown, let before else { return outcome }
+        self = before
+        return "rejected"
+    }
+
+    private mutating func foldUnbounded(
+        _ content: StoreNotificationsModel.Content, _ hour: String
+    ) -> String {
         switch content {
         case .rejected: return "rejected"
         case .untrusted: return "untrusted"
@@ -208,8 +241,7 @@ private struct StoreFold {
                 let (micros, cohort) = takeBack(purchase.id)
                 measures["refunded_micros"] = -micros
                 if let cohort {
-                    cohorts[cohort, default: [:]].merge(
-                        ["refunded_micros": -micros], uniquingKeysWith: +)
+                    cohorts.add(cohort, ["refunded_micros": -micros])
                 }
             }
         }
@@ -263,8 +295,7 @@ private struct StoreFold {
         ]
         guard let first = purchase.firstPurchasedAt, let at else {
             if adds {
-                cohorts[["", ""] + columns, default: [:]].merge(
-                    ["undated": 1], uniquingKeysWith: +)
+                cohorts.add(["", ""] + columns, ["undated": 1])
             }
             return nil
         }
@@ -276,7 +307,7 @@ private struct StoreFold {
         case nil: break
         }
         let row = [dayText(first), Self.age(at - first)] + columns
-        cohorts[row, default: [:]].merge(measures, uniquingKeysWith: +)
+        cohorts.add(row, measures)
         return row
     }
 
@@ -362,6 +393,6 @@ private struct StoreFold {
             hour, from.environment, from.bundle, purchase?.product ?? "", storefront ?? "",
             currency ?? "", purchase?.offer.column ?? "", purchase?.ownership.column ?? "",
         ]
-        sums[columns, default: [:]].merge(measures, uniquingKeysWith: +)
+        sums.add(columns, measures)
     }
 }

@@ -44,22 +44,27 @@ protocol StreamModel {
     /// Writes the stream's file into a directory of configuration.
     static func writeConfiguration(to directory: String) throws
 
-    /// Whether the record is rejected, and so goes to the dead letters, when these were folded before it.
-    static func isRejected(_ meaning: Meaning) -> Bool
+    /// Why a record of the stream is never rejected: its sums cannot overflow, or the like.
+    static var unreachedReasons: Set<ContractReason> { get }
 }
 
 extension StreamModel {
+    static var unreachedReasons: Set<ContractReason> { [] }
+
     static func writeConfiguration(to directory: String) throws {
         try "topic: \(stream)\n".write(
             toFile: "\(directory)/\(stream).yaml", atomically: false, encoding: .utf8)
     }
 }
 
-/// Rows by the name of their dump.
-struct ModelRows: Equatable {
+/// Rows by the name of their dump, and what was refused.
+struct ModelRows {
     /// Name of a dump; of each row the values of its columns, joined in order of the contract by "|"; its measures
     /// that are not 0.
-    private(set) var dumps: [String: [String: [String: Int64]]] = [:]
+    private(set) var dumps: [String: [String: [String: Int128]]] = [:]
+    /// Why records were refused, by partition and offset: the reason of a rejection, `conflict` or `untrusted`; empty
+    /// for a rejection whose reason the model does not know.
+    private(set) var refused: [Int32: [Int64: String]] = [:]
 
     /// The name of a row. Bytes beyond ASCII are written as numbers, since Swift takes texts for equal that differ in
     /// their bytes only.
@@ -79,7 +84,18 @@ struct ModelRows: Equatable {
     mutating func add(_ dump: String, _ columns: [String], _ measures: [String: Int64]) {
         let row = Self.row(columns)
         for (measure, amount) in measures where amount != 0 {
-            dumps[dump, default: [:]][row, default: [:]][measure, default: 0] += amount
+            dumps[dump, default: [:]][row, default: [:]][measure, default: 0] += Int128(amount)
+        }
+    }
+
+    mutating func refuse<Meaning>(_ record: LoggedMeaning<Meaning>, _ reason: String) {
+        refused[record.partition, default: [:]][record.offset] = reason
+    }
+
+    /// Offsets of the rejected records by partition, in order.
+    var rejected: [Int32: [Int64]] {
+        refused.mapValues { records in
+            records.filter { !["conflict", "untrusted"].contains($0.value) }.keys.sorted()
         }
     }
 }

@@ -1,0 +1,87 @@
+import CSimulatedSystem
+import EventLog
+
+/// What a simulation may do; a seed turns some of it off, so that rare combinations come up.
+package enum FaultKind: String, CaseIterable, Sendable {
+    case kill, crashAtCall, powerLoss, stop, pause, secondWorker
+    case writeError, diskFull, syncError, readError, shortReadsAndWrites
+    case unavailableLog, slowLog, lostAnswer, repeatedAppend, offsetsNotTaken
+    case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches
+    case trimming, topicMadeAnew, morePartitions
+    case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
+}
+
+/// What comes of faults, and what happens without one.
+enum Transition: String, CaseIterable {
+    case assigned = "partitions assigned"
+    case revoked = "partitions revoked"
+    case slowRead = "slow read"
+    case gap = "gap in the offsets"
+    case offsetGone = "offset gone while reading"
+    case offsetsNotTaken = "offsets not taken"
+    case olderGeneration = "offsets of an older generation"
+    case lostAnswer = "lost answer to an append"
+    case appendedTwice = "record appended twice"
+    case repetition = "a producer's repetition"
+    case edge = "a repetition at the window's edge"
+
+    case partnerAway = "a partner is away"
+    case partnerAnswerLost = "a partner's answer is lost"
+    case partnerLate = "a partner answers late"
+    case partnerBusy = "a partner asks for a pause"
+    case partnerRefuses = "a partner refuses a document"
+    case partnerShut = "a partner refuses everything"
+
+    case stopped = "ended: as it was asked"
+    case killedAtCall = "ended: killed at a call"
+    case diskFailed = "ended: the disk failed"
+    case logFailed = "ended: the log was away"
+    case recordsGone = "ended: the log lost records that were to be read"
+    case startsLater = "ended: the log starts later"
+    case startsLaterAnew = "ended: the new topic starts later"
+    case endsEarlier = "ended: the new topic ends earlier"
+    case otherRecords = "ended: the new topic has other records"
+    case offsetsAgain = "ended: the new topic has offsets again"
+    case otherPartitions = "ended: the topic has more partitions"
+    case refused = "refused: a second process on a store"
+
+    case published = "documents for partners"
+    case delivered = "documents delivered"
+}
+
+/// A call to the brokers.
+enum LogCall: String, CaseIterable {
+    case ask
+    case createTopic = "create a topic in"
+    case open
+    case seek = "seek in"
+    case read
+    case append = "append to"
+
+    var event: String { "unavailable: \(rawValue)" }
+}
+
+/// What runs can meet.
+package enum Coverage {
+    package static var everything: [String] {
+        FaultKind.allCases.map(\.rawValue) + Transition.allCases.map(\.rawValue)
+            + LogCall.allCases.map(\.event) + systemEvents.map(\.name)
+            + Simulation.feeds.map { $0(0) }.flatMap { feed in
+                feed.reasons.map { rejected(feed.stream.streamName, $0) }
+            }
+    }
+
+    static func rejected(_ stream: String, _ reason: String) -> String {
+        "\(stream) refused: \(reason)"
+    }
+
+    /// What the simulated systems of all runs of this program have done.
+    static var systemEvents: [(name: String, count: Int)] {
+        (0..<WEIR_SIM_EVENTS.rawValue).compactMap { number in
+            let event = weir_sim_event(rawValue: number)
+            return weir_sim_event_name(event).map {
+                (String(cString: $0), Int(weir_sim_count(event)))
+            }
+        }
+    }
+}
