@@ -9,6 +9,13 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches
     case trimming, topicMadeAnew, morePartitions
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
+
+    /// Those that a log in one file does not have.
+    static let ofClusters: Set<FaultKind> = [
+        .unavailableLog, .slowLog, .lostAnswer, .repeatedAppend, .offsetsNotTaken, .gaps, .trimming,
+        .topicMadeAnew, .morePartitions, .partnerAway, .partnerLostAnswer, .partnerBusy,
+        .partnerRefuses, .partnerShut, .partnerLate,
+    ]
 }
 
 /// What comes of faults, and what happens without one.
@@ -36,6 +43,7 @@ enum Transition: String, CaseIterable {
     case killedAtCall = "ended: killed at a call"
     case diskFailed = "ended: the disk failed"
     case logFailed = "ended: the log was away"
+    case logDiskFailed = "ended: the embedded log's disk failed"
     case recordsGone = "ended: the log lost records that were to be read"
     case startsLater = "ended: the log starts later"
     case startsLaterAnew = "ended: the new topic starts later"
@@ -44,6 +52,10 @@ enum Transition: String, CaseIterable {
     case offsetsAgain = "ended: the new topic has offsets again"
     case otherPartitions = "ended: the topic has more partitions"
     case refused = "refused: a second process on a store"
+
+    case producerKilled = "embedded log: a producer was killed at a call"
+    case producerFailed = "embedded log: an append failed"
+    case acknowledged = "embedded log: an append was acknowledged"
 
     case published = "documents for partners"
     case delivered = "documents delivered"

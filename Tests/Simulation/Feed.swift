@@ -5,6 +5,13 @@ import Store
 import Streams
 import TestKit
 
+/// Where producers send records.
+protocol RecordSink: AnyObject {
+    func note(_ transition: Transition)
+    /// - Returns: where the record lies; nil when that was not acknowledged, and nobody knows whether it is there.
+    func send(_ record: OutgoingRecord, at milliseconds: Int64) -> RecordPosition?
+}
+
 /// A topic that records are sent to, and what its stream should count of them.
 protocol Feed: AnyObject {
     var stream: any StreamFold.Type { get }
@@ -15,7 +22,10 @@ protocol Feed: AnyObject {
     func writeConfiguration(to directory: String, settings: String) throws
     /// Sends a record with a timestamp, now and then one more time, or a few at the edge of the dedupe window. Returns the
     /// newest timestamp.
-    func send(to cluster: SimulatedCluster, at milliseconds: Int64) -> Int64
+    func send(to log: any RecordSink, at milliseconds: Int64) -> Int64
+    /// Takes for sent what lies in the topic, which has to hold all that was acknowledged, and nothing else but what was
+    /// sent.
+    func settle(with topic: SimulatedCluster.Topic) throws
     /// Forgets what was sent: the topic was made anew.
     func beginAnew()
     /// What differs between stores and what the model has of the records at these offsets; nil for nothing.
@@ -40,6 +50,23 @@ final class ModelFeed<Model: StreamModel>: Feed {
     /// The same, as they were sent.
     private var outgoing: [OutgoingRecord] = []
 
+    private struct Attempt {
+        let record: OutgoingRecord
+        let meaning: Model.Meaning
+        /// Nil when it was not acknowledged.
+        let position: RecordPosition?
+
+        func isSame(as found: SimulatedCluster.Record) -> Bool {
+            found.key == record.key && found.value == record.value
+                && found.timestampMilliseconds == record.timestampMilliseconds
+        }
+    }
+
+    /// Every record that was sent, by its number.
+    private var attempts: [Attempt] = []
+    /// The header that has the number.
+    private static var numberHeader: String { "simulation_number" }
+
     init<Fold: StreamFold>(stream: Fold.Type, seed: UInt64) {
         self.stream = stream
         program = FoldProgram<Fold>()
@@ -61,55 +88,57 @@ final class ModelFeed<Model: StreamModel>: Feed {
         try (text + settings).write(toFile: path, atomically: false, encoding: .utf8)
     }
 
-    func send(to cluster: SimulatedCluster, at milliseconds: Int64) -> Int64 {
-        guard let topic = cluster.topic(Model.stream) else { return milliseconds }
+    func send(to log: any RecordSink, at milliseconds: Int64) -> Int64 {
         if let record = outgoing.last, let last = sent.last, random.next() % 50 == 0 {
             // A producer that heard nothing sends it again.
-            cluster.note(.repetition)
-            append(record, last.meaning, to: topic, of: cluster, at: milliseconds)
+            log.note(.repetition)
+            append(record, last.meaning, to: log, at: milliseconds)
         } else if !sent.isEmpty, let window = stream.defaultWindowSeconds,
             random.next() % 200 == 0
         {
-            return sendAtEdge(of: Int64(window) * 1000, to: topic, of: cluster)
+            return sendAtEdge(of: Int64(window) * 1000, to: log)
         } else {
-            sendNew(to: topic, of: cluster, at: milliseconds)
+            sendNew(to: log, at: milliseconds)
         }
         return milliseconds
     }
 
     private func sendNew(
-        to topic: SimulatedCluster.Topic, of cluster: SimulatedCluster, at milliseconds: Int64,
-        partition: Int32? = nil
+        to log: any RecordSink, at milliseconds: Int64, partition: Int32? = nil
     ) {
         let made = model.makeRecord(using: &random)
         let record = OutgoingRecord(
             topic: Model.stream, partition: partition, key: made.key, headers: made.headers,
             value: made.value)
-        append(record, made.meaning, to: topic, of: cluster, at: milliseconds)
+        append(record, made.meaning, to: log, at: milliseconds)
     }
 
     /// Repeats a record when another one has just moved its partition on by the window, or a millisecond less or more.
     private func sendAtEdge(
-        of windowMilliseconds: Int64, to topic: SimulatedCluster.Topic,
-        of cluster: SimulatedCluster
+        of windowMilliseconds: Int64, to log: any RecordSink
     ) -> Int64 {
-        cluster.note(.edge)
+        log.note(.edge)
         let place = sent.count - 1 - Int(random.next() % UInt64(min(sent.count, 30)))
         let old = sent[place]
         let edge = max(0, old.timestampMilliseconds) + windowMilliseconds
         let newest = edge + Int64(random.next() % 3) - 1
-        sendNew(to: topic, of: cluster, at: newest, partition: old.partition)
+        sendNew(to: log, at: newest, partition: old.partition)
         var record = outgoing[place]
         record.partition = old.partition
-        append(record, old.meaning, to: topic, of: cluster, at: newest - Int64(random.next() % 2))
+        append(record, old.meaning, to: log, at: newest - Int64(random.next() % 2))
         return newest
     }
 
     private func append(
-        _ record: OutgoingRecord, _ meaning: Model.Meaning, to topic: SimulatedCluster.Topic,
-        of cluster: SimulatedCluster, at milliseconds: Int64
+        _ record: OutgoingRecord, _ meaning: Model.Meaning, to log: any RecordSink,
+        at milliseconds: Int64
     ) {
-        let position = cluster.append(record, to: topic, at: milliseconds)
+        var numbered = record
+        numbered.headers.append(.init(Self.numberHeader, "\(attempts.count)"))
+        numbered.timestampMilliseconds = milliseconds
+        let position = log.send(numbered, at: milliseconds)
+        attempts.append(Attempt(record: numbered, meaning: meaning, position: position))
+        guard let position else { return }
         outgoing.append(record)
         sent.append(
             LoggedMeaning(
@@ -117,11 +146,41 @@ final class ModelFeed<Model: StreamModel>: Feed {
                 timestampMilliseconds: milliseconds, meaning: meaning))
     }
 
+    func settle(with topic: SimulatedCluster.Topic) throws {
+        var found: Set<Int> = []
+        (sent, outgoing) = ([], [])
+        for (number, partition) in topic.partitions.enumerated() {
+            for record in partition.records {
+                let position = RecordPosition(partition: Int32(number), offset: record.offset)
+                let header = record.headers.last { $0.name == Self.numberHeader }?.value
+                let attempt = header.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
+                guard let attempt, attempts.indices.contains(attempt),
+                    attempts[attempt].position ?? position == position,
+                    attempts[attempt].isSame(as: record), found.insert(attempt).inserted
+                else { throw SimulationFault("\(topic.name) has another record at \(position)") }
+                outgoing.append(attempts[attempt].record)
+                sent.append(
+                    LoggedMeaning(
+                        partition: position.partition, offset: position.offset,
+                        timestampMilliseconds: record.timestampMilliseconds,
+                        meaning: attempts[attempt].meaning))
+            }
+        }
+        if let lost = attempts.indices.first(where: {
+            attempts[$0].position != nil && !found.contains($0)
+        }) {
+            throw SimulationFault(
+                "\(topic.name) lost what was acknowledged at \(String(describing: attempts[lost].position))"
+            )
+        }
+    }
+
     var rejected: [Int32: [Int64]] { Model.rows(of: sent).rejected }
 
     func beginAnew() {
         sent = []
         outgoing = []
+        attempts = []
     }
 
     func difference(

@@ -3,7 +3,7 @@ import EventLog
 import TestKit
 
 /// A cluster that every process of a simulation reads from and writes to, with the freedoms that Kafka takes.
-final class SimulatedCluster {
+final class SimulatedCluster: RecordSink {
     struct Record {
         /// Counts all appends to the cluster.
         let number: Int
@@ -26,8 +26,13 @@ final class SimulatedCluster {
         let number: Int
         var partitions: [Partition]
 
+        /// Whether `recordsAsAppended` knows the order among partitions.
+        let knowsOrder: Bool
+
+        /// - Parameter number: 0 for a copy of a topic.
         init(name: String, number: Int, partitionCount: Int32) {
             self.name = name
+            knowsOrder = number > 0
             self.number = number
             partitions = Array(repeating: Partition(), count: Int(partitionCount))
         }
@@ -80,6 +85,10 @@ final class SimulatedCluster {
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
+    }
+
+    func send(_ record: OutgoingRecord, at milliseconds: Int64) -> RecordPosition? {
+        topic(record.topic).map { append(record, to: $0, at: milliseconds) }
     }
 
     func note(_ transition: Transition) { met[transition.rawValue, default: 0] += 1 }

@@ -32,24 +32,33 @@ struct ProcessPlace {
     let lanes: Int
     let directory: String
     let options: WorkerOptions
-    let log: SimulatedLog
+    let log: any LogBackend
     let stop: StopSignal
+}
+
+/// A log that processes open.
+protocol LogOfProcesses: AnyObject {
+    func open(for process: Int32) throws -> any LogBackend
+}
+
+extension SimulatedCluster: LogOfProcesses {
+    func open(for process: Int32) -> any LogBackend { SimulatedLog(self, process: process) }
 }
 
 /// A program, which a worker starts again and again.
 protocol SimulatedProgram {
     var topic: String { get }
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: SimulatedReader)
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: any LogReader)
 }
 
 struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
     var topic: String { Fold.streamName }
 
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: SimulatedReader) {
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: any LogReader) {
         let configuration = try Fold.readConfiguration(
             PipelineDirectory(place.options.pipelinesDirectory))
-        let reader = try SimulatedReader(
-            place.log, topic: configuration.stream.topic, group: configuration.stream.group)
+        let reader = try place.log.reader(
+            topic: configuration.stream.topic, group: configuration.stream.group)
         do {
             let worker = try Fold.makeWorker(
                 place.options, configuration, lanes: place.lanes, in: place.directory,
@@ -70,10 +79,10 @@ struct DeliveryProgram: SimulatedProgram {
 
     var topic: String { SimulatedDocuments.topic }
 
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: SimulatedReader) {
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: any LogReader) {
         let configuration = try DeliveryConfiguration(place.options)
-        let reader = try SimulatedReader(
-            place.log, topic: configuration.stream.topic, group: configuration.stream.group)
+        let reader = try place.log.reader(
+            topic: configuration.stream.topic, group: configuration.stream.group)
         do {
             let loop = try PartnerPostbacksWorker.makeLoop(
                 place.options, configuration, reader: reader,
@@ -91,10 +100,13 @@ struct DeliveryProgram: SimulatedProgram {
 private final class Incarnation {
     let number: Int32
     let worker: any Turning
-    let reader: SimulatedReader
+    let reader: any LogReader
     let stop: StopSignal
 
-    init(number: Int32, worker: any Turning, reader: SimulatedReader, stop: StopSignal) {
+    /// Nil for a log without groups.
+    var member: SimulatedReader? { reader as? SimulatedReader }
+
+    init(number: Int32, worker: any Turning, reader: any LogReader, stop: StopSignal) {
         self.number = number
         self.worker = worker
         self.reader = reader
@@ -115,7 +127,7 @@ final class SimulatedWorker {
     let name: String
     let directory: String
     let program: any SimulatedProgram
-    private let cluster: SimulatedCluster
+    private let log: any LogOfProcesses
     private let pipelines: String
     private var incarnation: Incarnation?
     private(set) var isPaused = false
@@ -125,12 +137,12 @@ final class SimulatedWorker {
     var acceptedPartitionCount: Int32?
 
     init(
-        _ name: String, _ program: any SimulatedProgram, cluster: SimulatedCluster,
+        _ name: String, _ program: any SimulatedProgram, log: any LogOfProcesses,
         directory: String, pipelines: String
     ) {
         self.name = name
         self.program = program
-        self.cluster = cluster
+        self.log = log
         self.directory = directory
         self.pipelines = pipelines
     }
@@ -160,7 +172,7 @@ final class SimulatedWorker {
         as number: Int32, lanes: Int, in directory: String, isMember: Bool,
         accepting partitionCount: Int32?
     ) throws -> Incarnation {
-        let log = SimulatedLog(cluster, process: number)
+        let log = try log.open(for: number)
         var options = try WorkerOptions.parse(
             [
                 "--log", log.address, "--data", directory, "--pipelines", pipelines,
@@ -208,7 +220,7 @@ final class SimulatedWorker {
         weir_sim_kill(incarnation.number)
         isPaused = false
         self.incarnation = nil
-        incarnation.reader.leave()
+        incarnation.member?.leave()
     }
 
     /// The machine is without power: what was not synced may be lost.
@@ -238,14 +250,14 @@ final class SimulatedWorker {
     func pause() {
         guard isRunning else { return }
         isPaused = true
-        incarnation?.reader.leave()
+        incarnation?.member?.leave()
     }
 
     /// Lets a paused process go on, which does not know that anything happened.
     func goOn() {
         guard isPaused else { return }
         isPaused = false
-        incarnation?.reader.joinAgain()
+        incarnation?.member?.joinAgain()
     }
 
     /// From now on the disk does what it is asked.

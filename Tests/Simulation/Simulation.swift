@@ -47,6 +47,8 @@ package final class Simulation {
     let root: String
     private var random: SeededGenerator
     let cluster: SimulatedCluster
+    /// The machine of all processes, where the run is one of the embedded log.
+    private(set) var machine: EmbeddedMachine?
     let partners: SimulatedPartners
     let documents: SimulatedDocuments
     var feeds: [any Feed] = []
@@ -80,6 +82,7 @@ package final class Simulation {
             try prepare()
             weir_sim_begin("\(root)/disks", Self.beginNanoseconds, report.seed)
             defer { weir_sim_end() }
+            try machine?.begin(with: feeds.map { $0.stream.streamName }) { 1 + number(below: 4) }
             for _ in 0..<options.steps {
                 report.steps += 1
                 try step()
@@ -89,6 +92,7 @@ package final class Simulation {
             report.finding = "\(error)".replacing("\(root)/disks/", with: "")
         }
         for worker in workers { worker.kill() }
+        machine?.kill()
         report.records = feeds.reduce(0) { $0 + $1.records }
         report.simulatedSeconds = Double(weir_sim_now() - Self.beginNanoseconds) / 1e9
         for (event, count) in cluster.met { report.met[event, default: 0] += count }
@@ -110,10 +114,12 @@ package final class Simulation {
             options.without)
         eventMilliseconds = Self.beginNanoseconds / 1_000_000
         drawFeeds()
+        if chance(1, in: 4) { try beginMachine() }
         for feed in feeds {
             let topic = feed.stream.streamName
             cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
-            for place in 0...number(below: options.mostWorkers) {
+            // Without a group, one worker has all partitions.
+            for place in 0...number(below: machine == nil ? options.mostWorkers : 1) {
                 addWorker("\(topic)-\(place)", feed.program)
             }
             try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
@@ -122,7 +128,9 @@ package final class Simulation {
             to: "\(root)/pipelines", settings: drawSettings())
         let documentTopic = SimulatedDocuments.topic
         let isDelivering = chance(1, in: 2)
-        if isDelivering, options.streams.isEmpty || options.streams.contains(documentTopic) {
+        if isDelivering, machine == nil,
+            options.streams.isEmpty || options.streams.contains(documentTopic)
+        {
             cluster.make(documentTopic, partitionCount: Int32(1 + number(below: 4)))
             addWorker(documentTopic, DeliveryProgram(partners: partners))
         }
@@ -136,10 +144,19 @@ package final class Simulation {
         )
     }
 
+    private func beginMachine() throws {
+        let machine = EmbeddedMachine(cluster, directory: "\(root)/disks/machine")
+        try FileManager.default.createDirectory(
+            atPath: machine.directory, withIntermediateDirectories: true)
+        self.machine = machine
+        kinds.subtract(FaultKind.ofClusters)
+    }
+
     private func addWorker(_ name: String, _ program: any SimulatedProgram) {
         workers.append(
             SimulatedWorker(
-                name, program, cluster: cluster, directory: "\(root)/disks/\(name)",
+                name, program, log: machine ?? cluster,
+                directory: "\(machine?.directory ?? "\(root)/disks")/\(name)",
                 pipelines: "\(root)/pipelines"))
     }
 
@@ -205,14 +222,14 @@ package final class Simulation {
     private func step() throws {
         if chance(1, in: 10) { drawChancesOfLog() }
         switch number(below: 20) {
-        case 0..<6: send()
+        case 0..<6: try send()
         case 6..<15: try turn()
         case 15..<17: try start()
         default: try disturb()
         }
     }
 
-    private func send() {
+    private func send() throws {
         if deliverer != nil, chance(1, in: 3) {
             for _ in 0...number(below: 3) {
                 documents.send(to: cluster, at: weir_sim_now() / 1_000_000)
@@ -220,6 +237,7 @@ package final class Simulation {
             return
         }
         guard let feed = one(of: feeds) else { return }
+        if let machine, !machine.isRunning { startProducer(machine) }
         for _ in 0...number(below: 12) {
             if kinds.contains(.gaps), chance(1, in: 40),
                 let topic = cluster.topic(feed.stream.streamName)
@@ -229,12 +247,18 @@ package final class Simulation {
                     in: topic, partition: Int32(number(below: topic.partitions.count)),
                     count: Int64(1 + number(below: 3)))
             }
-            let newest = feed.send(to: cluster, at: nextTimestamp())
+            let newest = feed.send(to: machine ?? cluster, at: nextTimestamp())
+            if let fault = machine?.fault { throw fault }
             // Not from the year 9999, or all that follows would be.
             if newest < eventMilliseconds + 90 * 86_400_000 {
                 eventMilliseconds = max(eventMilliseconds, newest)
             }
         }
+    }
+
+    private func startProducer(_ machine: EmbeddedMachine) {
+        processes += 1
+        machine.start(as: processes, chances: drawChancesOfDisk(), seed: random.next())
     }
 
     private func nextTimestamp() -> Int64 {
@@ -282,7 +306,7 @@ package final class Simulation {
         note("\(worker.name) ends: \(error)")
         switch error {
         case let error as StoreError: try judge(error, of: worker)
-        case let error as LogError: try judge(error)
+        case let error as LogError: try judge(error, of: worker)
         default: try judgeWorker(error, of: worker)
         }
     }
@@ -312,6 +336,14 @@ package final class Simulation {
     private func disturb() throws {
         guard let kind = one(of: FaultKind.allCases.filter { kinds.contains($0) }) else { return }
         let running = workers.filter(\.isRunning)
+        if let machine, [.kill, .crashAtCall].contains(kind), chance(1, in: 3) {
+            if kind == .kill {
+                machine.kill()
+            } else {
+                machine.crash(after: Int64(number(below: 8)))
+            }
+            return meet(kind)
+        }
         switch kind {
         case .kill:
             guard let worker = one(of: running) else { return }
@@ -384,17 +416,21 @@ package final class Simulation {
     }
 
     private func losePower(_ worker: SimulatedWorker) {
-        kill(worker)
-        worker.losePower(seed: random.next())
         meet(.powerLoss)
         note("\(worker.name) loses power")
+        guard let machine else {
+            kill(worker)
+            return worker.losePower(seed: random.next())
+        }
+        for worker in workers { kill(worker) }
+        machine.losePower(seed: random.next())
     }
 
     /// A second process on the same store has to be refused.
     private func startSecond(beside worker: SimulatedWorker) throws {
         processes += 1
         let second = SimulatedWorker(
-            "\(worker.name) again", worker.program, cluster: cluster,
+            "\(worker.name) again", worker.program, log: machine ?? cluster,
             directory: worker.directory, pipelines: "\(root)/pipelines")
         do {
             try second.start(as: processes, lanes: 1, chances: weir_sim_chances(), seed: 0)
@@ -452,9 +488,12 @@ extension Simulation {
         }
     }
 
-    private func judge(_ error: LogError) throws {
-        guard case .unavailable = error else { throw error }
-        cluster.note(.logFailed)
+    private func judge(_ error: LogError, of worker: SimulatedWorker) throws {
+        switch error {
+        case .unavailable: cluster.note(.logFailed)
+        case .disk where worker.hasDiskFaults: cluster.note(.logDiskFailed)
+        default: throw error
+        }
     }
 
     private func judgeWorker(_ error: any Error, of worker: SimulatedWorker) throws {
@@ -462,7 +501,7 @@ extension Simulation {
         case .store(let error): try judge(error, of: worker)
         case .log(.offsetGone) where isOf(trimmed, worker) || isOf(madeAnew, worker):
             cluster.note(.recordsGone)
-        case .log(let error): try judge(error)
+        case .log(let error): try judge(error, of: worker)
         case .changed(.logStartsLater) where isOf(trimmed, worker):
             cluster.note(.startsLater)
             try worker.moveStoresAway()

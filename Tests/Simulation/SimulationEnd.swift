@@ -18,6 +18,7 @@ extension Simulation {
             for _ in 0..<100 where worker.isRunning { try turn(worker) }
             guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
         }
+        try machine?.verify()
         for feed in feeds { try compare(feed) }
         guard let deliverer, let topic = cluster.topic(SimulatedDocuments.topic) else { return }
         let store = try DeliveryStore(existing: DeliveryStore.path(in: deliverer.directory))
@@ -51,7 +52,8 @@ extension Simulation {
     private func compare(_ feed: any Feed) throws {
         let stream = feed.stream.streamName
         let own = workers.filter { $0.program.topic == stream }
-        guard let first = own.first, let topic = cluster.topic(stream) else { return }
+        guard let first = own.first, let topic = try self.topic(stream) else { return }
+        if machine != nil { try feed.settle(with: topic) }
         let comparison = try Comparison(feed, topic, own)
         for reason in try comparison.compareWithModel() {
             report.met[Coverage.rejected(stream, reason), default: 0] += 1
@@ -59,13 +61,17 @@ extension Simulation {
         // What a store knows of records that are gone, and what it has published, no other one can tell.
         guard !trimmed.contains(stream) else { return }
         processes += 1
-        let anew = "\(root)/disks/anew-\(stream)"
+        let anew = "\(machine?.directory ?? "\(root)/disks")/anew-\(stream)"
         try first.foldAnew(as: processes, in: anew)
         try comparison.compareDigest(withFoldIn: anew)
-        try comparison.compareDeadLetters(cluster.topic("\(stream).dlq"))
+        try comparison.compareDeadLetters(self.topic("\(stream).dlq"))
         guard stream == emittingStream else { return }
         report.met[Transition.published.rawValue, default: 0] +=
             try comparison.comparePartnerPostbacks(
-                cluster.topic(SimulatedDocuments.topic), withFoldIn: anew)
+                self.topic(SimulatedDocuments.topic), withFoldIn: anew)
+    }
+
+    private func topic(_ name: String) throws -> SimulatedCluster.Topic? {
+        try machine.map { try $0.topic(name) } ?? cluster.topic(name)
     }
 }
