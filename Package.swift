@@ -234,8 +234,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CSimulatedSystem", "ConfigurationFiles", "Deliveries", "Engine", "EventLog",
-                "Program", "Reports", "Store", "Streams", "TestKit", logging,
+                "CSimulatedSystem", "ConfigurationFiles", "DatabaseFiles", "Deliveries", "Engine",
+                "EventLog", "History", "Program", "Reports", "Store", "Streams", "TestKit", logging,
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         .executableTarget(

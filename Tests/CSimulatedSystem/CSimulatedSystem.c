@@ -128,7 +128,7 @@ static void forget_changes(struct file *file) {
 
 static int64_t size_of(int descriptor) {
     struct stat found;
-    return fstat(descriptor, &found) == 0 ? found.st_size : 0;
+    return fstatat(descriptor, "", &found, AT_EMPTY_PATH) == 0 ? found.st_size : 0;
 }
 
 /// Keeps in mind what a file holds where it is about to change.
@@ -248,6 +248,19 @@ int open64(const char *path, int flags, ...) {
     va_end(rest);
     return open_simulated(path, flags, mode);
 }
+
+/// SQLite keeps descriptors of a file that others in its process have locked, and uses them again for the next
+/// connection, with a look at the file. Then they are the next process's.
+int fstat(int descriptor, struct stat *found) {
+    if (is_known(descriptor)) {
+        pthread_mutex_lock(&lock);
+        if (process_of(descriptors[descriptor].process)->is_dead) descriptors[descriptor].process = current;
+        pthread_mutex_unlock(&lock);
+    }
+    return fstatat(descriptor, "", found, AT_EMPTY_PATH);
+}
+
+int fstat64(int descriptor, struct stat64 *found) { return fstat(descriptor, (struct stat *)found); }
 
 int close(int descriptor) {
     if (is_known(descriptor)) {

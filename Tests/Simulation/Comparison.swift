@@ -66,7 +66,7 @@ struct Comparison {
     private static func refused(
         _ directory: String, _ stream: String
     ) throws -> [Int32: [Int64: String]] {
-        try StoreReader(path: "\(directory)/\(stream).sqlite").snapshot { snapshot in
+        try StoreReader(path: storePath(directory, stream)).snapshot { snapshot in
             try snapshot.partitionStates().reduce(into: [:]) { refused, state in
                 for record in try snapshot.refused(partition: state.partition) {
                     refused[state.partition, default: [:]][record.offset] = record.reason
@@ -75,13 +75,18 @@ struct Comparison {
         }
     }
 
+    /// The store that is in force.
+    static func storePath(_ directory: String, _ stream: String) throws -> String {
+        try PromotionJournal(directory: directory).path(of: stream)
+    }
+
     /// The offsets that the furthest copy of each partition has folded.
     private static func foldedOffsets(
         _ directories: [String], _ stream: String
     ) throws -> [Int32: Range<Int64>] {
         var offsets: [Int32: Range<Int64>] = [:]
         for directory in directories {
-            let path = "\(directory)/\(stream).sqlite"
+            let path = try storePath(directory, stream)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             let states = try StoreReader(path: path).snapshot { try $0.partitionStates() }
             for state in states

@@ -8,7 +8,11 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case unavailableLog, slowLog, lostAnswer, repeatedAppend, offsetsNotTaken
     case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches
     case trimming, topicMadeAnew, morePartitions
+    case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
+
+    /// Those that are done to a log in one file only.
+    static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion]
 
     /// Those that a log in one file does not have.
     static let ofClusters: Set<FaultKind> = [
@@ -56,6 +60,16 @@ enum Transition: String, CaseIterable {
     case producerKilled = "embedded log: a producer was killed at a call"
     case producerFailed = "embedded log: an append failed"
     case acknowledged = "embedded log: an append was acknowledged"
+
+    case backedUp = "operator: a store was copied while its worker went on"
+    case restored = "operator: a store was replaced by its copy"
+    case archived = "operator: a topic was archived"
+    case trimmedArchived = "operator: archived records were trimmed"
+    case replayed = "operator: a stream was replayed"
+    case promoted = "operator: a replayed store was promoted"
+    case rolledBack = "operator: a promotion was taken back"
+    case operatorKilled = "operator: killed at a call"
+    case operatorFailed = "operator: the disk failed"
 
     case published = "documents for partners"
     case delivered = "documents delivered"

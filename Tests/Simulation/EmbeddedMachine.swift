@@ -19,9 +19,14 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
     init(_ cluster: SimulatedCluster, directory: String) {
         self.cluster = cluster
         self.directory = directory
+        archivePath = "\(directory)/archive.sqlite"
     }
 
     private var path: String { "\(directory)/log.sqlite" }
+    var address: String { "sqlite:\(path)" }
+    let archivePath: String
+    /// The topics that were archived, whose workers read the archive first.
+    var archived: Set<String> = []
 
     /// Makes the log, with a topic for each stream.
     func begin(with streams: [String], partitionCount: () -> Int) throws {
@@ -32,9 +37,9 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
         }
     }
 
-    func open(for _: Int32) throws -> any LogBackend {
-        try EmbeddedLog(path: path, mode: .existing)
-    }
+    func open(for _: Int32) throws -> any LogBackend { try openLog() }
+
+    func openLog() throws -> EmbeddedLog { try EmbeddedLog(path: path, mode: .existing) }
 
     func note(_ transition: Transition) { cluster.note(transition) }
 
@@ -109,17 +114,20 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
     /// Each record's checksum is right.
     func verify() throws {
         weir_sim_enter(0)
-        try EmbeddedLog(path: path, mode: .existing).verifyRecords()
+        try openLog().verifyRecords()
     }
 
     /// A copy of a topic, whose partitions each are in order; nil when there is none.
     func topic(_ name: String) throws -> SimulatedCluster.Topic? {
         weir_sim_enter(0)
-        let log = try EmbeddedLog(path: path, mode: .existing)
+        let log = try openLog()
         guard let found = try log.topics().first(where: { $0.name == name }) else { return nil }
         let topic = SimulatedCluster.Topic(
             name: name, number: 0, partitionCount: found.partitionCount)
-        let reader = try log.reader(topic: name, group: nil)
+        var reader = try log.reader(topic: name, group: nil)
+        if archived.contains(name) {
+            reader = try ArchivedLogReader(path: archivePath, before: reader)
+        }
         try reader.subscribe(.all)
         let batch = RecordBatch()
         var count = 0

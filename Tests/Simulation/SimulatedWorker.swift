@@ -6,6 +6,7 @@ import EventLog
 import Foundation
 import Logging
 import Program
+import Store
 import Streams
 
 /// What runs as a process and is given its turns.
@@ -55,13 +56,22 @@ struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
     var topic: String { Fold.streamName }
 
     func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: any LogReader) {
+        guard
+            !PromotionRequest.isMade(in: place.directory)
+                || !PromotionRequest.isHeld(in: place.directory)
+        else { throw SimulationFault("a promotion is under way in \(place.directory)") }
+        let sets = try PromotionJournal(directory: place.directory)
+        _ = try sets.presentPath(of: topic)
         let configuration = try Fold.readConfiguration(
             PipelineDirectory(place.options.pipelinesDirectory))
-        let reader = try place.log.reader(
+        var reader = try place.log.reader(
             topic: configuration.stream.topic, group: configuration.stream.group)
+        if let path = try place.options.archivePath {
+            reader = try ArchivedLogReader(path: path, before: reader)
+        }
         do {
             let worker = try Fold.makeWorker(
-                place.options, configuration, lanes: place.lanes, in: place.directory,
+                place.options, configuration, lanes: place.lanes, in: sets.directory(of: topic),
                 log: place.log, reader: reader, stop: place.stop, logger: Logger(label: place.name))
             guard let worker else {
                 throw SimulationFault("\(place.name): its store was replaced")
@@ -133,6 +143,8 @@ final class SimulatedWorker {
     private(set) var isPaused = false
     /// Whether the present process was given reason to fail.
     private(set) var hasDiskFaults = false
+    /// The archive that is read before the log.
+    var archivePath: String?
     /// The number of partitions that its operator has accepted.
     var acceptedPartitionCount: Int32?
 
@@ -176,7 +188,7 @@ final class SimulatedWorker {
         var options = try WorkerOptions.parse(
             [
                 "--log", log.address, "--data", directory, "--pipelines", pipelines,
-                "--metrics", "off", "--archive", "off",
+                "--metrics", "off", "--archive", archivePath.map { "sqlite:\($0)" } ?? "off",
             ] + (isMember ? [] : ["--partitions", "all"])
                 + (partitionCount.map { ["--accept-partition-count", "\($0)"] } ?? []))
         options.showsProgress = false

@@ -45,7 +45,7 @@ package final class Simulation {
 
     private let options: Options
     let root: String
-    private var random: SeededGenerator
+    var random: SeededGenerator
     let cluster: SimulatedCluster
     /// The machine of all processes, where the run is one of the embedded log.
     private(set) var machine: EmbeddedMachine?
@@ -60,6 +60,10 @@ package final class Simulation {
     /// Topics that have lost their beginning, or are not those that they were.
     var trimmed: Set<String> = []
     private var madeAnew: Set<String> = []
+    /// Copies of stores, by the names of their workers.
+    var backups: [String: String] = [:]
+    /// How many sets were replayed for a worker, by its name.
+    var sets: [String: Int] = [:]
 
     private static let beginNanoseconds: Int64 = 1_795_219_200_000_000_000
     static let mostTurnsToCatchUp = 20_000
@@ -114,7 +118,11 @@ package final class Simulation {
             options.without)
         eventMilliseconds = Self.beginNanoseconds / 1_000_000
         drawFeeds()
-        if chance(1, in: 4) { try beginMachine() }
+        if chance(1, in: 4) {
+            try beginMachine()
+        } else {
+            kinds.subtract(FaultKind.ofEmbeddedLogs)
+        }
         for feed in feeds {
             let topic = feed.stream.streamName
             cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
@@ -201,15 +209,15 @@ package final class Simulation {
 
     // MARK: Choices
 
-    private func number(below bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+    func number(below bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
-    private func chance(_ part: Int, in whole: Int) -> Bool { number(below: whole) < part }
+    func chance(_ part: Int, in whole: Int) -> Bool { number(below: whole) < part }
 
-    private func one<Element>(of elements: [Element]) -> Element? {
+    func one<Element>(of elements: [Element]) -> Element? {
         elements.isEmpty ? nil : elements[number(below: elements.count)]
     }
 
-    private func note(_ step: String) {
+    func note(_ step: String) {
         let step = step.replacing("\(root)/disks/", with: "")
         report.trace.append("\(report.steps): \(step)")
         if report.trace.count > options.traceLength { report.trace.removeFirst() }
@@ -374,6 +382,9 @@ package final class Simulation {
         case .clockJump:
             let nanoseconds = Int64(number(below: 7_200)) * 1_000_000_000
             weir_sim_jump(chance(1, in: 2) ? nanoseconds : -nanoseconds)
+        case .backup, .restore, .archive, .promotion:
+            guard let worker = one(of: workers.filter { $0 !== deliverer }) else { return }
+            guard try operate(kind, on: worker) else { return }
         case .trimming, .topicMadeAnew, .morePartitions:
             // These are rare, and each of them asks for an operator.
             guard chance(1, in: 4), let feed = one(of: feeds) else { return }
@@ -401,6 +412,7 @@ package final class Simulation {
             clearPublished(name)
             feed.beginAnew()
             madeAnew.insert(name)
+            for worker in workers where worker.program.topic == name { backups[worker.name] = nil }
             trimmed.remove(name)
             note("\(name) is made anew")
         default:
@@ -410,7 +422,7 @@ package final class Simulation {
         }
     }
 
-    private func kill(_ worker: SimulatedWorker) {
+    func kill(_ worker: SimulatedWorker) {
         if let process = worker.process { partners.forget(process) }
         worker.kill()
     }
@@ -444,7 +456,7 @@ package final class Simulation {
         throw SimulationFault("two workers on \(worker.directory)")
     }
 
-    private func drawChancesOfDisk() -> weir_sim_chances {
+    func drawChancesOfDisk() -> weir_sim_chances {
         var chances = weir_sim_chances()
         func draw(_ kind: FaultKind, _ most: Int) -> UInt32 {
             guard kinds.contains(kind), chance(1, in: 3) else { return 0 }

@@ -1,0 +1,176 @@
+import CSimulatedSystem
+import ConfigurationFiles
+import DatabaseFiles
+import EventLog
+import Foundation
+import History
+import Program
+import Store
+
+// What operators do while records come in. Each of it is a process that may be killed, and whose disk may fail.
+
+extension Simulation {
+    /// Returns whether something was done.
+    func operate(_ kind: FaultKind, on worker: SimulatedWorker) throws -> Bool {
+        switch kind {
+        case .backup: try backUp(worker)
+        case .restore: try restore(worker)
+        case .archive: try archive(worker.program.topic)
+        case .promotion: try promote(worker)
+        default: false
+        }
+    }
+
+    /// Runs a process to its end. Returns whether it came there.
+    private func run(_ work: () throws -> Void) throws -> Bool {
+        processes += 1
+        let process = processes
+        let chances = drawChancesOfDisk()
+        weir_sim_set_chances(process, chances, random.next())
+        if kinds.contains(.crashAtCall), chance(1, in: 3) {
+            weir_sim_crash_after(process, Int64(number(below: 200)))
+        }
+        weir_sim_enter(process)
+        var failure: (any Error)?
+        do { try work() } catch { failure = error }
+        let isDead = weir_sim_is_dead(process)
+        weir_sim_kill(process)
+        if isDead {
+            cluster.note(.operatorKilled)
+        } else if let failure {
+            // Each program says it in words of its own.
+            guard chances.isAny else { throw failure }
+            cluster.note(.operatorFailed)
+        }
+        return !isDead && failure == nil
+    }
+
+    // MARK: Backups
+
+    private func backUp(_ worker: SimulatedWorker) throws -> Bool {
+        let stream = worker.program.topic
+        let store = try Comparison.storePath(worker.directory, stream)
+        guard FileManager.default.fileExists(atPath: store) else { return false }
+        let directory = "\(root)/disks/backups"
+        weir_sim_enter(0)
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        let copy = "\(directory)/\(worker.name).sqlite"
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(copy + suffix) }
+        backups[worker.name] = nil
+        guard try run({ try FileCopy.write(store, to: copy) }) else { return true }
+        backups[worker.name] = copy
+        cluster.note(.backedUp)
+        note("the store of \(worker.name) is copied")
+        return true
+    }
+
+    /// The machine was lost: another one begins with the last copy of its store.
+    private func restore(_ worker: SimulatedWorker) throws -> Bool {
+        guard let copy = backups[worker.name] else { return false }
+        kill(worker)
+        try worker.moveStoresAway()
+        try FileManager.default.createDirectory(
+            atPath: worker.directory, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: copy, toPath: "\(worker.directory)/\(worker.program.topic).sqlite")
+        cluster.note(.restored)
+        note("\(worker.name) goes on with the copy of its store")
+        return true
+    }
+
+    // MARK: The embedded log
+
+    /// Copies a topic to the archive, and then may trim what is archived and folded.
+    private func archive(_ topic: String) throws -> Bool {
+        guard let machine else { return false }
+        var ends: [Int32: Int64] = [:]
+        let isDone = try run {
+            let reader = try machine.openLog().reader(topic: topic, group: nil)
+            let copy = try ArchiveCopy(
+                from: reader, to: EmbeddedLog(path: machine.archivePath, mode: .create))
+            try copy.copyToEnd()
+            for range in copy.ranges { ends[range.partition] = range.endOffset }
+        }
+        guard isDone else { return true }
+        cluster.note(.archived)
+        note("\(topic) is archived")
+        machine.archived.insert(topic)
+        for worker in workers where worker.program.topic == topic {
+            worker.archivePath = machine.archivePath
+        }
+        guard chance(1, in: 2), let partition = one(of: ends.keys.sorted()) else { return true }
+        let end = min(ends[partition] ?? 0, try foldedEnd(of: topic, partition))
+        guard end > 0 else { return true }
+        let offset = Int64(number(below: Int(end))) + 1
+        let isTrimmed = try run {
+            try machine.openLog().trim(topic: topic, partition: partition, before: offset)
+        }
+        if isTrimmed {
+            cluster.note(.trimmedArchived)
+            note("\(topic)/\(partition) is trimmed below \(offset), which is archived")
+        }
+        return true
+    }
+
+    /// What all stores of a stream have folded of a partition.
+    private func foldedEnd(of stream: String, _ partition: Int32) throws -> Int64 {
+        weir_sim_enter(0)
+        return try workers.filter { $0.program.topic == stream }.map { worker in
+            let path = try Comparison.storePath(worker.directory, stream)
+            guard FileManager.default.fileExists(atPath: path) else { return 0 }
+            return try StoreReader(path: path).snapshot { snapshot in
+                try snapshot.partitionStates().first { $0.partition == partition }?.nextOffset ?? 0
+            }
+        }.min() ?? 0
+    }
+
+    /// Folds a stream again, and puts the new store in the place of the old one; now and then goes back.
+    private func promote(_ worker: SimulatedWorker) throws -> Bool {
+        guard let machine else { return false }
+        let stream = worker.program.topic
+        guard FileManager.default.fileExists(atPath: worker.directory) else { return false }
+        kill(worker)
+        weir_sim_enter(0)
+        let journal = try PromotionJournal(directory: worker.directory)
+        guard FileManager.default.fileExists(atPath: journal.path(of: stream)) else { return false }
+        let isBack = !journal.promotions.isEmpty && !journal.isBack && chance(1, in: 3)
+        let set = nextSet(of: worker, in: machine, journal)
+        let source = ReplaySource(
+            log: try LogAddress(machine.address),
+            archivePath: machine.archived.contains(stream) ? machine.archivePath : nil,
+            pipelines: PipelineDirectory("\(root)/pipelines"))
+        let isDone = try run {
+            if !isBack {
+                let order = ReplayOrder(
+                    source: source, dataDirectories: [worker.directory], directory: set,
+                    threadCount: 1)
+                _ = try ReplayRun(order, topics: [stream]).replay(
+                    follows: false, stop: StopSignal())
+                cluster.note(.replayed)
+            }
+            let order = PromotionOrder(
+                data: worker.directory, target: isBack ? .back : .directory(set), source: source,
+                threadCount: 1)
+            _ = try Promotion(order).run(stop: StopSignal())
+        }
+        guard isDone else { return true }
+        cluster.note(isBack ? .rolledBack : .promoted)
+        note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
+        return true
+    }
+
+    /// A new directory, or one that was begun and is not in force.
+    private func nextSet(
+        of worker: SimulatedWorker, in machine: EmbeddedMachine, _ journal: PromotionJournal
+    ) -> String {
+        func path(_ number: Int) -> String { "\(machine.directory)/sets/\(worker.name)-\(number)" }
+        let number = sets[worker.name] ?? 0
+        let wasInForce = journal.promotions.contains { promotion in
+            promotion.streams.values.contains { $0.to == path(number) }
+        }
+        if number > 0, !wasInForce, chance(1, in: 2) { return path(number) }
+        sets[worker.name] = number + 1
+        return path(number + 1)
+    }
+}
