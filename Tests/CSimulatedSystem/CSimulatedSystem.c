@@ -249,12 +249,12 @@ int open64(const char *path, int flags, ...) {
     return open_simulated(path, flags, mode);
 }
 
-/// SQLite keeps descriptors of a file that others in its process have locked, and uses them again for the next
-/// connection, with a look at the file. Then they are the next process's.
+/// SQLite keeps descriptors of a file that other connections have locked, and gives them to the next connection, which
+/// looks at the file first. From then on they are the descriptors of who looks.
 int fstat(int descriptor, struct stat *found) {
     if (is_known(descriptor)) {
         pthread_mutex_lock(&lock);
-        if (process_of(descriptors[descriptor].process)->is_dead) descriptors[descriptor].process = current;
+        descriptors[descriptor].process = current;
         pthread_mutex_unlock(&lock);
     }
     return fstatat(descriptor, "", found, AT_EMPTY_PATH);

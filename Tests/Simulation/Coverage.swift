@@ -6,7 +6,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case kill, crashAtCall, powerLoss, stop, pause, secondWorker
     case writeError, diskFull, syncError, readError, shortReadsAndWrites
     case unavailableLog, slowLog, lostAnswer, repeatedAppend, offsetsNotTaken
-    case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches
+    case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches, fewIDs
     case trimming, topicMadeAnew, morePartitions
     case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
@@ -54,6 +54,7 @@ enum Transition: String, CaseIterable {
     case endsEarlier = "ended: the new topic ends earlier"
     case otherRecords = "ended: the new topic has other records"
     case offsetsAgain = "ended: the new topic has offsets again"
+    case memoryFull = "ended: more ids than dedupe_max_ids"
     case otherPartitions = "ended: the topic has more partitions"
     case refused = "refused: a second process on a store"
 

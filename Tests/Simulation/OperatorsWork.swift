@@ -1,6 +1,7 @@
 import CSimulatedSystem
 import ConfigurationFiles
 import DatabaseFiles
+import Engine
 import EventLog
 import Foundation
 import History
@@ -38,9 +39,16 @@ extension Simulation {
         if isDead {
             cluster.note(.operatorKilled)
         } else if let failure {
-            // Each program says it in words of its own.
-            guard chances.isAny else { throw failure }
-            cluster.note(.operatorFailed)
+            if case .dedupeMemoryFull(_, _, let stream) = failure as? WorkerError,
+                report.kinds.contains(.fewIDs)
+            {
+                try raiseBound(of: stream)
+            } else if chances.isAny {
+                // Each program says it in words of its own.
+                cluster.note(.operatorFailed)
+            } else {
+                throw failure
+            }
         }
         return !isDead && failure == nil
     }

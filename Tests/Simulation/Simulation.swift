@@ -324,12 +324,25 @@ package final class Simulation {
         try start(worker, chances: drawChancesOfDisk())
     }
 
-    func start(_ worker: SimulatedWorker, chances: weir_sim_chances) throws {
-        if kinds.contains(.otherBatches), chance(1, in: 3),
-            let feed = feeds.first(where: { $0.stream.streamName == worker.program.topic })
-        {
-            meet(.otherBatches)
+    /// Other settings of the next start, which no number depends on.
+    private func drawConfiguration(of feed: any Feed) throws {
+        let isBounded = kinds.contains(.fewIDs) && chance(1, in: 4)
+        guard isBounded || kinds.contains(.otherBatches) && chance(1, in: 3) else { return }
+        meet(isBounded ? .fewIDs : .otherBatches)
+        let bound = isBounded ? "dedupe_max_ids: \(1 + number(below: 100))\n" : ""
+        try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings() + bound)
+    }
+
+    /// The operator gives a stream the memory that it needs.
+    func raiseBound(of stream: String) throws {
+        for feed in feeds where feed.stream.streamName == stream {
             try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
+        }
+    }
+
+    func start(_ worker: SimulatedWorker, chances: weir_sim_chances) throws {
+        if let feed = feeds.first(where: { $0.stream.streamName == worker.program.topic }) {
+            try drawConfiguration(of: feed)
         }
         processes += 1
         do {
@@ -517,6 +530,9 @@ extension Simulation {
         case .changed(.logStartsLater) where isOf(trimmed, worker):
             cluster.note(.startsLater)
             try worker.moveStoresAway()
+        case .dedupeMemoryFull where report.kinds.contains(.fewIDs):
+            cluster.note(.memoryFull)
+            try raiseBound(of: worker.program.topic)
         case .changed(.partitionCountChanged(_, _, let now, _)):
             cluster.note(.otherPartitions)
             worker.acceptedPartitionCount = now

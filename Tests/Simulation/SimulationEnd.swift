@@ -8,6 +8,7 @@ extension Simulation {
         cluster.chances = SimulatedCluster.Chances()
         kinds = []
         partners.chances = SimulatedPartners.Chances()
+        for feed in feeds { try raiseBound(of: feed.stream.streamName) }
         for worker in workers {
             worker.goOn()
             worker.mendDisk()
