@@ -18,6 +18,8 @@ package final class Simulation {
         package let seed: UInt64
         package internal(set) var finding: String?
         package internal(set) var met: [String: Int] = [:]
+        /// Names of what came up at all, in order.
+        package var eventsMet: [String] { met.filter { $0.value > 0 }.keys.sorted() }
         /// The streams and kinds of faults that it had.
         package internal(set) var streams: [String] = []
         package internal(set) var kinds: [FaultKind] = []

@@ -38,7 +38,7 @@ struct WeirSimulate: ParsableCommand {
     var without: String = ""
     @Option(help: "How long a finding may be made smaller.") var shrinkSeconds = 60.0
     @Flag(help: "Go on after a finding, and count them.") var keepGoing = false
-    @Flag(help: "Print the last steps of every run.") var trace = false
+    @Flag(help: "Print the last steps of every run, and what it met.") var trace = false
 
     func validate() throws {
         guard count > 0, steps > 0, workers > 0 else {
@@ -77,6 +77,7 @@ struct WeirSimulate: ParsableCommand {
             let report = Simulation(seed: seed, root: root, options: options).run()
             tally.add(report)
             if trace || report.finding != nil { Self.sayTrace(of: report) }
+            if trace { Self.say("met: \(report.eventsMet.joined(separator: ", "))") }
             guard let finding = report.finding else { continue }
             Self.say("seed \(seed): \(finding)")
             Self.say("again: \(options.command(seed: seed))")
@@ -132,7 +133,7 @@ private struct Tally {
     private var (records, steps, simulatedSeconds) = (0, 0, 0.0)
 
     mutating func add(_ report: Simulation.Report) {
-        for (event, times) in report.met where times > 0 { met[event, default: 0] += times }
+        for event in report.eventsMet { met[event, default: 0] += report.met[event] ?? 0 }
         runs += 1
         records += report.records
         steps += report.steps
