@@ -43,6 +43,8 @@ enum Transition: String, CaseIterable {
     case partnerRefuses = "a partner refuses a document"
     case partnerShut = "a partner refuses everything"
 
+    case acceptanceUnstored = "a partner's acceptance is not stored before a crash"
+
     case stopped = "ended: as it was asked"
     case killedAtCall = "ended: killed at a call"
     case diskFailed = "ended: the disk failed"

@@ -80,7 +80,9 @@ final class SimulatedPartners {
     /// The process is over: its connections are closed.
     func forget(_ process: Int32) {
         answers.removeAll { $0.process == process }
-        handed[process] = nil
+        if handed.removeValue(forKey: process)?.isEmpty == false {
+            cluster.note(.acceptanceUnstored)
+        }
     }
 
     fileprivate func take(

@@ -402,8 +402,14 @@ package final class Simulation {
             guard try operate(kind, on: worker) else { return }
         case .trimming, .topicMadeAnew, .morePartitions:
             // These are rare, and each of them asks for an operator.
-            guard chance(1, in: 4), let feed = one(of: feeds) else { return }
+            guard chance(1, in: 3), let feed = one(of: feeds) else { return }
             change(feed, kind)
+            // The new topic may soon be longer than the old one was.
+            if kind == .topicMadeAnew, chance(1, in: 2) {
+                for _ in 0..<number(below: 150) {
+                    _ = feed.send(to: cluster, at: nextTimestamp())
+                }
+            }
         default: return
         }
         meet(kind)

@@ -9,7 +9,6 @@ struct ConversionUpdatesModel: WindowedModel {
     static let dumps = ["outcomes", "conversion-updates"]
     static let types = ["conversion.update"]
     static let windowMilliseconds: Int64 = 7 * 86_400_000
-    static let unreachedReasons: Set<ContractReason> = [.overflow]
 
     var history = EventHistory<Event>()
 

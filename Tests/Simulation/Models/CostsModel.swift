@@ -7,8 +7,6 @@ struct CostsModel: EventModel {
     static let stream = "costs"
     static let dumps = ["outcomes", "costs"]
     static let types = ["cost.reported"]
-    // The sum of a row is what the last report says.
-    static let unreachedReasons: Set<ContractReason> = [.overflow]
 
     var history = EventHistory<Event>()
 

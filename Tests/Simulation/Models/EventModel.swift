@@ -57,6 +57,9 @@ protocol EventModel: StreamModel where Meaning == EventMeaning<Event> {
 }
 
 extension EventModel {
+    /// What these events add is bounded, so that no sum of a run's records overflows.
+    static var unreachedReasons: Set<ContractReason> { [.overflow] }
+
     /// The type that an outcome counts under.
     static func outcomeType(of meaning: Meaning) -> String {
         let type = meaning.type ?? types[0]

@@ -174,7 +174,7 @@ enum StoreWire {
         purchase.ownership = random.pick(StoreOwnership.all)
         purchase.price = random.pick([nil, 0, 1, 7, 299, 9_990])
         // Two of them in a row are more than its sum can hold.
-        if random.chance(4) {
+        if random.chance(10) {
             (purchase.price, purchase.percentage) = (9_000_000_000_000_000, nil)
             (purchase.offer, purchase.ownership) = (StoreOffer.all[0], StoreOwnership.all[0])
         }

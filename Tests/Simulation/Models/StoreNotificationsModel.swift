@@ -82,8 +82,6 @@ struct StorePurchase {
     /// Id of its order; version 1 only.
     var order: String?
 
-    var isLarge: Bool { price ?? 0 > 1_000_000_000_000 }
-
     /// What a refund gives back, in millionths of the unit.
     var refundMicros: Int64 {
         guard let price else { return 0 }
@@ -178,8 +176,8 @@ private struct StoreSums {
 private struct StoreFold {
     private(set) var sums = StoreSums()
     private(set) var cohorts = StoreSums()
-    /// Whether amounts came of which two do not fit 64 bits.
-    private var hasLargeAmounts = false
+    /// What was folded, and not rejected for its sums.
+    private var folded: [(content: StoreNotificationsModel.Content, hour: String)] = []
     /// The lines whose latest purchase was a free trial that no paid renewal followed.
     private var trials: Set<String> = []
     private var ids: Set<[String]> = []
@@ -192,13 +190,13 @@ private struct StoreFold {
 
     /// A record whose sums would overflow is rejected, and leaves nothing.
     mutating func fold(_ content: StoreNotificationsModel.Content, _ hour: String) -> String {
-        if case .version2(let notification) = content, notification.purchase?.isLarge == true {
-            hasLargeAmounts = true
-        }
-        // Copying is dear, and rarely needed.
-        let before = hasLargeAmounts ? self : nil
         let outcome = foldUnbounded(content, hour)
-        guard sums.hasOverflown || cohorts.hasOverflown, let before else { return outcome }
+        guard sums.hasOverflown || cohorts.hasOverflown else {
+            folded.append((content, hour))
+            return outcome
+        }
+        var before = StoreFold()
+        for (content, hour) in folded { _ = before.fold(content, hour) }
         self = before
         return "rejected"
     }

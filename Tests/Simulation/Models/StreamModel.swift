@@ -44,7 +44,7 @@ protocol StreamModel {
     /// Writes the stream's file into a directory of configuration.
     static func writeConfiguration(to directory: String) throws
 
-    /// Why a record of the stream is never rejected: its sums cannot overflow, or the like.
+    /// The reasons for which no record of a run is ever rejected.
     static var unreachedReasons: Set<ContractReason> { get }
 }
 
