@@ -222,14 +222,18 @@ extension ConfigurationNode {
         switch field {
         case .app, .sourceApp: return "\(try app())"
         case .network: return try networkID()
-        case .currency:
-            let text = try text("a currency")
-            guard text.wholeMatch(of: /[A-Z]{3}/) != nil else {
-                throw badValue("is '\(text)': write three capital letters, as USD")
-            }
-            return text
+        case .currency: return try currency()
         default: return try name()
         }
+    }
+
+    /// Three capital letters.
+    func currency() throws(ConfigurationError) -> String {
+        let text = try text("a currency")
+        guard text.wholeMatch(of: /[A-Z]{3}/) != nil else {
+            throw badValue("is '\(text)': write three capital letters, as USD")
+        }
+        return text
     }
 
     fileprivate func separator() throws(ConfigurationError) -> UInt8 {

@@ -193,7 +193,7 @@ extension PipelineDirectory {
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
         let known =
             programs.map { "\($0).yaml" }
-            + [Self.catalogName, Self.collectorName, Self.kafkaName]
+            + [Self.catalogName, Self.collectorName, Self.kafkaName, WatchFile.name]
         return try names().filter { !known.contains($0) }.map { name in
             Self.unknownFile(
                 "\(path)/\(name)", "nothing reads it; known here: \(known.joined(separator: ", "))")
@@ -276,7 +276,7 @@ extension String {
 
 extension PipelineDirectory {
     /// Everything that is wrong, at most one fault a file: first files that nothing reads, then
-    /// streams, the catalog, conversion models, partners and mappings of costs.
+    /// streams, the catalog, conversion models, partners, mappings of costs and what is watched.
     ///
     /// A stream without a file is no fault here: its worker reports that at its start.
     /// - Parameter readStream: reads all that the worker of a stream reads.
@@ -321,6 +321,7 @@ extension PipelineDirectory {
         for name in mappings ?? [] {
             _ = note { () throws(ConfigurationError) in try costMapping(name) }
         }
+        if hasWatch { _ = note(watch) }
         if faults.isEmpty { _ = note(appsByBundle) }
         return faults
     }

@@ -130,6 +130,25 @@ extension DeliveryStore {
         }
     }
 
+    /// How many documents of each partner had an attempt that failed, among those that began at `since` or later and
+    /// before `until`; milliseconds since 1970.
+    package func failures(
+        sinceMilliseconds since: Int64, untilMilliseconds until: Int64
+    ) throws(StoreError) -> [(partner: String, count: Int, firstMilliseconds: Int64)] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT partner, count(DISTINCT delivery), min(started_ms)
+                    FROM attempts JOIN deliveries ON deliveries.number = delivery
+                    WHERE started_ms >= ? AND started_ms < ?
+                      AND (status IS NULL OR status NOT BETWEEN 200 AND 299)
+                    GROUP BY partner ORDER BY partner
+                    """, arguments: [since, until]
+            ).map { ($0[0], $0[1], $0[2]) }
+        }
+    }
+
     /// Pending deliveries of all partners.
     package func waiting() throws(StoreError) -> WaitingDeliveries {
         let pending = try pending().values

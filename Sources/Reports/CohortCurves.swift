@@ -136,7 +136,7 @@ extension StoreView {
     }
 
     /// The largest timestamp of a record that counts, in milliseconds since 1970.
-    private var newestMilliseconds: Int64 {
+    var newestMilliseconds: Int64 {
         slices.flatMap { slice in
             slice.partitions.map { min($0.watermarkMilliseconds, slice.asOfMilliseconds ?? .max) }
         }.max() ?? 0

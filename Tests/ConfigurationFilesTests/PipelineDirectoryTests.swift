@@ -79,7 +79,7 @@ struct PipelineDirectoryTests {
             "bidz.yaml: nothing reads it; known here: bids.yaml, impressions.yaml,"
             + " overlay-clicks.yaml, postbacks.yaml, store-notifications.yaml,"
             + " conversion-updates.yaml, costs.yaml, partner-postbacks.yaml, catalog.yaml, collector.yaml,"
-            + " kafka.yaml"
+            + " kafka.yaml, watch.yaml"
         #expect(
             pipelines.fault { directory throws(ConfigurationError) in
                 try directory.requireKnownFiles()

@@ -2,6 +2,7 @@ import ConfigurationFiles
 import Deliveries
 import Engine
 import EventLog
+import Reports
 
 struct CheckReport {
     enum Finding: Equatable {
@@ -54,6 +55,7 @@ extension CheckReport {
             let models = try directory.conversionModels().count
             let partners = try directory.partners()
             for partner in partners { _ = try RequestTemplate(partner.delivery) }
+            if directory.hasWatch { _ = try Watch(directory.watch()) }
             guard wrongCount == wrongBefore else { return }
             note(
                 right:

@@ -1,0 +1,202 @@
+import Foundation
+
+/// What `weir watch` looks at: `watch.yaml`. Names of dumps, columns and measures keep their places, for whoever
+/// knows what there is.
+package struct WatchFile: Equatable, Sendable {
+    /// Rows of a dump, each of which has hours of its own.
+    package struct Rows: Equatable, Sendable {
+        package var dump: PositionedText
+        /// The columns that tell the rows apart.
+        package var columns: [PositionedText] = []
+        package var conditions: [Condition] = []
+    }
+
+    package struct Condition: Equatable, Sendable {
+        package var column: String
+        /// The value, as a person writes it.
+        package var value: PositionedText
+    }
+
+    /// Measures that are added up, of the rows that conditions leave.
+    package struct Sum: Equatable, Sendable {
+        package var measures: [PositionedText]
+        package var conditions: [Condition] = []
+    }
+
+    /// Rows that always speak.
+    package struct Silence: Equatable, Sendable {
+        package var name: String
+        package var rows: Rows
+        package var sum: Sum
+    }
+
+    /// A rate that stays in its band.
+    package struct Rate: Equatable, Sendable {
+        package var name: String
+        package var rows: Rows
+        package var part: Sum
+        package var whole: Sum
+        /// Whether the part is of the whole.
+        package var isShare: Bool
+        /// By how much it has to differ, in millionths.
+        package var leastMicros: Int64
+    }
+
+    /// What may be spent in a period.
+    package struct Budget: Equatable, Sendable {
+        package enum Source: String, CaseIterable, Sendable { case billed, reported }
+        /// Of the calendar, in UTC; weeks begin on Monday.
+        package enum Period: String, CaseIterable, Sendable { case day, week, month }
+
+        package var name: String
+        package var cost: Source
+        package var conditions: [Condition]
+        package var currency: String
+        /// In millionths of the currency's unit.
+        package var amountMicros: Int64
+        package var period: Period
+    }
+
+    /// How many documents for a partner may fail.
+    package struct Failures: Equatable, Sendable {
+        /// Nil for each of the partners.
+        package var partner: String?
+        /// The documents that failed at least once in these hours.
+        package var limit: Int64
+        package var hours: Int64
+    }
+
+    package var silences: [Silence] = []
+    package var rates: [Rate] = []
+    package var budgets: [Budget] = []
+    package var failures: [Failures] = []
+
+    static let name = "watch.yaml"
+}
+
+extension PipelineDirectory {
+    /// What is watched. Throws when there is no `watch.yaml`.
+    package func watch() throws(ConfigurationError) -> WatchFile {
+        guard hasWatch else {
+            throw ConfigurationError(
+                kind: .missingFile, file: "\(path)/\(WatchFile.name)",
+                explanation: "does not exist: copy the one that Weir ships in pipelines")
+        }
+        return try WatchFile(ConfigurationFile.read("\(path)/\(WatchFile.name)"))
+    }
+
+    package var hasWatch: Bool {
+        FileManager.default.fileExists(atPath: "\(path)/\(WatchFile.name)")
+    }
+}
+
+extension WatchFile {
+    fileprivate init(_ node: ConfigurationNode) throws(ConfigurationError) {
+        let mapping = try node.mapping(["silence", "rates", "budgets", "deliveries"])
+        silences = try mapping["silence"]?.list { $0.silence } ?? []
+        rates = try mapping["rates"]?.list { $0.rate } ?? []
+        budgets = try mapping["budgets"]?.list { $0.budget } ?? []
+        failures = try mapping["deliveries"]?.list { $0.failures } ?? []
+        for (key, names) in [
+            ("silence", silences.map(\.name)), ("rates", rates.map(\.name)),
+            ("budgets", budgets.map(\.name)),
+        ] {
+            guard let elements = try mapping[key]?.elements() else { continue }
+            for (place, name) in names.enumerated() where names[..<place].contains(name) {
+                throw elements[place].badValue(
+                    "has the name '\(name)' again: names tell them apart")
+            }
+        }
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate func silence() throws(ConfigurationError) -> WatchFile.Silence {
+        let mapping = try mapping(["name", "dump", "by", "where", "measures"])
+        return WatchFile.Silence(
+            name: try mapping.required("name").name(), rows: try mapping.rows(),
+            sum: WatchFile.Sum(measures: try mapping.required("measures").measures()))
+    }
+
+    fileprivate func rate() throws(ConfigurationError) -> WatchFile.Rate {
+        let mapping = try mapping(["name", "dump", "by", "where", "part", "of", "per", "least"])
+        guard (mapping["of"] == nil) != (mapping["per"] == nil) else {
+            throw fault(
+                .missingKey,
+                "needs either 'of' (the part is of it: a share) or 'per' (it is not: a ratio)")
+        }
+        let isShare = mapping["of"] != nil
+        let least = try mapping["least"]?.micros() ?? 0
+        guard let name = mapping["least"], !(0...1_000_000).contains(least) else {
+            return WatchFile.Rate(
+                name: try mapping.required("name").name(), rows: try mapping.rows(),
+                part: try mapping.required("part").sum(),
+                whole: try mapping.required(isShare ? "of" : "per").sum(), isShare: isShare,
+                leastMicros: least)
+        }
+        throw name.badValue("is no difference of rates: write 0 to 1, as 0.01")
+    }
+
+    fileprivate func budget() throws(ConfigurationError) -> WatchFile.Budget {
+        let mapping = try mapping(["name", "cost", "where", "currency", "amount", "period"])
+        let amount = try mapping.required("amount").micros()
+        guard amount > 0 else {
+            throw try mapping.required("amount").badValue("is nothing: write what may be spent")
+        }
+        return WatchFile.Budget(
+            name: try mapping.required("name").name(),
+            cost: try mapping.required("cost").word(WatchFile.Budget.Source.self),
+            conditions: try mapping["where"]?.conditions() ?? [],
+            currency: try mapping.required("currency").currency(), amountMicros: amount,
+            period: try mapping.required("period").word(WatchFile.Budget.Period.self))
+    }
+
+    fileprivate func failures() throws(ConfigurationError) -> WatchFile.Failures {
+        let mapping = try mapping(["partner", "limit", "hours"])
+        return WatchFile.Failures(
+            partner: try mapping["partner"]?.name(),
+            limit: try mapping.required("limit").integer(in: 1...1_000_000_000),
+            hours: try mapping.integer("hours", in: 1...8760, default: 24))
+    }
+
+    private func sum() throws(ConfigurationError) -> WatchFile.Sum {
+        guard isMapping else { return WatchFile.Sum(measures: try measures()) }
+        let mapping = try mapping(["measures", "where"])
+        return WatchFile.Sum(
+            measures: try mapping.required("measures").measures(),
+            conditions: try mapping["where"]?.conditions() ?? [])
+    }
+
+    /// A list with at least one name.
+    fileprivate func measures() throws(ConfigurationError) -> [PositionedText] {
+        let measures = try texts()
+        guard !measures.isEmpty else { throw badValue("is empty: name a measure") }
+        return measures
+    }
+
+    fileprivate func texts() throws(ConfigurationError) -> [PositionedText] {
+        try elements().map { element throws(ConfigurationError) in
+            try element.positionedText("a name")
+        }
+    }
+
+    fileprivate func conditions() throws(ConfigurationError) -> [WatchFile.Condition] {
+        try entries().map { entry throws(ConfigurationError) in
+            // An empty value is one that columns have.
+            WatchFile.Condition(
+                column: entry.key,
+                value: PositionedText(
+                    text: try entry.value.text("a value"), file: entry.value.file,
+                    line: entry.value.line, keyPath: entry.value.path))
+        }
+    }
+}
+
+extension ConfigurationMapping {
+    fileprivate func rows() throws(ConfigurationError) -> WatchFile.Rows {
+        WatchFile.Rows(
+            dump: try required("dump").positionedText("the name of a dump"),
+            columns: try self["by"]?.texts() ?? [],
+            conditions: try self["where"]?.conditions() ?? [])
+    }
+}

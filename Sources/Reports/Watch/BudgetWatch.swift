@@ -1,0 +1,118 @@
+import ConfigurationFiles
+import Store
+import Streams
+
+/// What a budget is held against: costs by hour of bids, or by day of reports.
+struct WatchedBudget {
+    let budget: WatchFile.Budget
+    let number: DumpNumber
+    /// Place of the time in the dump's columns, and of the cost in its measures.
+    let timePlace: Int
+    let measure: Int
+    /// By what the measure is divided: prices of bids are of a thousand impressions.
+    let divisor: Int128
+
+    init(_ budget: WatchFile.Budget) throws(ConfigurationError) {
+        self.budget = budget
+        let (dump, measure) =
+            budget.cost == .billed ? ("bids", "billed_price_micros") : ("costs", "cost_micros")
+        divisor = budget.cost == .billed ? 1000 : 1
+        for condition in budget.conditions { try condition.check(of: dump) }
+        let query = DumpQuery(
+            name: dump, grouping: .total,
+            conditions: budget.conditions.map(\.ofQuery)
+                + [.init(column: "currency", value: budget.currency)])
+        guard let number = try? DumpNumber(query),
+            let timePlace = number.description.columns.firstIndex(where: { $0.kind.isTime }),
+            let place = number.measures.firstIndex(of: measure)
+        else { preconditionFailure("\(dump) has other columns") }
+        self.number = number
+        self.timePlace = timePlace
+        self.measure = place
+    }
+}
+
+extension WatchFile.Budget.Period {
+    /// The hours of the period that an hour lies in.
+    func hours(around hour: Hour) -> Range<Int64> {
+        let day = hour.startOfDay.hoursSince1970
+        switch self {
+        case .day: return day..<day + 24
+        case .week:
+            // 1970 began on a Thursday.
+            let sinceMonday = ((day / 24 + 3) % 7 + 7) % 7
+            let monday = day - sinceMonday * 24
+            return monday..<monday + 7 * 24
+        case .month:
+            let month = hour.day.prefix(7)
+            var (first, next) = (day, day)
+            while Hour(hoursSince1970: first - 24).day.hasPrefix(month) { first -= 24 }
+            while Hour(hoursSince1970: next).day.hasPrefix(month) { next += 24 }
+            return first..<next
+        }
+    }
+}
+
+extension StoreView {
+    /// Opens a warning when a step of the budget is reached before as much of its period is over.
+    func judge(_ watched: WatchedBudget, _ report: inout WatchReport) throws {
+        let budget = watched.budget
+        let missing = Set(watched.number.streams).subtracting(streams)
+        guard missing.isEmpty else {
+            report.missingStreams.formUnion(missing)
+            return
+        }
+        report.judgedCount += 1
+        let now = report.nowMilliseconds
+        let period = budget.period.hours(around: Hour(containing: now))
+        var byHour: [Int64: Int128] = [:]
+        try forEachRow(of: watched.number) { values, measures, _ in
+            guard let time = UTC.milliseconds(text: values[watched.timePlace].text) else { return }
+            let hour = Hour(containing: time).hoursSince1970
+            guard period.contains(hour), time < now else { return }
+            byHour[hour, default: 0] += Int128(measures[watched.measure])
+        }
+        var spent: Int128 = 0
+        var opened: [Int64: Int64] = [:]
+        for (hour, cost) in byHour.sorted(by: { $0.key < $1.key }) {
+            spent += cost
+            for step in LimitStep.percents where opened[step] == nil {
+                guard spent * 100 >= Int128(budget.amountMicros) * watched.divisor * Int128(step)
+                else { continue }
+                opened[step] = hour
+            }
+        }
+        spent /= watched.divisor
+        let start = period.lowerBound * Hour.milliseconds
+        let elapsed = now - start
+        let length = Int64(period.count) * Hour.milliseconds
+        guard let step = LimitStep.reached(spent, of: budget.amountMicros),
+            step == 100 || elapsed * 100 < length * step
+        else { return }
+        func units(_ micros: Int128) -> String {
+            MoneyByCurrency([.text(budget.currency): micros]).plainText
+        }
+        report.warnings.append(
+            WatchWarning(
+                kind: .budget, rule: budget.name,
+                series: budget.conditions.map(\.ofQuery),
+                openedMilliseconds: opened[step].map { $0 * Hour.milliseconds },
+                found: .ratio(spent, 1_000_000),
+                limit: .ratio(Int128(budget.amountMicros), 1_000_000), unit: budget.currency,
+                words:
+                    "\(step) % of \(units(Int128(budget.amountMicros))) a \(budget.period.rawValue) are spent: "
+                    + "\(units(spent)), after \(elapsed * 100 / length) % of it",
+                look: Self.look(watched, start)))
+    }
+
+    private static func look(_ watched: WatchedBudget, _ start: Int64) -> String {
+        let conditions = watched.number.query.conditions.map {
+            "--where '\($0.column)=\($0.value)'"
+        }
+        return
+            ([
+                "weir dump \(watched.number.name) --by day,currency --since \(UTC.text(milliseconds: start))"
+            ]
+            + conditions).joined(separator: " ")
+    }
+}

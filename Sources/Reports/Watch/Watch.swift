@@ -1,0 +1,311 @@
+import ConfigurationFiles
+import Store
+import Streams
+
+/// What `watch.yaml` says, held against the dumps that there are.
+package struct Watch: Sendable {
+    let file: WatchFile
+
+    /// Throws for names of dumps, columns and measures that there are not.
+    package init(_ file: WatchFile) throws(ConfigurationError) {
+        self.file = file
+        for rule in file.silences { _ = try WatchedRows(rule) }
+        for rule in file.rates { _ = try WatchedRows(rule) }
+        for rule in file.budgets { _ = try WatchedBudget(rule) }
+    }
+}
+
+extension OpenStores {
+    /// Judges the hours of the stores that are over.
+    ///
+    /// - Parameters:
+    ///   - nowMilliseconds: what is judged lies before it, since 1970; nil for the newest record.
+    ///   - sinceMilliseconds: also warnings that closed after it; nil for open ones only.
+    /// - Throws: `ConfigurationError` and `InspectionError`.
+    package func watch(
+        _ watch: Watch, nowMilliseconds: Int64? = nil, sinceMilliseconds: Int64? = nil
+    ) throws -> WatchReport {
+        let answer: Result<WatchReport, any Error> = try view(of: Self.streams) { view in
+            Result {
+                try view.watch(
+                    watch, nowMilliseconds: nowMilliseconds ?? view.newestMilliseconds,
+                    sinceMilliseconds: sinceMilliseconds ?? .max)
+            }
+        }
+        return try answer.get()
+    }
+}
+
+extension StoreView {
+    fileprivate func watch(
+        _ watch: Watch, nowMilliseconds: Int64, sinceMilliseconds: Int64
+    ) throws -> WatchReport {
+        var report = WatchReport(nowMilliseconds: nowMilliseconds, warnings: [])
+        for rule in watch.file.silences {
+            try judge(try WatchedRows(rule), &report) { rows, hours in
+                SilenceWatch.warnings(of: hours.whole).map { rows.warning($0, hours) }
+            }
+        }
+        for rule in watch.file.rates {
+            let (kind, least) = (rule.isShare ? RateWatch.Kind.share : .ratio, rule.leastMicros)
+            try judge(try WatchedRows(rule), &report) { rows, hours in
+                RateWatch.warnings(
+                    ofPart: hours.part, whole: hours.whole, kind, least: Double(least) / 1_000_000
+                ).map { rows.warning($0, hours, kind) }
+            }
+        }
+        for rule in watch.file.budgets {
+            try judge(try WatchedBudget(rule), &report)
+        }
+        report.warnings.removeAll { $0.closedMilliseconds.map { $0 <= sinceMilliseconds } ?? false }
+        return report
+    }
+
+    /// Judges each row of a rule.
+    private func judge(
+        _ rows: WatchedRows, _ report: inout WatchReport,
+        _ warnings: (WatchedRows, WatchedHours) -> [WatchWarning]
+    ) throws {
+        report.missingStreams.formUnion(Set(rows.whole.streams).subtracting(streams))
+        let end = Hour(containing: report.nowMilliseconds)
+        for series in try series(of: rows, before: end) {
+            guard series.hours.whole.count > WatchLearning.judgesAfter else {
+                report.youngCount += 1
+                continue
+            }
+            report.judgedCount += 1
+            var rows = rows
+            rows.values = series.values
+            report.warnings += warnings(rows, series.hours)
+        }
+    }
+
+    /// The hours of each row of a rule up to an hour, in order of the columns.
+    private func series(
+        of rows: WatchedRows, before end: Hour
+    ) throws -> [(values: [StoredValue], hours: WatchedHours)] {
+        let earliest = end.hoursSince1970 - WatchedRows.hoursRead
+        var groups = RowGroups(
+            by: rows.whole.selection.places, empty: [Int64: (part: Int64, whole: Int64)]())
+        for (isPart, number, measures) in [
+            (true, rows.part, rows.partMeasures), (false, rows.whole, rows.wholeMeasures),
+        ] where !measures.isEmpty {
+            guard let hourPlace = number.description.columns.firstIndex(where: { $0.kind == .hour })
+            else { preconditionFailure("\(number.name) has no hours") }
+            try forEachRow(of: number) { values, sums, first in
+                let hour = UTC.milliseconds(text: values[hourPlace].text).map {
+                    Hour(containing: $0).hoursSince1970
+                }
+                guard let hour, hour >= earliest, hour < end.hoursSince1970 else { return }
+                var added: Int64 = 0
+                for place in measures where sums.indices.contains(place - first) {
+                    // Sums near the largest number are no rates of anything.
+                    added = added.addingReportingOverflow(sums[place - first]).partialValue
+                }
+                guard added != 0 else { return }
+                groups.add(values) { hours in
+                    let known = hours[hour, default: (0, 0)]
+                    hours[hour] =
+                        isPart
+                        ? (known.part &+ added, known.whole) : (known.part, known.whole &+ added)
+                }
+            }
+        }
+        let sorted = groups.sorted
+        guard sorted.count <= WatchedRows.mostRows else { throw rows.tooMany(sorted.count) }
+        return sorted.compactMap { group in
+            WatchedHours(group.sums, before: end).map { (group.columns, $0) }
+        }
+    }
+}
+
+/// The hours of one row, from the first that has any of the whole up to the last that is over.
+struct WatchedHours {
+    let start: Hour
+    private(set) var part: [Int64]
+    private(set) var whole: [Int64]
+
+    init?(_ sums: [Int64: (part: Int64, whole: Int64)], before end: Hour) {
+        guard let first = sums.filter({ $0.value.whole > 0 }).keys.min() else { return nil }
+        start = Hour(hoursSince1970: first)
+        let count = Int(end.hoursSince1970 - first)
+        part = Array(repeating: 0, count: count)
+        whole = part
+        for (hour, sum) in sums where hour >= first {
+            part[Int(hour - first)] = max(sum.part, 0)
+            whole[Int(hour - first)] = max(sum.whole, 0)
+        }
+    }
+
+    /// The end of an hour.
+    func end(ofHour place: Int) -> Int64 { begin(ofHour: place + 1) }
+
+    func begin(ofHour place: Int) -> Int64 {
+        (start.hoursSince1970 + Int64(place)) * Hour.milliseconds
+    }
+}
+
+/// The rows of a dump that a rule looks at.
+struct WatchedRows {
+    /// Two years: what was before says nothing of today.
+    static let hoursRead: Int64 = 2 * 365 * 24
+    static let mostRows = 1000
+
+    let rule: String
+    let part: DumpNumber
+    let whole: DumpNumber
+    /// Places of measures among those of the dump.
+    let partMeasures: [Int]
+    let wholeMeasures: [Int]
+    private let rows: WatchFile.Rows
+    /// Of the present row.
+    var values: [StoredValue] = []
+
+    init(_ rule: WatchFile.Silence) throws(ConfigurationError) {
+        try self.init(rule.name, rule.rows, part: nil, whole: rule.sum)
+    }
+
+    init(_ rule: WatchFile.Rate) throws(ConfigurationError) {
+        try self.init(rule.name, rule.rows, part: rule.part, whole: rule.whole)
+    }
+
+    private init(
+        _ rule: String, _ rows: WatchFile.Rows, part: WatchFile.Sum?, whole: WatchFile.Sum
+    ) throws(ConfigurationError) {
+        self.rule = rule
+        self.rows = rows
+        self.whole = try rows.number(whole)
+        self.part =
+            try part.map { sum throws(ConfigurationError) in try rows.number(sum) }
+            ?? self.whole
+        wholeMeasures = try self.whole.places(of: whole.measures)
+        partMeasures = try self.part.places(of: part?.measures ?? [])
+    }
+
+    func tooMany(_ count: Int) -> ConfigurationError {
+        rows.dump.fault(
+            "has \(count) rows by these columns, and \(Self.mostRows) at most are watched: name fewer "
+                + "columns under 'by', or conditions under 'where'")
+    }
+
+    private var series: [DumpQuery.Condition] {
+        zip(whole.selection.columns, values).map { column, value in
+            DumpQuery.Condition(
+                column: column.name, value: column.reportValue(value).plainText)
+        }
+    }
+
+    func warning(
+        _ warning: SeriesWarning<SilenceWatch.Evidence>, _ hours: WatchedHours
+    ) -> WatchWarning {
+        let evidence = warning.evidence
+        let silent = (warning.closed ?? hours.whole.count) - evidence.lastSpoke - 1
+        let isForgotten = warning.closed.map { hours.whole[$0] == 0 } ?? false
+        var words = "\(silent) h silent; its usual gap is \(evidence.usualHours) h here"
+        if isForgotten { words += "; after two weeks that counts as usual" }
+        return WatchWarning(
+            kind: .silence, rule: rule, series: series,
+            openedMilliseconds: hours.end(ofHour: warning.opened),
+            closedMilliseconds: warning.closed.map(hours.end(ofHour:)),
+            found: .integer(Int128(silent)), low: .null,
+            high: .integer(Int128(evidence.usualHours)), unit: "hours", words: words,
+            look: look(from: hours.begin(ofHour: evidence.lastSpoke), whole))
+    }
+
+    func warning(
+        _ warning: SeriesWarning<RateWatch.Evidence>, _ hours: WatchedHours, _ kind: RateWatch.Kind
+    ) -> WatchWarning {
+        let evidence = warning.evidence
+        let found = ReportValue.ratio(Int128(evidence.part), Int128(evidence.whole))
+        func rate(_ rate: Double) -> ReportValue {
+            .ratio(Int128((rate * 1_000_000).rounded()), 1_000_000)
+        }
+        let (low, high) = (rate(evidence.band.lowerBound), rate(evidence.band.upperBound))
+        return WatchWarning(
+            kind: .rate, rule: rule, series: series,
+            openedMilliseconds: hours.end(ofHour: warning.opened),
+            closedMilliseconds: warning.closed.map(hours.end(ofHour:)), found: found, low: low,
+            high: high, unit: kind == .share ? "share" : "ratio",
+            words:
+                "\(found.plainText) (\(evidence.part) of \(evidence.whole) in \(evidence.hours) h), outside "
+                + "\(low.plainText) to \(high.plainText)",
+            look: look(
+                from: hours.begin(ofHour: warning.opened - evidence.hours + 1), whole))
+    }
+
+    private func look(from milliseconds: Int64, _ number: DumpNumber) -> String {
+        let conditions = (number.query.conditions + series).map { condition in
+            let text = "\(condition.column)=\(condition.value)"
+            return "--where '\(text.replacing("'", with: "'\\''"))'"
+        }
+        return
+            (["weir dump \(number.name) --by hour --since \(UTC.text(milliseconds: milliseconds))"]
+            + conditions).joined(separator: " ")
+    }
+}
+
+extension WatchFile.Rows {
+    /// The rows that a sum adds up, of each hour.
+    fileprivate func number(_ sum: WatchFile.Sum) throws(ConfigurationError) -> DumpNumber {
+        let description = try dump.held { name throws(InspectionError) in
+            try DumpDescription.named(name)
+        }
+        guard description.columns.contains(where: { $0.kind == .hour }) else {
+            throw dump.fault(
+                "goes by days that its records name, not by the hours in which they came: watch a dump "
+                    + "with a column hour")
+        }
+        for column in columns {
+            try column.held { name throws(InspectionError) in
+                _ = try DumpNumber(DumpQuery(name: description.name, grouping: .columns([name])))
+            }
+            guard !["hour", "day", "timestamp", "offset"].contains(column.text) else {
+                throw column.fault("is no row that goes on by the hour: name other columns")
+            }
+        }
+        let all = conditions + sum.conditions
+        for condition in all { try condition.check(of: description.name) }
+        return try dump.held { name throws(InspectionError) in
+            try DumpNumber(
+                DumpQuery(
+                    name: name,
+                    grouping: columns.isEmpty ? .total : .columns(columns.map(\.text)),
+                    conditions: all.map(\.ofQuery)))
+        }
+    }
+}
+
+extension WatchFile.Condition {
+    var ofQuery: DumpQuery.Condition { .init(column: column, value: value.text) }
+
+    func check(of dump: String) throws(ConfigurationError) {
+        try value.held { _ throws(InspectionError) in
+            _ = try DumpNumber(DumpQuery(name: dump, grouping: .total, conditions: [ofQuery]))
+        }
+    }
+}
+
+extension DumpNumber {
+    fileprivate func places(of names: [PositionedText]) throws(ConfigurationError) -> [Int] {
+        try names.map { name throws(ConfigurationError) in
+            guard let place = measures.firstIndex(of: name.text) else {
+                throw name.fault(
+                    InspectionError.unknownMeasure(name.text, known: measures).description)
+            }
+            return place
+        }
+    }
+}
+
+extension PositionedText {
+    /// Runs `body` with the text, whose errors are those of its place.
+    fileprivate func held<Value>(
+        _ body: (String) throws(InspectionError) -> Value
+    ) throws(ConfigurationError) -> Value {
+        do {
+            return try body(text)
+        } catch {
+            throw fault(error.description)
+        }
+    }
+}

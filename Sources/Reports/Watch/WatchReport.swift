@@ -1,0 +1,128 @@
+import ConfigurationFiles
+import Streams
+
+/// A warning, as it is shown.
+package struct WatchWarning: Sendable {
+    package enum Kind: String, Sendable { case silence, rate, budget, deliveries }
+
+    package let kind: Kind
+    /// Its name in the file; of deliveries the partner.
+    package let rule: String
+    /// The columns and values of the series.
+    package let series: [DumpQuery.Condition]
+    /// The end of the hour in which it opened, or the beginning of the day; milliseconds since 1970. Nil where that
+    /// is not known.
+    package let openedMilliseconds: Int64?
+    /// Nil while it is open.
+    package let closedMilliseconds: Int64?
+    /// What was found, and between what it would be no warning, in the unit.
+    let found: ReportValue
+    let low: ReportValue
+    let high: ReportValue
+    let unit: String
+    /// The same in words.
+    package let words: String
+    /// The command that shows the hours.
+    let look: String
+
+    /// Of a limit that is reached by steps.
+    package init(
+        kind: Kind, rule: String, series: [DumpQuery.Condition] = [], openedMilliseconds: Int64?,
+        found: ReportValue, limit: ReportValue, unit: String, words: String, look: String
+    ) {
+        self.init(
+            kind: kind, rule: rule, series: series, openedMilliseconds: openedMilliseconds,
+            closedMilliseconds: nil, found: found, low: .null, high: limit, unit: unit,
+            words: words, look: look)
+    }
+
+    init(
+        kind: Kind, rule: String, series: [DumpQuery.Condition], openedMilliseconds: Int64?,
+        closedMilliseconds: Int64?, found: ReportValue, low: ReportValue, high: ReportValue,
+        unit: String, words: String, look: String
+    ) {
+        self.kind = kind
+        self.rule = rule
+        self.series = series
+        self.openedMilliseconds = openedMilliseconds
+        self.closedMilliseconds = closedMilliseconds
+        self.found = found
+        self.low = low
+        self.high = high
+        self.unit = unit
+        self.words = words
+        self.look = look
+    }
+
+    package var isOpen: Bool { closedMilliseconds == nil }
+
+    /// `ad_network_id=example.skadnetwork, app_id=1`; empty for the only series of a rule.
+    package var seriesText: String {
+        series.map { "\($0.column)=\($0.value)" }.joined(separator: ", ")
+    }
+}
+
+/// What was found at an instant.
+package struct WatchReport: Sendable {
+    /// What was judged lies before it; milliseconds since 1970.
+    package let nowMilliseconds: Int64
+    /// In order of the rules and of their rows.
+    package var warnings: [WatchWarning]
+    /// How many rows were judged.
+    package var judgedCount = 0
+    /// How many are not known for long enough.
+    package var youngCount = 0
+    /// The streams of rules that have no store.
+    package var missingStreams: Set<String> = []
+
+    package var open: [WatchWarning] { warnings.filter(\.isOpen) }
+
+    /// For people: without what the words say too.
+    package var table: ReportTable {
+        let hasClosed = warnings.contains { !$0.isOpen }
+        return all.limited {
+            Self.columnsOfTable.contains($0) || ($0 == "closed" && hasClosed)
+        }
+    }
+
+    /// A row a warning.
+    package var all: ReportTable {
+        ReportTable(
+            columns: [
+                .init("kind"), .init("rule"), .init("series"), .init("opened"), .init("closed"),
+                .init("found", isNumber: true), .init("low", isNumber: true),
+                .init("high", isNumber: true), .init("unit"), .init("warning"), .init("look"),
+            ],
+            rows: warnings.map { warning in
+                [
+                    .text(warning.kind.rawValue), .text(warning.rule), .text(warning.seriesText),
+                    .time(warning.openedMilliseconds), .time(warning.closedMilliseconds),
+                    warning.found, warning.low, warning.high, .text(warning.unit),
+                    .text(warning.words), .text(warning.look),
+                ]
+            })
+    }
+
+    private static let columnsOfTable = ["kind", "rule", "series", "opened", "warning"]
+
+    /// One sentence on what was judged.
+    package var summary: String {
+        var parts = ["\(judgedCount) rows judged"]
+        if youngCount > 0 { parts.append("\(youngCount) not known for four weeks yet") }
+        if !missingStreams.isEmpty {
+            parts.append("no store of \(missingStreams.sorted().joined(separator: ", "))")
+        }
+        return "\(open.count) open at \(UTC.text(milliseconds: nowMilliseconds)): "
+            + parts.joined(separator: ", ")
+    }
+}
+
+/// The steps at which a limit is worth a warning.
+package enum LimitStep {
+    package static let percents: [Int64] = [50, 70, 90, 100]
+
+    /// The highest step that is reached; nil below the first.
+    package static func reached(_ amount: Int128, of limit: Int64) -> Int64? {
+        percents.last { amount * 100 >= Int128(limit) * Int128($0) }
+    }
+}

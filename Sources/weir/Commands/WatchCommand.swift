@@ -1,0 +1,269 @@
+import ArgumentParser
+import ConfigurationFiles
+import Deliveries
+import Foundation
+import Logging
+import Monitoring
+import Program
+import Reports
+import Streams
+
+struct WatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Says what fell silent, which rates left their band, and what reaches its limit.",
+        discussion: """
+            watch.yaml of --pipelines says what is watched: rows of dumps that always speak, shares and \
+            ratios, budgets, failing deliveries. What is usual is learned from the same hours of earlier \
+            weeks; a row is judged once it is known for four of them. Ends with 1 when a warning is \
+            open, with 0 when none is, and with 1 and a line on standard error when it cannot tell.
+
+            Hours count by event time, and only those that are over: a replay of the log says the same. \
+            The present is the newest record of the stores. When everything is silent there is none: \
+            --as-of now takes the clock for it, as in a line of cron:
+
+              weir watch
+              weir watch --as-of now --format json || mail -s 'weir watch' ops@example.com
+              weir watch --since 30d           what would have been said in the last 30 days
+              weir watch --follow --metrics 127.0.0.1:9470
+
+            While workers catch up, hours lack records that are there: see weir lag. docs/warnings.md \
+            describes the method and how often it is wrong.
+            """)
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Judge as of this time: \(LogTime.forms) (default: the newest record).",
+            valueName: "time"))
+    var asOf: String?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Also warnings of silence and of rates that closed after this time.",
+            valueName: "time"))
+    var since: String?
+    @Flag(help: "Go on looking, and print what opens and what closes, until it is stopped.")
+    var follow = false
+    @Option(
+        help: ArgumentHelp(
+            "With --follow: how often to look, 1 to 86400 (WEIR_WATCH_SECONDS; default: 60).",
+            valueName: "seconds"))
+    var everySeconds: Int?
+    @Option(
+        help: ArgumentHelp(
+            "With --follow: serve /metrics with what is open, /livez and /readyz (WEIR_METRICS; default: off).",
+            valueName: "host:port"))
+    var metrics: String?
+    @OptionGroup var source: SourceOptions
+    @OptionGroup var format: DumpFormatOptions
+    @OptionGroup var csv: RawOptions
+
+    func run() throws {
+        let format = try format.chosen()
+        guard !follow || (asOf == nil && since == nil) else {
+            throw CommandError.usage("--follow looks at the present: leave --as-of and --since out")
+        }
+        guard follow || (everySeconds == nil && metrics == nil) else {
+            throw CommandError.usage("--every-seconds and --metrics are of --follow: add it")
+        }
+        if follow {
+            return try WatchFollowing(
+                command: self, seconds: try seconds(), isJSON: format != .table
+            ).run(metrics: try metricsAddress)
+        }
+        let report = try report()
+        let table = format == .table ? report.table : report.all
+        try BufferedOutput.print(
+            table, as: format, isRaw: csv.isSet(),
+            ifEmpty: since == nil ? "nothing is open\n" : "nothing opened\n")
+        Console.write(report.summary)
+        guard report.open.isEmpty else { throw CommandError.differs }
+    }
+
+    /// What there is to say now, or as of the time that was given.
+    func report() throws -> WatchReport {
+        let file = try source.pipelines.directory.watch()
+        let watch = try Watch(file)
+        let since = try since.map { try LogTime.milliseconds($0, option: "--since") }
+        let instant = try asOf.map { try LogTime.milliseconds($0, option: "--as-of") }
+        if let instant, instant > LogTime.now {
+            throw CommandError.usage(
+                "--as-of \(UTC.text(milliseconds: instant)) is still to come: give a time that is past"
+            )
+        }
+        // Hours that are not over are not judged, and so no hour has to be folded from the log.
+        let asOf = try instant.map {
+            AsOf(
+                milliseconds: Hour(containing: $0).hoursSince1970 * Hour.milliseconds,
+                hours: try source.hours())
+        }
+        let stores = try OpenStores(directories: source.data.directories, asOf: asOf)
+        var report = try stores.watch(
+            watch, nowMilliseconds: instant, sinceMilliseconds: since)
+        try report.add(file.failures, in: source.data.existingDeliveryStores())
+        return report
+    }
+
+    private func seconds() throws -> Int {
+        let seconds = try everySeconds ?? Environment().count("WEIR_WATCH_SECONDS") ?? 60
+        guard (1...86_400).contains(seconds) else {
+            throw CommandError.usage("--every-seconds is \(seconds): write 1 to 86400")
+        }
+        return seconds
+    }
+
+    private var metricsAddress: ListenAddress? {
+        get throws {
+            guard let text = metrics ?? Environment()["WEIR_METRICS"], text != Environment.off
+            else { return nil }
+            guard let address = ListenAddress(text) else {
+                throw CommandError.usage(
+                    "--metrics '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:9470")
+            }
+            return address
+        }
+    }
+}
+
+extension WatchReport {
+    /// Adds the partners of whose documents too many fail.
+    mutating func add(_ rules: [WatchFile.Failures], in stores: [DeliveryStore]) throws {
+        for rule in rules {
+            let since = nowMilliseconds - rule.hours * Hour.milliseconds
+            var failures: [String: (count: Int, first: Int64)] = [:]
+            for store in stores {
+                for found in try store.failures(
+                    sinceMilliseconds: since, untilMilliseconds: nowMilliseconds)
+                where rule.partner == nil || rule.partner == found.partner {
+                    let known = failures[found.partner, default: (0, .max)]
+                    failures[found.partner] = (
+                        known.count + found.count, min(known.first, found.firstMilliseconds)
+                    )
+                }
+            }
+            judgedCount += rule.partner == nil ? failures.count : 1
+            for (partner, found) in failures.sorted(by: { $0.key < $1.key }) {
+                guard let step = LimitStep.reached(Int128(found.count), of: rule.limit) else {
+                    continue
+                }
+                warnings.append(
+                    WatchWarning(
+                        kind: .deliveries, rule: partner, openedMilliseconds: found.first,
+                        found: .integer(Int128(found.count)), limit: .integer(Int128(rule.limit)),
+                        unit: "documents",
+                        words:
+                            "\(found.count) documents failed in \(rule.hours) h: \(step) % of the limit of \(rule.limit)",
+                        look: "weir deliveries list --partner \(partner)"))
+            }
+        }
+    }
+}
+
+/// Looks again and again, and prints what changed.
+private struct WatchFollowing {
+    let command: WatchCommand
+    let seconds: Int
+    let isJSON: Bool
+
+    private static let pollSeconds = 0.2
+
+    func run(metrics address: ListenAddress?) throws {
+        StopSignal.listen()
+        LoggingSystem.bootstrap { ConsoleLogHandler(label: $0, level: .notice) }
+        let monitor = try address.map { try WatchMonitor(at: $0, seconds: seconds) }
+        defer { monitor?.stop() }
+        var open: [String: WatchWarning] = [:]
+        while !StopSignal.ofProcess.isRequested {
+            let report = try command.report()
+            monitor?.show(report)
+            var now: [String: WatchWarning] = [:]
+            for warning in report.open { now[warning.id] = warning }
+            for (id, warning) in now.sorted(by: { $0.key < $1.key }) where open[id] == nil {
+                try show(warning, "opened", report)
+            }
+            for (id, warning) in open.sorted(by: { $0.key < $1.key }) where now[id] == nil {
+                try show(warning, "closed", report)
+            }
+            open = now
+            let end = ContinuousClock.now + .seconds(seconds)
+            while ContinuousClock.now < end, !StopSignal.ofProcess.isRequested {
+                Thread.sleep(forTimeInterval: Self.pollSeconds)
+            }
+        }
+    }
+
+    private func show(_ warning: WatchWarning, _ change: String, _ report: WatchReport) throws {
+        let output = BufferedOutput()
+        if isJSON {
+            try output.write(warning.row(change: change, report), as: .ndjson)
+        } else {
+            let parts = [
+                UTC.text(milliseconds: report.nowMilliseconds), change, warning.kind.rawValue,
+                warning.rule, warning.seriesText, warning.words,
+            ]
+            try output.write(
+                parts.filter { !$0.isEmpty }.joined(separator: "  ").withoutControls + "\n")
+        }
+        try output.flush()
+    }
+}
+
+extension WatchWarning {
+    /// What tells it from other warnings.
+    fileprivate var id: String { "\(kind.rawValue) \(rule) \(seriesText)" }
+
+    /// Its row, after what happened to it, and when.
+    fileprivate func row(change: String, _ report: WatchReport) -> ReportTable {
+        var one = report
+        one.warnings = [self]
+        let all = one.all
+        return ReportTable(
+            columns: [.init("change"), .init("at")] + all.columns,
+            rows: all.rows.map {
+                [.text(change), .text(UTC.text(milliseconds: report.nowMilliseconds))] + $0
+            })
+    }
+}
+
+/// Serves what is open as metrics.
+private final class WatchMonitor {
+    private let registry = MetricRegistry([
+        MetricDescription(
+            "weir_watch_open", "1 while the warning is open; 0 once it has closed."),
+        MetricDescription("weir_watch_rows", "Rows that watch.yaml has judged."),
+        MetricDescription(
+            "weir_watch_now_seconds",
+            "The event time up to which rows were judged, in seconds since 1970."),
+    ])
+    private let health: Health
+    private let endpoint: MonitoringEndpoint
+    private var known: Set<[String]> = []
+
+    /// Listens when it returns.
+    init(at address: ListenAddress, seconds: Int) throws(MonitoringError) {
+        health = Health(waitMilliseconds: seconds * 1000)
+        endpoint = try MonitoringEndpoint(
+            at: address, registry: registry, health: health, logger: Logger(label: "weir"),
+            update: {})
+    }
+
+    func show(_ report: WatchReport) {
+        health.turn()
+        health.setReady(unless: nil)
+        registry.makeMeter(label: "weir_watch_rows", dimensions: [])
+            .set(Int64(report.judgedCount))
+        registry.makeMeter(label: "weir_watch_now_seconds", dimensions: [])
+            .set(Int64(report.nowMilliseconds / 1000))
+        let open = Set(report.open.map { [$0.kind.rawValue, $0.rule, $0.seriesText] })
+        known.formUnion(open)
+        for labels in known {
+            registry.makeMeter(
+                label: "weir_watch_open",
+                dimensions: [("kind", labels[0]), ("rule", labels[1]), ("series", labels[2])]
+            ).set(Int64(open.contains(labels) ? 1 : 0))
+        }
+    }
+
+    func stop() { endpoint.stop() }
+}

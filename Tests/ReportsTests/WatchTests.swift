@@ -1,0 +1,231 @@
+import ConfigurationFiles
+import Foundation
+import Store
+import Streams
+import TestKit
+import Testing
+
+@testable import Reports
+
+@Suite("Warnings of stores")
+struct WatchTests {
+    private static let hour = SampleStores.hour
+    /// 2026-10-05, a Monday.
+    private static let start: Int64 = 1_791_158_400_000
+    private static let weeks = 6
+
+    private static let rules = """
+        silence:
+          - {name: seats, dump: bids, by: [seat], measures: [wins]}
+        rates:
+          - name: loss_share
+            dump: bids
+            by: [seat]
+            part: [losses]
+            of: [wins, losses]
+        """
+
+    private func watch(_ yaml: String) throws -> Watch {
+        let place = try TemporaryDirectory()
+        try place.write(yaml, to: "watch.yaml")
+        return try Watch(PipelineDirectory(place.path).watch())
+    }
+
+    /// Three seats: one goes on, one falls silent 30 hours before the end, one loses all of its last day.
+    private func stores() throws -> SampleStores {
+        let stores = SampleStores()
+        var records: [SampleStores.Record] = []
+        let hours = Self.weeks * 168
+        for hour in 0..<hours {
+            for (seat, wins, losses) in [
+                ("north", 3, 1), ("south", hour < hours - 30 ? 5 : 0, 0),
+                ("west", hour < hours - 24 ? 9 : 1, hour < hours - 24 ? 1 : 9),
+            ] {
+                for number in 0..<wins + losses {
+                    let isWin = number < wins
+                    records.append(
+                        SampleStores.Record(
+                            offset: Int64(records.count),
+                            milliseconds: Self.start + Int64(hour) * Self.hour + Int64(number),
+                            type: isWin ? "openrtb.win" : "openrtb.loss",
+                            value:
+                                #"{"auction_id":"\#(hour)","bid_id":"\#(number)","seat":"\#(seat)""#
+                                + (isWin ? "}" : #","loss_reason":102}"#)))
+                }
+            }
+        }
+        try stores.foldBids(records, atOnce: 1000)
+        return stores
+    }
+
+    @Test(
+        "what fell silent and what left its band is told by its row, from the hour on in which it could be known"
+    )
+    func openWarnings() throws {
+        let stores = try stores()
+        let report = try stores.stores("data").watch(watch(Self.rules))
+        #expect(
+            report.open.map { "\($0.kind.rawValue) \($0.rule) \($0.seriesText)" } == [
+                "silence seats seat=south", "rate loss_share seat=west",
+            ])
+        let end = Self.start + Int64(Self.weeks * 168) * Self.hour
+        // The last hour has a record, and is not over.
+        #expect(report.nowMilliseconds == end - Self.hour + 9)
+        #expect(report.judgedCount == 6)
+        // Two hours of silence, after hours that all spoke.
+        #expect(report.open[0].openedMilliseconds == end - 28 * Self.hour)
+        #expect(report.open[0].words == "29 h silent; its usual gap is 1 h here")
+        let opened = try #require(report.open[1].openedMilliseconds)
+        #expect(((end - 24 * Self.hour)...(end - 20 * Self.hour)).contains(opened))
+        #expect(report.open[1].words.hasPrefix("0.900000 (54 of 60 in 6 h), outside 0.0"))
+        #expect(
+            report.open[0].look
+                == "weir dump bids --by hour --since \(UTC.text(milliseconds: end - 31 * Self.hour)) --where 'seat=south'"
+        )
+    }
+
+    @Test("what is said of an instant is the same whatever came after it")
+    func asOf() throws {
+        let stores = try stores()
+        let watch = try watch(Self.rules)
+        let end = Self.start + Int64(Self.weeks * 168) * Self.hour
+        func open(_ instant: Int64, with asOf: Bool) throws -> [String] {
+            let hours = Hour(containing: instant).hoursSince1970 * Self.hour
+            let opened = try OpenStores(
+                directories: [stores.directory("data")],
+                asOf: asOf ? AsOf(milliseconds: hours, hours: NoHours()) : nil)
+            return try opened.watch(watch, nowMilliseconds: instant).open.map {
+                "\($0.kind) \($0.seriesText) \($0.openedMilliseconds ?? 0) \($0.words)"
+            }
+        }
+        for hours: Int64 in [27, 26, 24, 20, 12, 3, 1] {
+            let instant = end - hours * Self.hour + 5
+            #expect(try open(instant, with: true) == open(instant, with: false))
+        }
+        #expect(try open(end - 29 * Self.hour, with: true).isEmpty)
+        #expect(try open(end - 28 * Self.hour, with: true).count == 1)
+        // Nobody speaks any more: what comes after the newest record is silence too.
+        #expect(try open(end + 3 * Self.hour, with: true).count >= 3)
+    }
+
+    @Test("a row that is known for less than four weeks is not judged, and counted as young")
+    func young() throws {
+        let stores = SampleStores()
+        try stores.foldBids([
+            SampleStores.Record(
+                offset: 0, milliseconds: Self.start, type: "openrtb.win",
+                value: #"{"auction_id":"1","bid_id":"1","seat":"north"}"#)
+        ])
+        let report = try stores.stores("data").watch(
+            watch(Self.rules), nowMilliseconds: Self.start + 27 * 24 * Self.hour)
+        #expect(report.warnings.isEmpty && report.judgedCount == 0 && report.youngCount == 2)
+    }
+
+    @Test("what was silent for two weeks is the new usual: the warning closes")
+    func forgotten() {
+        let counts = Array(repeating: Int64(5), count: 6 * 168) + Array(repeating: 0, count: 500)
+        let warnings = SilenceWatch.warnings(of: counts)
+        #expect(warnings.count == 1)
+        #expect(warnings[0].opened == 6 * 168 + 1)
+        #expect(warnings[0].closed == 6 * 168 + 1 + 336)
+        // And a rate that changed for good is learned anew.
+        let part = (0..<12 * 168).map { Int64($0 < 8 * 168 ? 2 : 8) }
+        let rates = RateWatch.warnings(
+            ofPart: part, whole: part.map { _ in 10 }, .share)
+        #expect(rates.map(\.closed) == [rates[0].opened + 336])
+    }
+
+    @Test("one outage in the weeks that are learned does not make the next one usual")
+    func outageBefore() {
+        var counts = Array(repeating: Int64(5), count: 10 * 168)
+        for hour in 7 * 168..<7 * 168 + 40 { counts[hour] = 0 }
+        for hour in 9 * 168 + 9..<10 * 168 { counts[hour] = 0 }
+        let warnings = SilenceWatch.warnings(of: counts)
+        #expect(warnings.map(\.opened) == [7 * 168 + 1, 9 * 168 + 10])
+        #expect(warnings.map(\.closed) == [7 * 168 + 40, nil])
+    }
+
+    @Test(
+        "a budget is a warning where a step is reached before as much of its period is over, and when it is spent"
+    )
+    func budgets() throws {
+        let stores = SampleStores()
+        // Billed on 2026-10-10, at 12:00, for a thousand impressions.
+        let noon = Self.start + (5 * 24 + 12) * Self.hour
+        try stores.foldBids(
+            (0..<100).map { number in
+                SampleStores.Record(
+                    offset: number, milliseconds: noon + number, type: "openrtb.billing",
+                    value:
+                        #"{"auction_id":"\#(number)","bid_id":"1","seat":"a","price":600,"currency":"EUR"}"#
+                )
+            })
+        func words(_ amount: String, _ period: String) throws -> [String] {
+            let watch = try watch(
+                "budgets: [{name: b, cost: billed, currency: EUR, amount: \(amount), period: \(period)}]"
+            )
+            let opened = try stores.stores("data")
+            return try opened.watch(watch, nowMilliseconds: noon + Self.hour).open.map(\.words)
+        }
+        // Reached at 50 %, when more than that of the day was over.
+        #expect(try words("100", "day") == [])
+        #expect(
+            try words("85", "day") == [
+                "70 % of EUR 85.00 a day are spent: EUR 60.00, after 54 % of it"
+            ])
+        #expect(
+            try words("60", "day") == [
+                "100 % of EUR 60.00 a day are spent: EUR 60.00, after 54 % of it"
+            ])
+        #expect(
+            try words("100", "month") == [
+                "50 % of EUR 100.00 a month are spent: EUR 60.00, after 30 % of it"
+            ])
+        #expect(try words("130", "month") == [])
+    }
+
+    @Test("a rule that names what there is not is an error with its place and what there is")
+    func badRules() throws {
+        for (yaml, words) in [
+            ("silence: [{name: a, dump: bid, measures: [bids]}]", "silence[0].dump: no dump 'bid'"),
+            (
+                "silence: [{name: a, dump: bids, by: [sea], measures: [bids]}]",
+                "silence[0].by[0]: no column 'sea' in bids: there are hour, day, seat"
+            ),
+            (
+                "silence: [{name: a, dump: bids, by: [day], measures: [bids]}]",
+                "silence[0].by[0]: is no row that goes on by the hour"
+            ),
+            (
+                "silence: [{name: a, dump: bids, measures: [bits]}]",
+                "silence[0].measures[0]: no measure 'bits'"
+            ),
+            (
+                "silence: [{name: a, dump: costs, measures: [cost_micros]}]",
+                "silence[0].dump: goes by days"
+            ),
+            (
+                "rates: [{name: a, dump: postbacks, where: {did_win: yes}, part: [null_values], of: [postbacks]}]",
+                "rates[0].where.did_win: did_win is never 'yes': give true or false"
+            ),
+            (
+                "budgets: [{name: a, cost: billed, where: {country: US}, currency: USD, amount: 1, period: day}]",
+                "budgets[0].where.country: no column 'country' in bids"
+            ),
+        ] {
+            #expect {
+                _ = try watch(yaml)
+            } throws: { error in
+                "\(error)".contains("watch.yaml:1: \(words)")
+            }
+        }
+    }
+}
+
+/// Whole hours need no log.
+private struct NoHours: HourFolding {
+    func rows(
+        of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour?,
+        beforeMilliseconds milliseconds: Int64
+    ) throws -> [PartialRow] { throw CocoaError(.featureUnsupported) }
+}
