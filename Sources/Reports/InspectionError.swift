@@ -24,6 +24,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case noMaturity(String, known: [String])
     /// The rows of the dump are no increments of curves.
     case noCurves(String, known: [String])
+    /// The rows of estimates are of all their columns.
+    case noGrouping(String)
     /// `total` stands beside other columns, or no column is named.
     case badColumns(String)
     /// A column is compared with what it can never hold.
@@ -54,7 +56,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
             false
         case .unknownDump, .unknownColumn, .unknownMeasure, .severalCurrencies, .curveColumn,
-            .badTimes, .noMaturity, .noCurves,
+            .badTimes, .noMaturity, .noCurves, .noGrouping,
             .badColumns, .badCondition:
             true
         }
@@ -76,7 +78,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(directories.joined(separator: " and ")) have no store of one stream in common, of "
                 + "\(streams.joined(separator: ", ")): give directories that hold the same stores"
         case .unknownDump(let name, let known):
-            "no dump '\(name)': there are \(known.joined(separator: ", ")) and \(Funnel.name)"
+            "no dump '\(name)': there are \(known.joined(separator: ", ")), \(Funnel.name) and \(NullEstimates.name)"
         case .unknownColumn(let name, let dump, let known):
             "no column '\(name)' in \(dump): there are \(known.joined(separator: ", "))"
         case .unknownMeasure(let name, let known):
@@ -91,6 +93,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(name) has no maturity: \(known.joined(separator: ", ")) and \(Funnel.name) have"
         case .noCurves(let name, let known):
             "\(name) has no curves: \(known.joined(separator: " and ")) have"
+        case .noGrouping(let name):
+            "\(name) has intervals, which do not add up: leave --by out, and choose rows by --where"
         case .badColumns(let columns):
             "'\(columns)' does not name columns: give column,column,... or total alone"
         case .badCondition(let column, let value, let wanted):

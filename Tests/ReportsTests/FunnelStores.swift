@@ -51,6 +51,12 @@ final class FunnelStores {
         }
     }
 
+    /// Rows of `conversion-values`.
+    func conversionValues(_ rows: [String: Any]...) throws {
+        try begin(nil)
+        for row in rows { try insert(row, into: ConversionValuesKey.table, of: "postbacks") }
+    }
+
     /// A store of a stream with these rows of its aggregate: columns that are not given are empty.
     func store(_ name: String, _ rows: [String: Any]...) throws {
         guard let stream = Streams.stream(named: name), let table = stream.tables.first else {

@@ -10,7 +10,8 @@ struct DumpCommand: ParsableCommand {
         commandName: "dump",
         abstract: "Prints an aggregate.",
         discussion: """
-            Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name).
+            Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name), \
+            \(NullEstimates.name).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
             that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
@@ -29,6 +30,9 @@ struct DumpCommand: ParsableCommand {
             (docs/conversion-values.md); the models of --pipelines say which version those are of.
 
             funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns.
+
+            null-estimates says of what values the null values of a campaign may be, with intervals that hold the \
+            truth in 90 % of cases: docs/null-estimates.md. They are estimates, and in no other number.
             """)
 
     @Argument(help: "Name of the dump.")
@@ -95,6 +99,17 @@ struct DumpCommand: ParsableCommand {
             try table.write(as: format, isRaw: isRaw, to: sink)
             return funnel.notices
         }
+        if name == NullEstimates.name {
+            guard names == nil, !curve, !maturity, !self.names, date == nil, !estimate else {
+                throw CommandError.usage(
+                    "\(name) stands without --measures, --curve, --maturity, --names, --date and --estimate"
+                )
+            }
+            let report = try stores().nullEstimates(
+                query(), trustsDevelopment: source.pipelines.trustsDevelopment())
+            try report.table.write(as: format, isRaw: isRaw, to: sink)
+            return report.notices
+        }
         if curve {
             try curves(ofMeasures: names).write(as: format, isRaw: isRaw, to: sink)
             return []
@@ -156,7 +171,7 @@ struct DumpCommand: ParsableCommand {
 
     func query() throws -> DumpQuery {
         var query = try selection.query(name)
-        query.notesMaturity = maturity && name != Funnel.name
+        query.notesMaturity = maturity && ![Funnel.name, NullEstimates.name].contains(name)
         return query
     }
 }

@@ -1,0 +1,197 @@
+import ConversionModels
+import Store
+import Streams
+
+/// The dump `null-estimates`: what the null values of campaigns may be.
+package enum NullEstimates {
+    package static let name = "null-estimates"
+
+    /// The columns that tell campaigns, and what of them is pooled, apart.
+    static let columns: [DumpColumn] = [
+        DumpColumn("app_id", .integer), DumpColumn("sequence_index", .integer),
+        DumpColumn("conversion_type", .text), DumpColumn("kind", .text),
+        DumpColumn("ad_network_id", .text), DumpColumn("campaign", .text),
+    ]
+}
+
+/// The estimates of null values, and what cannot be estimated.
+package struct NullEstimateReport: Sendable {
+    package let table: ReportTable
+    /// The null values of apps and windows of which no value is known.
+    package let unknownCount: Int64
+
+    package var notices: [String] {
+        guard unknownCount > 0 else { return [] }
+        return [
+            "\(unknownCount) null values are of apps and windows without any known value: nothing says what they may be"
+        ]
+    }
+}
+
+extension OpenStores {
+    /// Estimates what the null values of trusted, winning postbacks may be, by the known values of the same app,
+    /// window and kind of conversion; campaigns lean on each other.
+    ///
+    /// Conditions choose rows; they change no estimate. The time does: only its postbacks count.
+    package func nullEstimates(
+        _ query: DumpQuery, trustsDevelopment: Bool
+    ) throws(InspectionError) -> NullEstimateReport {
+        guard query.grouping == .all else { throw .noGrouping(query.name) }
+        let selection = try RowSelection(query, of: NullEstimates.columns)
+        func number(_ name: String) throws(InspectionError) -> DumpNumber {
+            try DumpNumber(
+                DumpQuery(
+                    name: name, sinceMilliseconds: query.sinceMilliseconds,
+                    untilMilliseconds: query.untilMilliseconds,
+                    conditions: [.init(column: "did_win", value: "true")]))
+        }
+        let (postbacks, values) = try (
+            number(PostbacksKey.table.name), number(ConversionValuesKey.table.name)
+        )
+        return try view(of: [PostbacksFold.streamName]) { view in
+            var pools = NullPools(
+                verdicts: trustsDevelopment ? ["valid", "development"] : ["valid"])
+            try view.forEachRow(of: postbacks, byDay: true) { columns, measures, _ in
+                pools.add(
+                    NullPools.Row(columns, postbacks), postbacks: measures[0], nulls: measures[1])
+            }
+            try view.forEachRow(of: values, byDay: true) { columns, measures, _ in
+                pools.add(NullPools.Row(columns, values), known: measures[0])
+            }
+            return pools.report(where: selection.includesBesideTime)
+        }
+    }
+}
+
+/// The postbacks of campaigns, by what is pooled.
+private struct NullPools {
+    /// A row of postbacks or of conversion values.
+    struct Row {
+        let verdict: String
+        /// App, window, conversion type.
+        let pool: [StoredValue]
+        let campaign: [StoredValue]
+        let kind: StoredValue?
+        let value: StoredValue?
+
+        init(_ columns: [StoredValue], _ number: DumpNumber) {
+            func value(_ name: String) -> StoredValue? {
+                number.description.columns.firstIndex { $0.name == name }.map { columns[$0] }
+            }
+            func known(_ name: String) -> StoredValue {
+                guard let value = value(name) else {
+                    preconditionFailure("\(number.name) has no \(name)")
+                }
+                return value
+            }
+            verdict = known("verdict").text
+            pool = ["app_id", "sequence_index", "conversion_type"].map(known)
+            let id = known("campaign").text
+            let isSourceIdentifier =
+                known("framework").text != "skadnetwork" || known("version").text == "4.0"
+            // Small crowds see two digits only, the last ones: all postbacks of a campaign have these in common.
+            campaign = [
+                known("ad_network_id"), .text(isSourceIdentifier ? "*" + id.suffix(2) : id),
+            ]
+            kind = value("kind")
+            self.value = value("value")
+        }
+    }
+
+    struct Campaign {
+        var postbacks: Int64 = 0
+        var nulls: Int64 = 0
+        /// By kind and value.
+        var known: [StoredValue: [StoredValue: Int64]] = [:]
+    }
+
+    let verdicts: Set<String>
+    private var pools: [[StoredValue]: [[StoredValue]: Campaign]] = [:]
+
+    init(verdicts: Set<String>) {
+        self.verdicts = verdicts
+    }
+
+    mutating func add(_ row: Row, postbacks: Int64, nulls: Int64) {
+        guard verdicts.contains(row.verdict) else { return }
+        pools[row.pool, default: [:]][row.campaign, default: Campaign()].postbacks += postbacks
+        pools[row.pool, default: [:]][row.campaign, default: Campaign()].nulls += nulls
+    }
+
+    mutating func add(_ row: Row, known count: Int64) {
+        guard verdicts.contains(row.verdict), let kind = row.kind, let value = row.value else {
+            return
+        }
+        pools[row.pool, default: [:]][row.campaign, default: Campaign()]
+            .known[kind, default: [:]][value, default: 0] += count
+    }
+
+    func report(where isWanted: ([StoredValue]) -> Bool) -> NullEstimateReport {
+        var rows: [[ReportValue]] = []
+        var unknown: Int64 = 0
+        for (pool, campaigns) in pools.sorted(by: { RowKeyBytes($0.key) < RowKeyBytes($1.key) }) {
+            let sorted = campaigns.sorted { RowKeyBytes($0.key) < RowKeyBytes($1.key) }
+            let kinds = Set(sorted.flatMap(\.value.known.keys)).sorted()
+            if kinds.isEmpty { unknown += sorted.reduce(0) { $0 + $1.value.nulls } }
+            for kind in kinds {
+                rows += estimates(pool + [kind], sorted.map { ($0.key, $0.value) }, kind, isWanted)
+            }
+        }
+        return NullEstimateReport(
+            table: ReportTable(columns: Self.columns, rows: rows), unknownCount: unknown)
+    }
+
+    private static let columns =
+        NullEstimates.columns.map(\.reportColumn) + [
+            ReportTable.Column("value"), .init("postbacks", isNumber: true),
+            .init("null_values", isNumber: true), .init("known_values", isNumber: true),
+            .init("known", isNumber: true), .init("estimated", isNumber: true),
+            .init("estimated_low", isNumber: true), .init("estimated_high", isNumber: true),
+        ]
+
+    private func estimates(
+        _ pool: [StoredValue], _ campaigns: [([StoredValue], Campaign)], _ kind: StoredValue,
+        _ isWanted: ([StoredValue]) -> Bool
+    ) -> [[ReportValue]] {
+        let known = campaigns.map { $0.1.known[kind] ?? [:] }
+        let values = Set(known.flatMap(\.keys)).sorted { Self.order($0.text, $1.text) }
+        let pooled = PooledValues(known: known.map { known in values.map { known[$0] ?? 0 } })
+        var rows: [[ReportValue]] = []
+        for (place, (key, campaign)) in campaigns.enumerated() {
+            guard campaign.nulls > 0, isWanted(pool + key) else { continue }
+            let all = known[place].values.reduce(0, +)
+            func add(_ name: String, _ count: Int64, _ estimate: NullEstimate) {
+                rows.append(
+                    zip(NullEstimates.columns, pool + key).map { $0.reportValue($1) } + [
+                        .text(name), .integer(Int128(campaign.postbacks)),
+                        .integer(Int128(campaign.nulls)), .integer(Int128(all)),
+                        .integer(Int128(count)),
+                        .ratio(Int128((estimate.mean * 1_000_000).rounded()), 1_000_000),
+                        .integer(Int128(estimate.low)), .integer(Int128(estimate.high)),
+                    ])
+            }
+            var others: [Int] = []
+            for (index, value) in values.enumerated() {
+                let estimate = pooled.estimate(
+                    of: [index], campaign: place, missing: campaign.nulls)
+                guard estimate.isLikely else {
+                    others.append(index)
+                    continue
+                }
+                add(value.text, known[place][value] ?? 0, estimate)
+            }
+            guard !others.isEmpty else { continue }
+            let estimate = pooled.estimate(of: others, campaign: place, missing: campaign.nulls)
+            add("", others.reduce(0) { $0 + (known[place][values[$1]] ?? 0) }, estimate)
+        }
+        return rows
+    }
+
+    /// Numbers by size, and words as Apple orders them.
+    private static func order(_ left: String, _ right: String) -> Bool {
+        func rank(_ text: String) -> Int {
+            Int(text) ?? ["low", "medium", "high"].firstIndex(of: text) ?? 99
+        }
+        return rank(left) < rank(right)
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+
+/// What the missing values of campaigns may be, by the values that are known of them and of each other.
+///
+/// Each campaign has shares of its own, which lie about those of all: how near is learned. So a campaign with many known
+/// values goes by these, and one with few leans on the others. Given the known values, how many of the missing ones are
+/// of some value is distributed as a mixture of beta-binomials. It is right where values are missing whatever they are:
+/// crowds decide that, by how many installs there are.
+package struct PooledValues {
+    /// How near campaigns are to the shares of all: one that has so many known values goes by both alike.
+    private static let strengths = (-2...26).map { exp2(Double($0) / 2) }
+    /// What each of the values that occur at all is given, so that none has a share of nothing.
+    private static let smoothing = 0.5
+    /// Larger numbers of missing values are scaled to so many.
+    private static let mostCounted = 4096
+    package static let level = 0.9
+
+    /// The known values of each campaign, by place of the value.
+    private let known: [[Double]]
+    /// The shares of the values in all campaigns.
+    private let shares: [Double]
+    /// How likely each strength is.
+    private let weights: [Double]
+    /// How many values the shares are known by.
+    private let basis: Double
+
+    /// - Parameter known: how often each campaign has each value; all have as many values.
+    package init(known: [[Int64]]) {
+        let known = known.map { $0.map(Double.init) }
+        self.known = known
+        let sizes = known.map { $0.reduce(0, +) }
+        var (shares, weights, basis) = ([Double](), [Double](), 0.0)
+        var strength = 50.0
+        // Shares follow from the strength, and the strength from them; it settles at once.
+        for _ in 0..<3 {
+            var sums = Array(repeating: 0.0, count: known.first?.count ?? 0)
+            for (values, size) in zip(known, sizes) where size > 0 {
+                // Values of one campaign say less of all campaigns than as many of several.
+                let weight = 1 / (1 + (size - 1) / (strength + 1))
+                for place in values.indices { sums[place] += weight * values[place] }
+            }
+            basis = sums.reduce(0, +)
+            shares = sums.map {
+                ($0 + Self.smoothing / Double(sums.count)) / (basis + Self.smoothing)
+            }
+            let likelihoods = Self.strengths.map { Self.logLikelihood(of: known, shares, $0) }
+            let largest = likelihoods.max() ?? 0
+            weights = likelihoods.map { exp($0 - largest) }
+            let total = weights.reduce(0, +)
+            weights = weights.map { $0 / total }
+            strength = exp(zip(weights, Self.strengths).reduce(0) { $0 + $1.0 * log($1.1) })
+        }
+        self.shares = shares
+        self.weights = weights
+        self.basis = basis
+    }
+
+    /// How many of a campaign's missing values are among some values.
+    ///
+    /// - Parameters:
+    ///   - places: of the values.
+    ///   - missing: how many values the campaign lacks.
+    package func estimate(
+        of places: some Sequence<Int>, campaign: Int, missing: Int64
+    ) -> NullEstimate {
+        let counted = min(Int(missing), Self.mostCounted)
+        var (share, inside) = (0.0, 0.0)
+        for place in places {
+            share += shares[place]
+            inside += known[campaign][place]
+        }
+        let outside = known[campaign].reduce(0, +) - inside
+        var probabilities = Array(repeating: 0.0, count: counted + 1)
+        for (weight, strength) in zip(weights, Self.strengths) where weight > 0.0001 {
+            // That shares of all are known only so well makes campaigns differ more.
+            let variance = 1 / (strength + 1) + 1 / (basis + 1)
+            let strength = max(1 / variance - 1, 0.05)
+            let one = Self.betaBinomial(
+                counted, strength * share + inside,
+                max(strength * (1 - share), 1e-9) + outside)
+            for place in one.indices { probabilities[place] += weight * one[place] }
+        }
+        return NullEstimate(
+            probabilities, scale: counted == 0 ? 1 : Double(missing) / Double(counted))
+    }
+
+    /// Of all known values, where campaigns have shares about these.
+    private static func logLikelihood(
+        of known: [[Double]], _ shares: [Double], _ strength: Double
+    ) -> Double {
+        var sum = 0.0
+        for values in known {
+            let size = values.reduce(0, +)
+            guard size > 0 else { continue }
+            sum += lgamma(strength).0 - lgamma(strength + size).0
+            for (share, count) in zip(shares, values) where count > 0 {
+                sum += lgamma(strength * share + count).0 - lgamma(strength * share).0
+            }
+        }
+        return sum
+    }
+
+    /// The probabilities of 0 to `count`.
+    private static func betaBinomial(_ count: Int, _ inside: Double, _ outside: Double) -> [Double]
+    {
+        var logs = [0.0]
+        logs.reserveCapacity(count + 1)
+        for place in 0..<count {
+            let (done, rest) = (Double(place), Double(count - place))
+            let ratio = rest / (done + 1) * (inside + done) / (outside + rest - 1)
+            logs.append(logs[place] + log(ratio))
+        }
+        let largest = logs.max() ?? 0
+        let weights = logs.map { exp($0 - largest) }
+        let total = weights.reduce(0, +)
+        return weights.map { $0 / total }
+    }
+}
+
+/// How many of the missing values of a campaign may be of a value.
+package struct NullEstimate: Equatable, Sendable {
+    /// The mean.
+    package let mean: Double
+    /// The most probable numbers that hold the truth in `PooledValues.level` of the cases, as nearly as whole numbers can.
+    package let low: Int64
+    package let high: Int64
+    /// How probable it is that there is none.
+    let none: Double
+
+    init(_ probabilities: [Double], scale: Double) {
+        var (low, high, sum, mean) = (0, 0, 0.0, 0.0)
+        for (place, probability) in probabilities.enumerated() {
+            mean += probability * Double(place)
+            if probability > probabilities[low] { low = place }
+        }
+        high = low
+        sum = probabilities[low]
+        while sum < PooledValues.level {
+            let below = low > 0 ? probabilities[low - 1] : -1
+            let above = high + 1 < probabilities.count ? probabilities[high + 1] : -1
+            let added = max(below, above)
+            guard added >= 0,
+                abs(sum + added - PooledValues.level) <= abs(sum - PooledValues.level)
+            else { break }
+            if below > above { low -= 1 } else { high += 1 }
+            sum += added
+        }
+        self.mean = mean * scale
+        self.low = Int64((Double(low) * scale).rounded())
+        self.high = Int64((Double(high) * scale).rounded())
+        none = probabilities[0]
+    }
+
+    /// Whether a value is worth a row of its own: one that hardly occurs has no interval but none.
+    package var isLikely: Bool { none <= 0.93 }
+}

@@ -1,0 +1,250 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import Reports
+
+/// Campaigns of an app with values that are known to the test: those of small crowds are often null.
+private struct SimulatedCampaigns: CustomStringConvertible, Sendable {
+    let description: String
+    let campaigns: Int
+    let values: Int
+    /// How near the campaigns are to the app.
+    let strength: Double
+    /// How even the app's values are.
+    let evenness: Double
+    /// How many installs half of the campaigns have in two weeks.
+    let installs: Double
+
+    static let all = [
+        SimulatedCampaigns(
+            description: "20 campaigns, 8 values", campaigns: 20, values: 8, strength: 30,
+            evenness: 1, installs: 60),
+        SimulatedCampaigns(
+            description: "20 campaigns, 64 values", campaigns: 20, values: 64, strength: 30,
+            evenness: 0.3, installs: 60),
+        SimulatedCampaigns(
+            description: "6 campaigns, 8 values", campaigns: 6, values: 8, strength: 30,
+            evenness: 1, installs: 100),
+        SimulatedCampaigns(
+            description: "40 campaigns that are alike, 12 values", campaigns: 40, values: 12,
+            strength: 300, evenness: 0.5, installs: 200),
+        SimulatedCampaigns(
+            description: "40 campaigns that differ, 12 values", campaigns: 40, values: 12,
+            strength: 5, evenness: 0.5, installs: 40),
+    ]
+
+    /// The chance that a postback of a crowd is null: the lower the tier, the more often.
+    static func nullShare(crowd: Double) -> Double {
+        crowd < 3 ? 0.9 : crowd < 10 ? 0.5 : crowd < 30 ? 0.2 : 0.03
+    }
+
+    /// How often each campaign has each value, where it is known, and where it is null.
+    func postbacks(
+        _ random: inout SeededGenerator
+    ) -> (known: [[Int64]], null: [[Int64]]) {
+        let app = random.dirichlet(Array(repeating: evenness, count: values))
+        var known = Array(repeating: Array(repeating: Int64(0), count: values), count: campaigns)
+        var null = known
+        for campaign in 0..<campaigns {
+            let shares = random.dirichlet(app.map { $0 * strength + 1e-9 })
+            let size = max(installs * exp(1.2 * random.normal()), 2)
+            for _ in 0..<14 {
+                let day = random.poisson(size / 14)
+                let share = Self.nullShare(crowd: Double(day) * exp(0.5 * random.normal()))
+                for _ in 0..<day {
+                    var (value, left) = (0, Double.random(in: 0..<1, using: &random))
+                    while value < values - 1, left >= shares[value] {
+                        left -= shares[value]
+                        value += 1
+                    }
+                    if Double.random(in: 0..<1, using: &random) < share {
+                        null[campaign][value] += 1
+                    } else {
+                        known[campaign][value] += 1
+                    }
+                }
+            }
+        }
+        // A value that nobody knows of is in no report.
+        let seen = (0..<values).filter { value in known.contains { $0[value] > 0 } }
+        return (known.map { row in seen.map { row[$0] } }, null.map { row in seen.map { row[$0] } })
+    }
+}
+
+extension SeededGenerator {
+    fileprivate mutating func normal() -> Double {
+        let radius = (-2 * log(Double.random(in: Double.leastNonzeroMagnitude..<1, using: &self)))
+            .squareRoot()
+        return radius * cos(2 * .pi * Double.random(in: 0..<1, using: &self))
+    }
+
+    fileprivate mutating func poisson(_ mean: Double) -> Int {
+        guard mean < 30 else { return Int(max(0, (mean + normal() * mean.squareRoot()).rounded())) }
+        var (count, product) = (0, Double.random(in: 0..<1, using: &self))
+        let limit = exp(-mean)
+        while product > limit {
+            count += 1
+            product *= Double.random(in: 0..<1, using: &self)
+        }
+        return count
+    }
+
+    /// A number of the gamma distribution, by the squeeze of Marsaglia and Tsang.
+    private mutating func gamma(_ shape: Double) -> Double {
+        guard shape >= 1 else {
+            let uniform = Double.random(in: Double.leastNonzeroMagnitude..<1, using: &self)
+            return gamma(shape + 1) * pow(uniform, 1 / shape)
+        }
+        let depth = shape - 1.0 / 3
+        while true {
+            let normal = normal()
+            let cube = pow(1 + normal / (9 * depth).squareRoot(), 3)
+            guard cube > 0 else { continue }
+            let uniform = Double.random(in: Double.leastNonzeroMagnitude..<1, using: &self)
+            if log(uniform) < normal * normal / 2 + depth * (1 - cube + log(cube)) {
+                return depth * cube
+            }
+        }
+    }
+
+    fileprivate mutating func dirichlet(_ shapes: [Double]) -> [Double] {
+        let parts = shapes.map { gamma($0) }
+        let sum = parts.reduce(0, +)
+        return parts.map { $0 / max(sum, Double.leastNonzeroMagnitude) }
+    }
+}
+
+@Suite("Estimates of null values")
+struct NullEstimateTests {
+    @Test(
+        "an interval of 90 % holds the truth in 87 to 93 % of cases",
+        arguments: SimulatedCampaigns.all)
+    fileprivate func calibration(_ simulated: SimulatedCampaigns) {
+        var (cases, held) = (0, 0)
+        for seed: UInt64 in 1...10 {
+            var random = SeededGenerator(seed: seed)
+            let (known, null) = simulated.postbacks(&random)
+            let pooled = PooledValues(known: known)
+            for campaign in known.indices {
+                let missing = null[campaign].reduce(0, +)
+                guard missing > 0 else { continue }
+                var others: [Int] = []
+                for value in known[campaign].indices {
+                    let estimate = pooled.estimate(
+                        of: [value], campaign: campaign, missing: missing)
+                    guard estimate.isLikely else {
+                        others.append(value)
+                        continue
+                    }
+                    cases += 1
+                    if (estimate.low...estimate.high).contains(null[campaign][value]) { held += 1 }
+                }
+                guard !others.isEmpty else { continue }
+                let estimate = pooled.estimate(of: others, campaign: campaign, missing: missing)
+                guard estimate.isLikely else { continue }
+                cases += 1
+                let truth = others.reduce(0) { $0 + null[campaign][$1] }
+                if (estimate.low...estimate.high).contains(truth) { held += 1 }
+            }
+        }
+        let share = Double(held) / Double(cases)
+        #expect((0.87...0.93).contains(share))
+        #expect(cases > 300)
+    }
+
+    @Test("a campaign with many known values goes by these, one with few leans on the app")
+    func pooling() {
+        let even = Array(repeating: [Int64(50), 50], count: 10)
+        let pooled = PooledValues(known: even + [[900, 100], [2, 0], [0, 0]])
+        func share(_ campaign: Int) -> Double {
+            pooled.estimate(of: [0], campaign: campaign, missing: 1000).mean / 1000
+        }
+        #expect(abs(share(10) - 0.9) < 0.02)
+        #expect((0.5...0.7).contains(share(11)))
+        #expect(abs(share(12) - 0.53) < 0.05)
+        // All are of one value or the other.
+        let all = (0...1).reduce(0.0) {
+            $0 + pooled.estimate(of: [$1], campaign: 11, missing: 7).mean
+        }
+        #expect(abs(all - 7) < 1e-3)
+    }
+
+    @Test("many missing values are estimated as few are, in proportion")
+    func scale() {
+        let pooled = PooledValues(known: [[3000, 1000], [2900, 1100], [3100, 900]])
+        let many = pooled.estimate(of: [0], campaign: 0, missing: 1_000_000)
+        #expect(abs(many.mean - 750_000) < 10_000)
+        #expect(many.low < 750_000 && many.high > 750_000 && many.high - many.low < 100_000)
+    }
+
+    @Test(
+        "the dump has a row for each likely value of a campaign, by the digits that all of its postbacks have"
+    )
+    func dump() throws {
+        let stores = FunnelStores()
+        let app: [String: Any] = ["app_id": 5, "ad_network_id": "n"]
+        func postbacks(_ campaign: String, _ count: Int, _ nulls: Int) throws {
+            try stores.postbacks(
+                app.merging(["campaign": campaign, "postbacks": count, "null_values": nulls]) { $1 }
+            )
+        }
+        func values(
+            _ campaign: String, _ value: String, _ count: Int, _ more: [String: Any] = [:]
+        )
+            throws
+        {
+            let row: [String: Any] = [
+                "campaign": campaign, "kind": "fine", "value": value, "postbacks": count,
+                "framework": "skadnetwork", "version": "4.0", "conversion_type": "download",
+                "did_win": 1, "verdict": "valid",
+            ]
+            try stores.conversionValues(app.merging(row) { $1 }.merging(more) { $1 })
+        }
+        try postbacks("5239", 100, 0)
+        try postbacks("39", 20, 20)
+        try postbacks("1001", 50, 0)
+        try values("5239", "0", 60)
+        try values("5239", "7", 40)
+        try values("1001", "0", 50)
+        // None of these is trusted and winning.
+        try values("5239", "63", 1000, ["verdict": "invalid"])
+        try values("5239", "62", 1000, ["did_win": 0])
+        let opened = try stores.sample.stores("data")
+        let query = DumpQuery(name: NullEstimates.name)
+        let report = try opened.nullEstimates(query, trustsDevelopment: false)
+        let lines = report.table.text(as: .csv).split(separator: "\r\n").map(String.init)
+        #expect(
+            lines[0]
+                == "app_id,sequence_index,conversion_type,kind,ad_network_id,campaign,value,postbacks,null_values,known_values,known,estimated,estimated_low,estimated_high"
+        )
+        #expect(lines.count == 3)
+        #expect(lines[1].hasPrefix("5,0,download,fine,n,*39,0,120,20,100,60,12."))
+        #expect(lines[2].hasPrefix("5,0,download,fine,n,*39,7,120,20,100,40,7."))
+        // Conditions choose rows, and change none.
+        var condition = query
+        condition.conditions = [.init(column: "campaign", value: "*39")]
+        #expect(
+            try opened.nullEstimates(condition, trustsDevelopment: false).table.rows
+                == report.table.rows)
+        condition.conditions = [.init(column: "campaign", value: "*01")]
+        #expect(try opened.nullEstimates(condition, trustsDevelopment: false).table.rows.isEmpty)
+        var grouped = query
+        grouped.grouping = .columns(["campaign"])
+        #expect(throws: InspectionError.noGrouping("null-estimates")) {
+            try opened.nullEstimates(grouped, trustsDevelopment: false)
+        }
+    }
+
+    @Test("null values of an app without a known value are counted, and not estimated")
+    func unknown() throws {
+        let stores = FunnelStores()
+        try stores.postbacks(["app_id": 5, "campaign": "12", "postbacks": 9, "null_values": 9])
+        let report = try stores.sample.stores("data").nullEstimates(
+            DumpQuery(name: NullEstimates.name), trustsDevelopment: false)
+        #expect(report.table.rows.isEmpty && report.unknownCount == 9)
+        #expect(
+            report.notices.first?.hasPrefix("9 null values are of apps and windows without") == true
+        )
+    }
+}
