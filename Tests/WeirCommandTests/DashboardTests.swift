@@ -258,7 +258,8 @@ struct DashboardAccessTests {
             }
         }
         for path in [
-            "/partners", "/operation", "/live", "/record?topic=bids&partition=0&offset=0",
+            "/warnings", "/partners", "/operation", "/live",
+            "/record?topic=bids&partition=0&offset=0",
             "/evidence/funnel",
         ] {
             #expect(try asker.page(path).status == 403, "\(path)")
@@ -402,7 +403,8 @@ struct DashboardServerTests {
             process.executableURL = URL(fileURLWithPath: Self.browser)
             process.arguments = [
                 "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-                "--disable-component-update", "--no-first-run", "--user-data-dir=\(files.path)/browser",
+                "--disable-component-update", "--no-first-run",
+                "--user-data-dir=\(files.path)/browser",
                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
                 "--enable-logging=stderr", "--dump-dom", "http://127.0.0.1:\(port)\(path)",
             ]

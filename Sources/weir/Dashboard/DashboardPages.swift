@@ -5,7 +5,8 @@ import Streams
 
 /// The pages that are reached from every other, in the order in which a day goes.
 enum DashboardPage: String, CaseIterable {
-    case today, campaigns, cohorts, publisher, subscriptions, postbacks, partners, operation, live
+    case today, campaigns, cohorts, publisher, subscriptions, postbacks, warnings, partners
+    case operation, live
 
     var path: String { self == .today ? "/" : "/\(rawValue)" }
 
@@ -14,7 +15,7 @@ enum DashboardPage: String, CaseIterable {
     var period: Viewing.Period { self == .today ? .day : .month }
 
     /// Whether it is about the whole instance, so that a reader of some campaigns cannot see it.
-    var isOfEverything: Bool { [.partners, .operation, .live].contains(self) }
+    var isOfEverything: Bool { [.warnings, .partners, .operation, .live].contains(self) }
 
     init?(path: String) {
         guard let page = Self.allCases.first(where: { $0.path == path }) else { return nil }
@@ -31,6 +32,7 @@ extension PageWriter {
         case .publisher: try writePublisher()
         case .subscriptions: try writeSubscriptions()
         case .postbacks: try writePostbacks()
+        case .warnings: try writeWarnings()
         case .partners: try writePartners()
         case .operation: try writeOperation()
         case .live: try writeLive()
@@ -76,9 +78,12 @@ extension PageWriter {
             try page.table(answer)
         }
         guard viewing.scope.isEmpty else { return }
-        try section("What is silent or failing", "The newest record of each topic that is folded.")
-        {
-            try $0.writeStreams()
+        try section("What has come last", "The newest record of each stream.") { page in
+            try page.writeStreams()
+            let warnings = page.viewing.address(DashboardPage.warnings.path)
+            page.write { html in
+                html.element("p") { $0.link("What is silent, or left its band", to: warnings) }
+            }
         }
     }
 

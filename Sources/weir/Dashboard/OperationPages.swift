@@ -58,6 +58,24 @@ extension PageWriter {
         }
     }
 
+    /// What `weir watch` says now.
+    mutating func writeWarnings() throws {
+        try section(
+            "What is open",
+            "What fell silent, which rates left their band and what reaches its limit, as watch.yaml asks. The present is the newest record."
+        ) { page in
+            let options = page.source.options
+            let file = try options.pipelines.directory.watch()
+            var report = try page.source.stores.watch(
+                Watch(file), nowMilliseconds: nil, sinceMilliseconds: nil)
+            try report.add(file.failures, in: options.data.existingDeliveryStores())
+            let table = report.table
+            page.write { ReportView.write(table, to: &$0) }
+            page.paragraph(report.summary, class: "note")
+            page.write { $0.element("pre", text: "weir watch") }
+        }
+    }
+
     mutating func writePartners() throws {
         let stores = try source.options.data.existingDeliveryStores()
         guard !stores.isEmpty else {

@@ -74,6 +74,7 @@ struct PageWriter {
         var question = question
         question.measures = measures.map(\.name)
         let now = try answer(question)
+        noteUnlimited(question)
         let before =
             days.since == nil
             ? nil : try answer(question, days: viewing.bounds(default: period, back: 1))
@@ -91,6 +92,15 @@ struct PageWriter {
             }
         }
         files(of: now)
+    }
+
+    /// Says which filters a dump cannot follow, since its rows do not say what is asked.
+    private mutating func noteUnlimited(_ question: Question) {
+        let columns = (try? Question.columns(of: question.dump)) ?? []
+        let others = viewing.chosen.map(\.column).filter { !columns.contains($0) }
+        guard !others.isEmpty else { return }
+        let names = others.map(ShownValue.heading).joined(separator: " or ")
+        paragraph("Of every \(names): rows of \(question.dump) do not say which.", class: "note")
     }
 
     /// An interval, as `low to high`; one amount where both are the same.
@@ -132,6 +142,7 @@ struct PageWriter {
         link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
     ) throws {
         for notice in answer.notices { paragraph(notice, class: "note") }
+        noteUnlimited(answer.question)
         guard !answer.rows.isEmpty else {
             paragraph("No rows for these days and filters.", class: "empty")
             return files(of: answer)
