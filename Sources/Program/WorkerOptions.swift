@@ -122,7 +122,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         help: ArgumentHelp(
             "Go on although the topic now has this many partitions, and had others when it was folded. [WEIR_ACCEPT_PARTITION_COUNT]",
             valueName: "count"))
-    var acceptPartitionCount: Int32?
+    package var acceptPartitionCount: Int32?
 
     /// Whether progress is shown on a terminal.
     package var showsProgress = true

@@ -25,8 +25,10 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
     private var path: String { "\(directory)/log.sqlite" }
     var address: String { "sqlite:\(path)" }
     let archivePath: String
-    /// The topics that were archived, whose workers read the archive first.
-    var archived: Set<String> = []
+    /// The ends of what was archived, by topic and partition; workers of these topics read the archive first.
+    var archivedEnds: [String: [Int32: Int64]] = [:]
+    /// The last set that was replayed for a worker, by its name.
+    var replayed: [String: String] = [:]
 
     /// Makes the log, with a topic for each stream.
     func begin(with streams: [String], partitionCount: () -> Int) throws {
@@ -125,7 +127,7 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
         let topic = SimulatedCluster.Topic(
             name: name, number: 0, partitionCount: found.partitionCount)
         var reader = try log.reader(topic: name, group: nil)
-        if archived.contains(name) {
+        if archivedEnds[name] != nil {
             reader = try ArchivedLogReader(path: archivePath, before: reader)
         }
         try reader.subscribe(.all)

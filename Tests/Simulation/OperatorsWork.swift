@@ -89,9 +89,12 @@ extension Simulation {
 
     // MARK: The embedded log
 
-    /// Copies a topic to the archive, and then may trim what is archived and folded.
+    /// Copies a topic to the archive, or trims what was archived and is folded.
     private func archive(_ topic: String) throws -> Bool {
         guard let machine else { return false }
+        if let ends = machine.archivedEnds[topic], chance(1, in: 2) {
+            return try trimArchived(topic, ends, in: machine)
+        }
         var ends: [Int32: Int64] = [:]
         let isDone = try run {
             let reader = try machine.openLog().reader(topic: topic, group: nil)
@@ -103,21 +106,27 @@ extension Simulation {
         guard isDone else { return true }
         cluster.note(.archived)
         note("\(topic) is archived")
-        machine.archived.insert(topic)
+        machine.archivedEnds[topic] = ends
         for worker in workers where worker.program.topic == topic {
             worker.archivePath = machine.archivePath
         }
-        guard chance(1, in: 2), let partition = one(of: ends.keys.sorted()) else { return true }
+        return true
+    }
+
+    /// As `weir log trim` does, only what everybody has.
+    private func trimArchived(
+        _ topic: String, _ ends: [Int32: Int64], in machine: EmbeddedMachine
+    ) throws -> Bool {
+        guard let partition = one(of: ends.keys.sorted()) else { return false }
         let end = min(ends[partition] ?? 0, try foldedEnd(of: topic, partition))
-        guard end > 0 else { return true }
-        let offset = Int64(number(below: Int(end))) + 1
+        guard end > 0 else { return false }
+        let offset = chance(1, in: 2) ? end : Int64(number(below: Int(end))) + 1
         let isTrimmed = try run {
             try machine.openLog().trim(topic: topic, partition: partition, before: offset)
         }
-        if isTrimmed {
-            cluster.note(.trimmedArchived)
-            note("\(topic)/\(partition) is trimmed below \(offset), which is archived")
-        }
+        guard isTrimmed else { return true }
+        cluster.note(.trimmedArchived)
+        note("\(topic)/\(partition) is trimmed below \(offset), which is archived")
         return true
     }
 
@@ -133,38 +142,52 @@ extension Simulation {
         }.min() ?? 0
     }
 
-    /// Folds a stream again, and puts the new store in the place of the old one; now and then goes back.
+    /// Folds a stream again while its worker goes on, or puts such a store in the place of the worker's, which is ended
+    /// before; now and then goes back.
     private func promote(_ worker: SimulatedWorker) throws -> Bool {
         guard let machine else { return false }
         let stream = worker.program.topic
         guard FileManager.default.fileExists(atPath: worker.directory) else { return false }
-        kill(worker)
         weir_sim_enter(0)
         let journal = try PromotionJournal(directory: worker.directory)
         guard FileManager.default.fileExists(atPath: journal.path(of: stream)) else { return false }
-        let isBack = !journal.promotions.isEmpty && !journal.isBack && chance(1, in: 3)
-        let set = nextSet(of: worker, in: machine, journal)
         let source = ReplaySource(
             log: try LogAddress(machine.address),
-            archivePath: machine.archived.contains(stream) ? machine.archivePath : nil,
+            archivePath: machine.archivedEnds[stream] == nil ? nil : machine.archivePath,
             pipelines: PipelineDirectory("\(root)/pipelines"))
+        let isBack = !journal.promotions.isEmpty && !journal.isBack && chance(1, in: 3)
+        if !isBack, machine.replayed[worker.name] == nil || chance(1, in: 3) {
+            return try replay(worker, into: nextSet(of: worker, in: machine, journal), source)
+        }
+        kill(worker)
+        let set = machine.replayed[worker.name] ?? ""
         let isDone = try run {
-            if !isBack {
-                let order = ReplayOrder(
-                    source: source, dataDirectories: [worker.directory], directory: set,
-                    threadCount: 1)
-                _ = try ReplayRun(order, topics: [stream]).replay(
-                    follows: false, stop: StopSignal())
-                cluster.note(.replayed)
-            }
             let order = PromotionOrder(
                 data: worker.directory, target: isBack ? .back : .directory(set), source: source,
                 threadCount: 1)
             _ = try Promotion(order).run(stop: StopSignal())
         }
+        // One that was killed may have come to its end: a set is promoted once.
+        if !isBack { machine.replayed[worker.name] = nil }
         guard isDone else { return true }
         cluster.note(isBack ? .rolledBack : .promoted)
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
+        return true
+    }
+
+    private func replay(
+        _ worker: SimulatedWorker, into set: String, _ source: ReplaySource
+    ) throws -> Bool {
+        let isDone = try run {
+            let order = ReplayOrder(
+                source: source, dataDirectories: [worker.directory], directory: set, threadCount: 1)
+            _ = try ReplayRun(order, topics: [worker.program.topic]).replay(
+                follows: false, stop: StopSignal())
+        }
+        guard isDone else { return true }
+        cluster.note(.replayed)
+        note("\(worker.program.topic) is replayed into \(set)")
+        machine?.replayed[worker.name] = set
         return true
     }
 

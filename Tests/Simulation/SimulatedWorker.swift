@@ -185,13 +185,12 @@ final class SimulatedWorker {
         accepting partitionCount: Int32?
     ) throws -> Incarnation {
         let log = try log.open(for: number)
-        var options = try WorkerOptions.parse(
-            [
-                "--log", log.address, "--data", directory, "--pipelines", pipelines,
-                "--metrics", "off", "--archive", archivePath.map { "sqlite:\($0)" } ?? "off",
-            ] + (isMember ? [] : ["--partitions", "all"])
-                + (partitionCount.map { ["--accept-partition-count", "\($0)"] } ?? []))
-        options.showsProgress = false
+        // Reading them from arguments would be a third of all work.
+        var options = WorkerOptions(
+            log: try LogAddress(log.address), data: directory, pipelines: pipelines,
+            untilEnd: false, archive: archivePath.map { "sqlite:\($0)" })
+        if isMember { options.partitions = nil }
+        options.acceptPartitionCount = partitionCount
         let stop = StopSignal()
         let (worker, reader) = try program.open(
             ProcessPlace(
