@@ -52,7 +52,6 @@ enum Transition: String, CaseIterable {
     case logDiskFailed = "ended: the embedded log's disk failed"
     case recordsGone = "ended: the log lost records that were to be read"
     case startsLater = "ended: the log starts later"
-    case startsLaterAnew = "ended: the new topic starts later"
     case endsEarlier = "ended: the new topic ends earlier"
     case otherRecords = "ended: the new topic has other records"
     case offsetsAgain = "ended: the new topic has offsets again"

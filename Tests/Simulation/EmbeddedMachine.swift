@@ -27,6 +27,8 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
     let archivePath: String
     /// The ends of what was archived, by topic and partition; workers of these topics read the archive first.
     var archivedEnds: [String: [Int32: Int64]] = [:]
+    /// Whether the last set that was begun for a worker reads an archive, by the worker's name.
+    var setHasArchive: [String: Bool] = [:]
     /// The last set that was replayed for a worker, by its name.
     var replayed: [String: String] = [:]
 

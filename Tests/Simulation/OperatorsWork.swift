@@ -200,7 +200,14 @@ extension Simulation {
         let wasInForce = journal.promotions.contains { promotion in
             promotion.streams.values.contains { $0.to == path(number) }
         }
-        if number > 0, !wasInForce, chance(1, in: 2) { return path(number) }
+        // What was begun without an archive is not gone on with one.
+        let hasArchive = machine.archivedEnds[worker.program.topic] != nil
+        if number > 0, !wasInForce, machine.setHasArchive[worker.name] == hasArchive,
+            chance(1, in: 2)
+        {
+            return path(number)
+        }
+        machine.setHasArchive[worker.name] = hasArchive
         sets[worker.name] = number + 1
         return path(number + 1)
     }

@@ -558,7 +558,6 @@ extension Simulation {
         switch error {
         case .changed(.logEndsEarlier): .endsEarlier
         case .changed(.otherRecords): .otherRecords
-        case .changed(.logStartsLater): .startsLaterAnew
         case .offsetsAgain: .offsetsAgain
         default: nil
         }
