@@ -55,14 +55,16 @@ package struct ConversionEngine {
         let isStale = !startsInstall && isStale(firstCall: first)
         let repeated = repeated(known)
         let index =
-            isStale
+            isStale || isUnanswered(known, firstCall: firstCall)
             ? nil
             : windowing.index(
                 at: now, firstCall: firstCall, lastCall: timerStart(known, lastCall: lastCall))
         return ConversionUpdate(
             id: repeated?.id ?? newID, content: content, installID: request.installID,
             appID: request.appID, request: request.kind, framework: request.framework,
-            bundleID: request.bundleID, appVersion: request.appVersion, event: request.event,
+            conversionType: request.conversion == .install ? nil : .reengagement,
+            conversionTag: request.conversionTag, bundleID: request.bundleID,
+            appVersion: request.appVersion, event: request.event,
             isCounted: index != nil && repeated == nil && speaksForDevice(known),
             receivedAtMilliseconds: now,
             firstCallMilliseconds: isStale ? known?.firstCallMilliseconds ?? now : firstCall,
@@ -103,6 +105,18 @@ extension ConversionEngine {
     private func isStale(firstCall: Int64?) -> Bool {
         guard let follows = state?.followsMilliseconds, let firstCall else { return false }
         return firstCall < follows
+    }
+
+    /// Whether it is of a re-engagement that had no value in its first window: the framework takes the first one within
+    /// two days only, and later windows bring nothing then.
+    private func isUnanswered(_ known: InstallState?, firstCall: Int64) -> Bool {
+        guard request.conversion != .install,
+            now - firstCall >= ConversionWindows.endsMilliseconds[0]
+        else { return false }
+        let hasValue =
+            known?.fine.floor != nil || known?.windows.first?.coarse.floor != nil
+            || request.fine != nil || request.coarse[0] != nil
+        return !hasValue
     }
 
     /// The latest known call. A call a day or more after all known ones came after the timer had

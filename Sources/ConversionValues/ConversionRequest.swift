@@ -17,6 +17,13 @@ package struct ConversionRequest: Equatable, Sendable {
         case adAttributionKit = "adattributionkit"
     }
 
+    /// What conversion values are of: an install, or one time that an ad brought its owner back to the app.
+    enum Conversion: Hashable, Sendable {
+        case install
+        /// Of AdAttributionKit. Each tag has windows of its own; the tag is empty where the app gives none.
+        case reengagement(tag: String)
+    }
+
     /// The clients' name of a session event.
     package static let session = "__SESSION__"
 
@@ -29,6 +36,7 @@ package struct ConversionRequest: Equatable, Sendable {
     var bundleID: String?
     var appVersion: String?
     var framework: Framework
+    var conversion = Conversion.install
     /// The client knows three windows.
     var hasThreeWindows: Bool
     var event: String
@@ -49,6 +57,11 @@ package struct ConversionRequest: Equatable, Sendable {
 }
 
 extension ConversionRequest {
+    /// The tag of a re-engagement that has one.
+    var conversionTag: String? {
+        if case .reengagement(let tag) = conversion, !tag.isEmpty { tag } else { nil }
+    }
+
     /// Reads the parameters of the guide for SKAdNetwork 3 and those of SKAdNetwork 4. An
     /// advertising identifier (`idfa`) is not read.
     ///
@@ -66,6 +79,7 @@ extension ConversionRequest {
         bundleID = try parameters.text("i", atMost: 255)
         appVersion = try parameters.text("app_v", atMost: 64)
         framework = try parameters.framework()
+        conversion = try parameters.conversion(of: framework)
         event = try parameters.event(of: kind)
         totalRevenueMicros = try RevenueTotals.micros(parameters["total_revenue_by_currency"])
         let latest = nowMilliseconds + ConversionWindows.dayMilliseconds
@@ -113,6 +127,33 @@ extension ConversionParameters {
             throw Rejection(.outOfRange, "framework is neither skadnetwork nor adattributionkit")
         }
         return framework
+    }
+
+    /// A tag without a type is of a re-engagement: installs have none.
+    fileprivate func conversion(
+        of framework: ConversionRequest.Framework
+    ) throws(Rejection) -> ConversionRequest.Conversion {
+        let tag = try text("conversion_tag", atMost: 255)
+        switch self["conversion_type"] {
+        case "install":
+            guard tag == nil else {
+                throw Rejection(
+                    .outOfRange,
+                    "conversion_tag is of a re-engagement, and conversion_type is install")
+            }
+            return .install
+        case nil where tag == nil: return .install
+        case nil, "re-engagement":
+            guard framework == .adAttributionKit else {
+                throw Rejection(
+                    .outOfRange,
+                    "re-engagements are of AdAttributionKit: give framework=adattributionkit")
+            }
+            return .reengagement(tag: tag ?? "")
+        default:
+            throw Rejection(
+                .outOfRange, "conversion_type is neither install nor re-engagement")
+        }
     }
 
     fileprivate func event(of kind: ConversionRequest.Kind) throws(Rejection) -> String {

@@ -20,6 +20,11 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
         case stale
     }
 
+    /// Installs, which most updates are of, are not said to be any.
+    enum ConversionType: String, Codable, Sendable {
+        case reengagement = "re-engagement"
+    }
+
     static let type = "conversion.update"
 
     /// The same when a request is repeated.
@@ -31,6 +36,10 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
     var appID: Int64
     var request: ConversionRequest.Kind
     var framework: ConversionRequest.Framework
+    /// Nil for an install.
+    var conversionType: ConversionType?
+    /// Of a re-engagement that has one.
+    var conversionTag: String?
     var bundleID: String?
     var appVersion: String?
     /// The event that led to the request.
@@ -74,6 +83,8 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
         case installID = "install_id"
         case appID = "app_id"
         case request, framework
+        case conversionType = "conversion_type"
+        case conversionTag = "conversion_tag"
         case bundleID = "bundle_id"
         case appVersion = "app_version"
         case event
@@ -117,6 +128,11 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
 }
 
 extension ConversionUpdate {
+    /// What the values are of.
+    var conversion: ConversionRequest.Conversion {
+        conversionType == nil ? .install : .reengagement(tag: conversionTag ?? "")
+    }
+
     /// The event as a record, with the install as its key.
     package func record(topic: String) throws -> OutgoingRecord {
         OutgoingRecord(

@@ -78,7 +78,8 @@ final class InstallLedger {
         var then = progress
         for (request, now) in requests {
             let key = InstallKey(
-                appID: request.appID, installID: request.installID, framework: request.framework)
+                appID: request.appID, installID: request.installID, framework: request.framework,
+                conversion: request.conversion)
             let partition = partition(of: key)
             var passed = then[partition] ?? TopicProgress(nextOffset: 0)
             let stored = if let known = states[key] { known } else { try store.state(of: key) }
@@ -216,7 +217,8 @@ extension InstallLedger {
             let update = record.value.flatMap { ConversionUpdate.read($0) }
             if let update {
                 let key = InstallKey(
-                    appID: update.appID, installID: update.installID, framework: update.framework)
+                    appID: update.appID, installID: update.installID, framework: update.framework,
+                    conversion: update.conversion)
                 let stored = if let known = states[key] { known } else { try store.state(of: key) }
                 let state = passed.known(stored, atMilliseconds: update.receivedAtMilliseconds)
                 states[key] = InstallState.after(update, state)

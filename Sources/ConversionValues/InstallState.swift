@@ -282,10 +282,11 @@ struct InstallClaim {
     }
 }
 
-/// An install under one of Apple's frameworks. Each framework has its own values.
+/// An install, or a re-engagement of it, under one of Apple's frameworks. Each has its own values.
 struct InstallKey: Hashable, Sendable {
     var appID: Int64
     /// Vendor id (idfv).
     var installID: String
     var framework = ConversionRequest.Framework.skAdNetwork
+    var conversion = ConversionRequest.Conversion.install
 }

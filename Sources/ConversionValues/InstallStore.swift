@@ -22,7 +22,7 @@ final class InstallStore {
     }
 
     private static let mark = StoreMark(
-        applicationID: 0x5765_6976, version: 3, foreign: "another program's database")
+        applicationID: 0x5765_6976, version: 4, foreign: "another program's database")
 
     /// Opens or makes the file. A file that is damaged or follows another log is set aside, which
     /// is reported to `warn`.
@@ -141,10 +141,11 @@ final class InstallStore {
           app_id INTEGER NOT NULL,
           install_id TEXT NOT NULL, -- vendor id (idfv)
           framework TEXT NOT NULL, -- each has values of its own
+          conversion TEXT NOT NULL, -- '', or of a re-engagement a colon and its tag
           partition INTEGER NOT NULL, -- where its updates are
           expires_ms INTEGER NOT NULL, -- forgotten when its partition has come to this instant
           state TEXT NOT NULL, -- JSON
-          PRIMARY KEY (app_id, install_id, framework)
+          PRIMARY KEY (app_id, install_id, framework, conversion)
         ) STRICT, WITHOUT ROWID;
 
         CREATE INDEX installs_by_expiry ON installs (partition, expires_ms);
@@ -171,10 +172,13 @@ extension InstallStore {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT state FROM installs
-                    WHERE app_id = ? AND install_id = ? AND framework = ?
+                    WHERE app_id = ? AND install_id = ? AND framework = ? AND conversion = ?
                     """)
             let text = try String.fetchOne(
-                statement, arguments: [key.appID, key.installID, key.framework.rawValue])
+                statement,
+                arguments: [
+                    key.appID, key.installID, key.framework.rawValue, key.storedConversion,
+                ])
             return try text.map {
                 do {
                     return try JSONDecoder().decode(InstallState.self, from: Data($0.utf8))
@@ -197,12 +201,12 @@ extension InstallStore {
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
                 let insertion = try db.cachedStatement(
-                    sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?, ?, ?, ?)")
+                    sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?, ?, ?, ?, ?)")
                 for (key, state) in states {
                     let text = String(decoding: try encoder.encode(state), as: UTF8.self)
                     try insertion.execute(arguments: [
-                        key.appID, key.installID, key.framework.rawValue, partition(key),
-                        state.expiryMilliseconds, text,
+                        key.appID, key.installID, key.framework.rawValue, key.storedConversion,
+                        partition(key), state.expiryMilliseconds, text,
                     ])
                 }
                 for (partition, progress) in progress {
@@ -227,8 +231,8 @@ extension InstallStore {
     ) throws {
         try db.cachedStatement(
             sql: """
-                DELETE FROM installs WHERE (app_id, install_id, framework) IN (
-                  SELECT app_id, install_id, framework FROM installs
+                DELETE FROM installs WHERE (app_id, install_id, framework, conversion) IN (
+                  SELECT app_id, install_id, framework, conversion FROM installs
                   WHERE partition = ? AND expires_ms <= ? LIMIT \(mostRemovedAtOnce))
                 """
         ).execute(arguments: [partition, latestMilliseconds])
@@ -250,6 +254,16 @@ extension InstallStore {
         _ error: any Error, _ operation: String, _ path: String
     ) -> ConversionServiceError {
         .store(StoreError(error, operation: operation, path: path))
+    }
+}
+
+extension InstallKey {
+    /// As the column `conversion` has it.
+    fileprivate var storedConversion: String {
+        switch conversion {
+        case .install: ""
+        case .reengagement(let tag): ":\(tag)"
+        }
     }
 }
 

@@ -3,7 +3,7 @@ import JSON
 import Store
 import Streams
 
-/// A postback of SKAdNetwork for an export: Apple's fields, what they were decoded to, and the
+/// A postback for an export: Apple's fields, what they were decoded to, and the
 /// catalog's names. nil: the postback does not have it.
 struct ExportedPostback {
     private let published: PublishedPostback
@@ -14,14 +14,15 @@ struct ExportedPostback {
     private let campaign: CatalogCampaign?
     let receivedMilliseconds: Int64
 
-    /// Reads a published document, given as text and parsed; nil when it is no postback of
-    /// SKAdNetwork.
+    /// Of AdAttributionKit.
+    let isJWS: Bool
+
+    /// Reads a published document, given as text and parsed; nil when it is no postback.
     init?(
         _ published: PublishedPostback, _ text: UnsafeRawBufferPointer, _ document: JSONValue,
         _ catalog: Catalog
     ) {
         guard let postback = document.firstMember("postback"),
-            postback.firstMember("jws_string") == nil,
             let received = UTC.milliseconds(text: document.firstMember("received_at")?.text ?? "")
         else { return nil }
         self.published = published
@@ -29,16 +30,40 @@ struct ExportedPostback {
         self.postback = postback
         self.catalog = catalog
         conversion = document.firstMember("conversion")
+        isJWS = postback.firstMember("jws_string") != nil
         receivedMilliseconds = received
         let match = catalog.campaign(
             network: published.adNetworkID, app: published.appID, campaign: published.campaign,
-            as: Self.kind(postback.firstMember("version")?.text))
+            as: isJWS ? .sourceIdentifier : Self.kind(postback.firstMember("version")?.text))
         if case .known(let found) = match { campaign = found } else { campaign = nil }
     }
 
     var adNetworkID: String { published.adNetworkID }
     var appID: Int64 { published.appID }
     var isValid: Bool { published.isValid }
+    var framework: String { isJWS ? "adattributionkit" : "skadnetwork" }
+    /// Of SKAdNetwork the transaction.
+    var postbackID: String? {
+        transactionID ?? postback.firstMember("postback_identifier")?.text
+    }
+    var campaignText: String { published.campaign }
+    /// The word of AdAttributionKit, and the one that stands for SKAdNetwork's number.
+    var interaction: String? {
+        isJWS
+            ? postback.firstMember("ad_interaction_type")?.text
+            : fidelityType.map { $0 == 1 ? "click" : "view" }
+    }
+    var conversionType: String? {
+        isJWS
+            ? postback.firstMember("conversion_type")?.text
+            : isRedownload.map { $0 ? "redownload" : "download" }
+    }
+    var marketplace: String? { postback.firstMember("marketplace_identifier")?.text }
+    var publisherAppID: Int128? {
+        sourceAppID ?? postback.firstMember("publisher_item_identifier")?.integer
+    }
+    var modelVersion: String? { conversion?.firstMember("model")?.text }
+    var receivedTime: String { UTC.text(milliseconds: receivedMilliseconds) }
     var version: String? { postback.firstMember("version")?.text }
     var transactionID: String? { postback.firstMember("transaction_id")?.text }
     var campaignID: Int128? { postback.firstMember("campaign_id")?.integer }

@@ -42,7 +42,7 @@ package struct ExportQuery: Sendable {
 }
 
 extension OpenStores {
-    /// Writes the decoded postbacks of SKAdNetwork that partners got, by partition and offset. A
+    /// Writes the decoded postbacks that partners got, of AdAttributionKit where the profile has columns for them, by partition and offset. A
     /// postback has one row: its best copy, with the catalog's names of today. Text is UTF-8, and
     /// each piece is handed over before later rows are read.
     ///
@@ -100,7 +100,8 @@ extension StoreView {
                 let bytes = Array(published.document.utf8)
                 try bytes.withUnsafeBytes { bytes in
                     let document = try parser.parse(bytes)
-                    guard let postback = ExportedPostback(published, bytes, document, catalog)
+                    guard let postback = ExportedPostback(published, bytes, document, catalog),
+                        !postback.isJWS || query.profile.hasAdAttributionKit
                     else {
                         omissions.adAttributionKit += 1
                         return
@@ -131,6 +132,8 @@ package enum ExportProfile: String, CaseIterable, Sendable {
     case adjust
     /// Singular's dimensions of SKAN raw data.
     case singular
+    /// Weir's own names, for postbacks of both frameworks.
+    case weir
 
     /// Names and values of the columns, in order.
     var columns: [(name: String, value: (ExportedPostback) -> ReportValue)] {
@@ -138,8 +141,12 @@ package enum ExportProfile: String, CaseIterable, Sendable {
         case .appsflyer: Self.appsflyerColumns
         case .adjust: Self.adjustColumns
         case .singular: Self.singularColumns
+        case .weir: Self.weirColumns
         }
     }
+
+    /// No page of the services names columns for AdAttributionKit.
+    var hasAdAttributionKit: Bool { self == .weir }
 }
 
 extension ExportProfile {
@@ -219,6 +226,40 @@ extension ExportProfile {
             ("skan_conversion_value", { .optional($0.conversionValue) }),
             ("skan_redownloads", { .optional($0.singularDownload) }),
             ("skan_validated", { .boolean($0.isValid) }),
+        ]
+    }
+}
+
+extension ExportProfile {
+    private static var weirColumns: Columns {
+        [
+            ("received_at", { .text($0.receivedTime) }),
+            ("framework", { .text($0.framework) }),
+            ("version", { .optional($0.version) }),
+            ("postback_id", { .optional($0.postbackID) }),
+            ("sequence_index", { .integer($0.sequenceIndex) }),
+            ("ad_network_id", { .text($0.adNetworkID) }),
+            ("campaign", { .text($0.campaignText) }),
+            ("app_id", { .integer(Int128($0.appID)) }),
+            ("source_app_id", { .optional($0.publisherAppID) }),
+            ("source_domain", { .optional($0.sourceDomain) }),
+            ("interaction", { .optional($0.interaction) }),
+            ("conversion_type", { .optional($0.conversionType) }),
+            ("marketplace", { .optional($0.marketplace) }),
+            ("did_win", { .optional($0.didWin) }),
+            ("valid", { .boolean($0.isValid) }),
+            ("country", { .optional($0.country) }),
+            ("conversion_value", { .optional($0.conversionValue) }),
+            ("coarse_conversion_value", { .optional($0.coarseValue) }),
+            ("model", { .optional($0.modelVersion) }),
+            ("ambiguous", { .boolean($0.isAmbiguous) }),
+            ("currency", { .optional($0.revenueCurrency) }),
+            ("revenue_min", { .optional(decimal: $0.revenueMin) }),
+            ("revenue_max", { .optional(decimal: $0.revenueMax) }),
+            ("network_name", { .optional($0.networkName) }),
+            ("app_name", { .optional($0.appName) }),
+            ("campaign_name", { .optional($0.campaignName) }),
+            ("media_source", { .optional($0.mediaSource) }),
         ]
     }
 }

@@ -115,6 +115,24 @@ struct ExportTests {
         #expect(try text(ExportQuery(profile: .adjust, partner: "none")).text == lines[0] + "\r\n")
     }
 
+    @Test("the profile weir has postbacks of AdAttributionKit, with the words that only they have")
+    func adAttributionKitRows() throws {
+        try fold(partners: "lax")
+        let found = try text(ExportQuery(profile: .weir), as: .ndjson)
+        #expect(found.omissions == ExportOmissions())
+        let rows = found.text.split(separator: "\n").map(String.init)
+        let row = try #require(rows.first { $0.contains("adattributionkit") })
+        #expect(rows.count == 4)
+        for words in [
+            #""version":null,"postback_id":"85546EB7-FD39-44BC-8990-C98A4AC36A49","sequence_index":0"#,
+            #""campaign":"1234","app_id":10738027756,"source_app_id":0,"#,
+            #""interaction":"click","conversion_type":"re-engagement","marketplace":"com.apple.AppStore","#,
+            #""valid":false,"country":"US","conversion_value":24,"#,
+        ] {
+            #expect(row.contains(words), "\(row)")
+        }
+    }
+
     @Test("an invalid signature is said to be one")
     func invalidSignature() throws {
         var forged = SampleStores.Record.postback(0)

@@ -6,9 +6,9 @@ enum Preset {
     static func fields(_ preset: Partner.Delivery.Preset) -> [(name: String, value: String)] {
         switch preset {
         case .singular: singular
-        case .appsflyer: appsflyer
-        case .adjust: adjust
-        case .branch, .kochava: apple + decoded
+        case .appsflyer: appsflyer + adAttributionKit
+        case .adjust: adjust + adAttributionKit
+        case .branch, .kochava: apple + decoded + adAttributionKit
         }
     }
 
@@ -96,6 +96,14 @@ enum Preset {
         ("coarse-conversion-value", "{conversion.coarse}"),
         ("attribution-signature", "{postback.attribution_signature}"),
         ("jws-string", "{postback.jws_string}"),
+    ]
+
+    /// Of AdAttributionKit: Apple's words with underscores, which no page of the services names.
+    private static let adAttributionKit = [
+        ("ad_interaction_type", "{postback.ad_interaction_type}"),
+        ("conversion_type", "{postback.conversion_type}"),
+        ("marketplace_identifier", "{postback.marketplace_identifier}"),
+        ("publisher_item_identifier", "{postback.publisher_item_identifier}"),
     ]
 
     private static let decoded = [

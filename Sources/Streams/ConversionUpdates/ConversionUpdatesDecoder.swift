@@ -39,6 +39,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
     private static let idNames = JSONNames("update_id", "install_id", "app_id")
     private static let aboutNames = JSONNames(
         "framework", "model", "sequence_index", "windows", "outcome", "request")
+    private static let conversionNames = JSONNames("conversion_type", "conversion_tag")
     private static let toldNames = JSONNames("fine", "coarse", "lock_window", "error")
     private static let changeNames = JSONNames("told", "told_before", "reported", "reported_before")
     private static let valueNames = JSONNames("value", "model")
@@ -71,6 +72,11 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
         let told = value.members(Self.toldNames)
         let fine = Self.change(told[0], "fine", &faults, &symbols, Self.fineValue)
         let coarse = Self.change(told[1], "coarse", &faults, &symbols, Self.coarseValue)
+        let conversion = value.members(Self.conversionNames)
+        let isReengagement =
+            Self.word(conversion[0], "conversion_type", &faults, of: ["install", "re-engagement"])
+            == 1
+        let tag = faults.text(conversion[1], "conversion_tag")
         let currencies = faults.array(value, "uncounted_currencies")
         let update = ConversionUpdatesEvent(
             appID: appID,
@@ -95,6 +101,10 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
         idBuilder.add(fine?.told?.value ?? -1)
         idBuilder.add(coarse?.told?.value ?? -1)
         idBuilder.add(update.locksWindow ? 1 : 0)
+        if isReengagement {
+            idBuilder.add("re-engagement" as StaticString)
+            if let tag { idBuilder.add(tag) }
+        }
         return (update, idBuilder.finish())
     }
 

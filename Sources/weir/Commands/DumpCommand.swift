@@ -215,8 +215,9 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Prints decoded postbacks with the column names of a measurement service.",
         discussion: """
-            One row a postback of SKAdNetwork that a partner got, in its best copy, with the names that \
-            the catalog has today. An existing warehouse table of that service takes the rows; \
+            One row a postback that a partner got, in its best copy, with the names that the catalog has \
+            today. The profile weir has Weir's own names, and postbacks of both frameworks; the others leave those of \
+            AdAttributionKit out, since no page of the services names columns for them. An existing warehouse table of that service takes the rows; \
             docs/export-profiles.md says what each column is and which are not there.
             """)
 
@@ -257,7 +258,7 @@ struct ExportCommand: ParsableCommand {
         if omissions.adAttributionKit > 0 {
             notices.append(
                 "\(omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
-                    + "the profile has no columns for them")
+                    + "the profile has no columns for them; weir has")
         }
         if omissions.otherTimes > 0 {
             notices.append(
