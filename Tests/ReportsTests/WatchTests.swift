@@ -108,6 +108,26 @@ struct WatchTests {
         #expect(try open(end + 3 * Self.hour, with: true).count >= 3)
     }
 
+    @Test(
+        "of too many rows the largest are judged, and the others are told: anybody may name what they like"
+    )
+    func manyRows() throws {
+        let stores = SampleStores()
+        let most = WatchedRows.mostRows
+        try stores.foldBids(
+            (0...most + 1).map { number in
+                SampleStores.Record(
+                    offset: Int64(number), milliseconds: Self.start, type: "openrtb.win",
+                    value:
+                        #"{"auction_id":"\#(number)","bid_id":"1","seat":"\#(min(number, most))"}"#)
+            }, atOnce: 2000)
+        let report = try stores.stores("data").watch(
+            watch("silence: [{name: seats, dump: bids, by: [seat], measures: [wins]}]"),
+            nowMilliseconds: Self.start + 30 * 24 * Self.hour)
+        #expect(report.judgedCount == most && report.leftOut == ["seats": 1])
+        #expect(report.summary.contains("of seats the 1 smallest left out"))
+    }
+
     @Test("a row that is known for less than four weeks is not judged, and counted as young")
     func young() throws {
         let stores = SampleStores()

@@ -68,7 +68,7 @@ extension StoreView {
     ) throws {
         report.missingStreams.formUnion(Set(rows.whole.streams).subtracting(streams))
         let end = Hour(containing: report.nowMilliseconds)
-        for series in try series(of: rows, before: end) {
+        for series in try series(of: rows, before: end, &report) {
             guard series.hours.whole.count > WatchLearning.judgesAfter else {
                 report.youngCount += 1
                 continue
@@ -80,9 +80,10 @@ extension StoreView {
         }
     }
 
-    /// The hours of each row of a rule up to an hour, in order of the columns.
+    /// The hours of each row of a rule up to an hour, in order of the columns. Of too many those that say most: whoever
+    /// sends records may name what they like in them.
     private func series(
-        of rows: WatchedRows, before end: Hour
+        of rows: WatchedRows, before end: Hour, _ report: inout WatchReport
     ) throws -> [(values: [StoredValue], hours: WatchedHours)] {
         let earliest = end.hoursSince1970 - WatchedRows.hoursRead
         var groups = RowGroups(
@@ -111,8 +112,15 @@ extension StoreView {
                 }
             }
         }
-        let sorted = groups.sorted
-        guard sorted.count <= WatchedRows.mostRows else { throw rows.tooMany(sorted.count) }
+        var sorted = groups.sorted
+        if sorted.count > WatchedRows.mostRows {
+            report.leftOut[rows.rule] = sorted.count - WatchedRows.mostRows
+            let sizes = sorted.indices.map { place in
+                (place, sorted[place].sums.values.reduce(Int128(0)) { $0 + Int128($1.whole) })
+            }
+            let kept = sizes.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.prefix(WatchedRows.mostRows)
+            sorted = kept.map(\.0).sorted().map { sorted[$0] }
+        }
         return sorted.compactMap { group in
             WatchedHours(group.sums, before: end).map { (group.columns, $0) }
         }
@@ -180,12 +188,6 @@ struct WatchedRows {
             ?? self.whole
         wholeMeasures = try self.whole.places(of: whole.measures)
         partMeasures = try self.part.places(of: part?.measures ?? [])
-    }
-
-    func tooMany(_ count: Int) -> ConfigurationError {
-        rows.dump.fault(
-            "has \(count) rows by these columns, and \(Self.mostRows) at most are watched: name fewer "
-                + "columns under 'by', or conditions under 'where'")
     }
 
     private var series: [DumpQuery.Condition] {

@@ -72,6 +72,8 @@ package struct WatchReport: Sendable {
     package var judgedCount = 0
     /// How many are not known for long enough.
     package var youngCount = 0
+    /// How many rows of a rule were not judged, since it has too many.
+    package var leftOut: [String: Int] = [:]
     /// The streams of rules that have no store.
     package var missingStreams: Set<String> = []
 
@@ -109,6 +111,9 @@ package struct WatchReport: Sendable {
     package var summary: String {
         var parts = ["\(judgedCount) rows judged"]
         if youngCount > 0 { parts.append("\(youngCount) not known for four weeks yet") }
+        for (rule, count) in leftOut.sorted(by: { $0.key < $1.key }) {
+            parts.append("of \(rule) the \(count) smallest left out")
+        }
         if !missingStreams.isEmpty {
             parts.append("no store of \(missingStreams.sorted().joined(separator: ", "))")
         }
