@@ -260,9 +260,10 @@ package final class DumpNumber: Number {
         let version = models[app].flatMap { model in
             model.versionIndex(inEffectAtMilliseconds: latest).map { model.versions[$0].id }
         }
+        let conversion = columns[8].text == "re-engagement" ? "re-engagement" : "install"
         let values = [
-            columns[0], .text(hour.day), columns[1], columns[2], columns[3], .text(version ?? ""),
-            columns[4], columns[5],
+            columns[0], .text(hour.day), columns[1], columns[2], .text(conversion), columns[3],
+            .text(version ?? ""), columns[4], columns[5],
         ]
         return (values, hour.milliseconds)
     }
@@ -271,6 +272,7 @@ package final class DumpNumber: Number {
 
     private static let broughtPlaces = [
         "hour", "app_id", "framework", "sequence_index", "kind", "value", "did_win", "verdict",
+        "conversion_type",
     ].compactMap { name in ConversionValuesKey.table.columns.firstIndex { $0.name == name } }
 }
 

@@ -23,6 +23,7 @@ struct ConversionUpdatesEvent {
 
     var appID: Int64
     var framework: Symbol
+    var conversionType: Symbol
     var model: Symbol
     var sequenceIndex: Int64
     var outcome: Outcome
@@ -81,6 +82,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
         let update = ConversionUpdatesEvent(
             appID: appID,
             framework: symbols.intern(framework == 1 ? "adattributionkit" : "skadnetwork"),
+            conversionType: symbols.intern(isReengagement ? "re-engagement" : "install"),
             model: model, sequenceIndex: index,
             outcome: outcome.flatMap { .init(rawValue: $0) } ?? .unchanged,
             isAskedByDevice: request ?? 0 == 0, fine: fine, coarse: coarse,

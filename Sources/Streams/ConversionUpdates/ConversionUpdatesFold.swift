@@ -96,7 +96,8 @@ extension ConversionUpdatesFold {
         conversionUpdates.row(
             ConversionUpdatesKey(
                 appID: update.appID, framework: update.framework,
-                sequenceIndex: update.sequenceIndex, model: model, kind: kind, value: value),
+                conversionType: update.conversionType, sequenceIndex: update.sequenceIndex,
+                model: model, kind: kind, value: value),
             at: place)
     }
 

@@ -29,6 +29,7 @@ package enum ConversionUpdatesEventType: EventType {
 package struct ConversionUpdatesKey: RowKey {
     var appID: Int64
     var framework: Symbol
+    var conversionType: Symbol
     var sequenceIndex: Int64
     var model: Symbol
     var kind: Symbol
@@ -42,6 +43,9 @@ package struct ConversionUpdatesKey: RowKey {
     package static let columns: KeyColumns<Self> = [
         .integer("app_id", \.appID, .page("the app that was installed")),
         .text("framework", \.framework, "'skadnetwork' or 'adattributionkit'"),
+        .text(
+            "conversion_type", \.conversionType,
+            "'install' or 're-engagement', which has windows and values of its own"),
         .integer("sequence_index", \.sequenceIndex, "the window, 0 to 2"),
         .text("model", \.model, "id of the model version; '' when none was in effect"),
         .text("kind", \.kind, "'fine', 'coarse', or '' for what is counted of requests"),
