@@ -31,6 +31,8 @@ private enum DemoStores {
     }
 }
 
+private let chromium = "/usr/bin/chromium"
+
 /// A page as text, and what is in it.
 struct ReadPage {
     let status: Int
@@ -385,11 +387,9 @@ struct DashboardServerTests {
         #expect(try program.stop() == 0)
     }
 
-    private static let browser = "/usr/bin/chromium"
-
     @Test(
         "a browser shows every page without an error, and nothing in it is from elsewhere",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: browser)))
+        .enabled(if: FileManager.default.isExecutableFile(atPath: chromium)))
     func browser() throws {
         let (program, port) = try start([
             "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
@@ -400,7 +400,7 @@ struct DashboardServerTests {
         for path in DashboardPage.allCases.map(\.path) + [explanation] {
             let process = Process()
             let (output, error) = (Pipe(), try files.write("", to: "error"))
-            process.executableURL = URL(fileURLWithPath: Self.browser)
+            process.executableURL = URL(fileURLWithPath: chromium)
             process.arguments = [
                 "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
                 "--disable-component-update", "--no-first-run",
