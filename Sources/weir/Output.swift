@@ -81,6 +81,11 @@ extension BufferedOutput {
     }
 }
 
+/// A count and what is counted: `1 record`, `2 records`.
+func counted(_ count: some BinaryInteger, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+}
+
 /// A line on standard error that a reader of the output should know of.
 enum Console {
     static func write(_ explanation: String) {

@@ -87,8 +87,19 @@ struct CostsImportTests {
         arguments: [
             ("1,234.56", "12,34.56", "bad.csv:5: column 'Spend' has '$12,34.56'"),
             ("2026-11-20,", "2026-11-32,", "bad.csv:6: column 'Date' has '2026-11-32'"),
-            ("DE,EUR", "DE,Euro", "bad.csv:6: out_of_range: currency is not three capital letters"),
-            ("2026-11-19,1", "9999-11-19,1", "bad.csv:5: out_of_range: day is later"),
+            (
+                "DE,EUR", "DE,Euro",
+                "bad.csv:6: column 'Currency' has 'Euro': out_of_range: currency is not three capital letters"
+            ),
+            (
+                "2026-11-19,1", "9999-11-19,1",
+                "bad.csv:5: column 'Date' has '9999-11-19': out_of_range: day is later"
+            ),
+            (
+                "0.5,10", "1e400,10",
+                "bad.csv:6: column 'Spend' has '1e400', which is not between 0 and"
+            ),
+            ("0.5,10", "2e9,10", "bad.csv:6: column 'Spend' has '2e9': out_of_range: amount"),
             ("48,210", "48.5", "bad.csv:5: column 'Impressions' has '48.5'"),
             ("Taps", "Clicks", "bad.csv:4: no line has all columns"),
         ])

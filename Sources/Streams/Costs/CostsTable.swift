@@ -204,10 +204,19 @@ extension CostsLine {
 
     /// Adds another line of its cell; returns what is wrong with that, and nil when it is added.
     fileprivate mutating func add(_ other: CostsLine) -> CostsLineFault? {
-        guard let amount = amountMicros, let more = other.amountMicros else {
-            return CostsLineFault(line: other.line, "has an amount that is negative or too large")
+        for line in [self, other] where line.amountMicros == nil {
+            return CostsLineFault(
+                line: line.line, "has an amount that is not between 0 and 1000000000")
         }
-        values[.amount] = "\(amount + more)e-6"
+        // Each is at most 10^15.
+        let before = values[.amount]
+        values[.amount] = "\((amountMicros ?? 0) + (other.amountMicros ?? 0))e-6"
+        guard amountMicros != nil else {
+            values[.amount] = before
+            return CostsLineFault(
+                line: other.line,
+                "brings the amount of its cell, which begins in line \(line), above 1000000000")
+        }
         for field in CostMapping.Field.counts where other.values[field] != nil {
             let (sum, overflow) = (Int64(values[field] ?? "0") ?? 0).addingReportingOverflow(
                 Int64(other.values[field] ?? "0") ?? 0)
@@ -291,6 +300,10 @@ private struct CostsCell {
             return day
         case .amount:
             guard let number = number(cell) else { throw CellFault(explanation: noNumber(cell)) }
+            // Beyond what JSON numbers can say.
+            guard Double(number)?.isFinite == true else {
+                throw CellFault(explanation: "has '\(cell)', which is not between 0 and 1000000000")
+            }
             return number
         case .impressions, .clicks, .installs:
             guard let digits = whole(cell[...]) else {

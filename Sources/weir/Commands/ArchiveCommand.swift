@@ -80,7 +80,8 @@ struct ArchiveCommand: ParsableCommand {
                 .number("end") { $0.endOffset }, .number("added") { $0.added },
             ])
         try BufferedOutput.print(table.text)
-        let explanation = "archived \(copy.addedCount) records of \(topic) to sqlite:\(archive)"
+        let explanation =
+            "archived \(counted(copy.addedCount, "record")) of \(topic) to sqlite:\(archive)"
         StandardError.write(
             line: "\(explanation)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")")
     }

@@ -53,7 +53,9 @@ struct CostsImportCommand: ParsableCommand {
         try BufferedOutput.print(found.report, as: format)
         guard !dryRun else {
             return StandardError.write(
-                line: "dry run: \(found.records.count) records would be published, and none was")
+                line:
+                    "dry run: \(counted(found.records.count, "record")) would be published, and none was"
+            )
         }
         let topic =
             CostsFold.isConfigured(in: directory)
@@ -95,7 +97,8 @@ struct CostsImport {
             do throws(CostsLineFault) {
                 let line = try line.get()
                 records.append(
-                    try Self.record(line, reader, mappingName, nowMilliseconds: nowMilliseconds))
+                    try Self.record(
+                        line, reader, mapping, mappingName, nowMilliseconds: nowMilliseconds))
                 report.add(line)
             } catch {
                 faults.append(error)
@@ -126,8 +129,8 @@ struct CostsImport {
     }
 
     private static func record(
-        _ line: CostsLine, _ reader: RecordKeyReader, _ mappingName: String,
-        nowMilliseconds: Int64
+        _ line: CostsLine, _ reader: RecordKeyReader, _ mapping: CostMapping,
+        _ mappingName: String, nowMilliseconds: Int64
     ) throws(CostsLineFault) -> OutgoingRecord {
         let event = line.event
         do throws(Rejection) {
@@ -143,8 +146,25 @@ struct CostsImport {
             return OutgoingRecord(
                 topic: CostsFold.streamName, key: keyed.first?.key, headers: headers, value: event)
         } catch {
-            throw CostsLineFault(line: line.line, "\(error.reason.name): \(error.detail)")
+            throw fault(error, line, mapping)
         }
+    }
+
+    /// What is wrong with a line, at the column that has the field at fault, whose name begins the detail.
+    private static func fault(
+        _ rejection: Rejection, _ line: CostsLine, _ mapping: CostMapping
+    ) -> CostsLineFault {
+        let explanation = "\(rejection.reason.name): \(rejection.detail)"
+        let name = rejection.detail.prefix { $0 != " " }.split(separator: ".").last.map(String.init)
+        // An event has both kinds of campaign ids under one column.
+        let field =
+            name == "source_identifier"
+            ? CostMapping.Field.campaign : name.flatMap { CostMapping.Field(rawValue: $0) }
+        guard let field, let column = mapping.columns[field] else {
+            return CostsLineFault(line: line.line, explanation)
+        }
+        let value = line.values[field].map { "has '\($0)': " } ?? ""
+        return CostsLineFault(line: line.line, column: column, value + explanation)
     }
 }
 
@@ -193,7 +213,9 @@ struct CostsImportReport: Report {
         return TextTable(
             header: ["source", "currency", "reports", "first_day", "last_day", "cost_micros"],
             isNumber: [false, false, true, false, false, true], rows: rows
-        ).text + (skippedLines > 0 ? "\(skippedLines) lines skipped, as the mapping says\n" : "")
+        ).text
+            + (skippedLines > 0
+                ? "\(counted(skippedLines, "line")) skipped, as the mapping says\n" : "")
     }
 
     func write(to json: inout JSONText) {

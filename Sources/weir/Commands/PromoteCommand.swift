@@ -199,7 +199,7 @@ extension PromotionReport {
     }
 
     private static func explanation(_ stream: PromotedStream) -> String {
-        let behind = stream.behind > 0 ? ", \(stream.behind) records folded on" : ""
+        let behind = stream.behind > 0 ? ", \(counted(stream.behind, "record")) folded on" : ""
         return "\(stream.stream): \(stream.from) -> \(stream.to)\(behind)"
     }
 

@@ -47,7 +47,8 @@ struct PublishingOptions: ParsableArguments {
         publisher.onProgress = { Console.show(progress: "published \($0) records") }
         try Console.removingProgress { try body(&publisher) }
         StandardError.write(
-            line: "published \(publisher.published) records to \(topic) in \(log.address)")
+            line:
+                "published \(counted(publisher.published, "record")) to \(topic) in \(log.address)")
     }
 
     /// Opens the log. A missing log is created only for a topic that is described.

@@ -217,7 +217,7 @@ struct ReplayPlanReport: Report {
     }
 
     private static func summary(_ plan: ReplayPlan) -> String {
-        var explanation = "\(plan.topic): \(plan.records) records"
+        var explanation = "\(plan.topic): \(counted(plan.records, "record"))"
         if let rate = plan.recordsPerSecond, let seconds = plan.seconds {
             explanation += ", \(Int64(rate)) a second in a sample: about \(duration(seconds))"
         }

@@ -172,7 +172,8 @@ struct TrimReport {
             .map { name, rows in "\(name) \(rows.reduce(0) { $0 + $1.count })" }.sorted()
         let explanation = isDry ? "would trim" : "trimmed"
         let what = topics.isEmpty ? "" : ": \(topics.joined(separator: ", "))"
-        return "\(explanation) \(count) records that are past the retention of their topics\(what)"
+        return
+            "\(explanation) \(counted(count, "record")) that \(count == 1 ? "is" : "are") past the retention of their topics\(what)"
     }
 }
 
