@@ -236,6 +236,9 @@ extension PipelineDirectory {
             && isDirectory.boolValue
     }
 
+    /// Whether there is a table of rates.
+    package var hasRates: Bool { FileManager.default.fileExists(atPath: ratesPath) }
+
     /// Whether a program has a file.
     package func has(program: String) -> Bool {
         FileManager.default.fileExists(atPath: "\(path)/\(program).yaml")
@@ -322,6 +325,11 @@ extension PipelineDirectory {
             _ = note { () throws(ConfigurationError) in try costMapping(name) }
         }
         if hasWatch { _ = note(watch) }
+        let reports = note { () throws(ConfigurationError) in try reportNames() }
+        for name in reports ?? [] {
+            _ = note { () throws(ConfigurationError) in try report(name) }
+        }
+        if hasRates { _ = note(rates) }
         if faults.isEmpty { _ = note(appsByBundle) }
         return faults
     }

@@ -27,6 +27,18 @@ package enum StandardStream: Int32, Sendable {
         return text.withUTF8 { Self.write(UnsafeRawBufferPointer($0), to: rawValue) }
     }
 
+    /// How many characters a line of the terminal has: by `COLUMNS`, else as the terminal says; nil where it is none,
+    /// or says nothing.
+    package var terminalColumns: Int? {
+        guard isatty(rawValue) == 1 else { return nil }
+        if let columns = Environment()["COLUMNS"].flatMap({ Int($0) }), columns > 0 {
+            return columns
+        }
+        var size = winsize()
+        guard ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Writes bytes to a descriptor; returns the error number, or nil when all of them were written.
     package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
         var rest = bytes
@@ -59,14 +71,7 @@ package enum StandardError {
     package static let isTerminal = isatty(STDERR_FILENO) == 1
 
     /// How many characters a line of the terminal has, at most 100.
-    package static var columns: Int {
-        let most = 100
-        var size = winsize()
-        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-            return most
-        }
-        return min(most, Int(size.ws_col))
-    }
+    package static var columns: Int { min(100, StandardStream.error.terminalColumns ?? .max) }
 
     /// Writes a line that stays, above the one that is written over. Control characters in it are escaped.
     package static func write(line: String) {

@@ -56,10 +56,9 @@ extension OpenStores {
     /// cohorts that have all of the step, from 0 to 1, as of the newest record that is folded. It is null for a step
     /// that never ends. What has no cohort is in no curve.
     ///
-    /// - Parameter wanted: the measures; nil for all.
     /// - Throws: `noCurves` for another dump, and what `dump` throws.
     package func curves(
-        _ query: DumpQuery, measures wanted: [String]? = nil
+        _ query: DumpQuery, converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> ReportTable {
         guard let rule = CurveRule.all.first(where: { $0.dump == query.name }) else {
             throw .noCurves(query.name, known: CurveRule.all.map(\.dump))
@@ -68,54 +67,91 @@ extension OpenStores {
             throw .curveColumn(rule.column)
         }
         let number = try DumpNumber(query)
-        if let unknown = wanted?.first(where: { !number.measures.contains($0) }) {
+        if let unknown = query.measures?.first(where: { !number.measures.contains($0) }) {
             throw .unknownMeasure(unknown, known: number.measures)
         }
-        return try view(of: number.streams) { try $0.curves(number, rule, wanted) }
+        let all = number.description.columns
+        guard let cohort = all.first(where: { $0.kind == .day })?.name else {
+            preconditionFailure("\(rule.dump) has no cohorts")
+        }
+        var increments = query
+        increments.measures = nil
+        increments.grouping = .columns(
+            (number.selection.columns.map(\.name) + [rule.column, cohort]).uniqued)
+        let wanted = try DumpNumber(increments)
+        return try view(of: number.streams) { view in
+            var dump = try view.dump(wanted)
+            if let conversion {
+                dump = try dump.converted(by: conversion, dropping: nil)
+            }
+            return dump.curves(
+                rule, cohort: cohort, by: number.selection.columns.map(\.name),
+                shown: number.query.measures, newestMilliseconds: view.newestMilliseconds)
+        }
     }
 }
 
-extension StoreView {
+extension Array where Element: Hashable {
+    /// Each element once.
+    fileprivate var uniqued: [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
+extension Dump {
+    /// Adds increments by cohort and step up.
+    ///
+    /// - Parameters:
+    ///   - cohort: name of the column of the days.
+    ///   - names: of the columns that curves are told apart by.
+    ///   - shownMeasures: nil for all.
     fileprivate func curves(
-        _ number: DumpNumber, _ rule: CurveRule, _ wanted: [String]?
-    ) throws -> ReportTable {
-        let all = number.description.columns
-        guard let stepPlace = all.firstIndex(where: { $0.name == rule.column }),
-            let sizePlace = number.measures.firstIndex(of: rule.size),
-            let cohortPlace = all.firstIndex(where: { $0.kind == .day })
+        _ rule: CurveRule, cohort: String, by names: [String], shown shownMeasures: [String]?,
+        newestMilliseconds newest: Int64
+    ) -> ReportTable {
+        guard let stepPlace = columns.firstIndex(where: { $0.name == rule.column }),
+            let sizePlace = measures.firstIndex(of: rule.size),
+            let cohortPlace = columns.firstIndex(where: { $0.name == cohort })
         else { preconditionFailure("\(rule.dump) has other columns") }
-        let places = number.selection.places.filter { $0 != stepPlace }
-        let zeros = number.measures.map { _ in Int128(0) }
+        let places = columns.indices.filter {
+            $0 != stepPlace && names.contains(columns[$0].name)
+        }
+        let currency = places.firstIndex { columns[$0].name == Dump.currency }
+        let zeros = measures.map { _ in Int128(0) }
         var curves = RowGroups(
             by: places, empty: CurveSums(steps: rule.steps.map { _ in zeros }))
-        try forEachRow(of: number) { values, measures, _ in
-            let step = rule.steps.firstIndex { $0.value == values[stepPlace] }
-            guard let step, !values[cohortPlace].text.isEmpty else { return }
-            curves.add(values) { sums in
-                for index in measures.indices { sums.steps[step][index] += Int128(measures[index]) }
-                sums.sizes[values[cohortPlace].text, default: 0] += Int128(measures[sizePlace])
+        for row in rows {
+            let step = rule.steps.firstIndex { $0.value == row.columns[stepPlace] }
+            guard let step, !row.columns[cohortPlace].text.isEmpty else { continue }
+            curves.add(row.columns) { sums in
+                for index in measures.indices { sums.steps[step][index] += row.measures[index] }
+                sums.sizes[row.columns[cohortPlace].text, default: 0] += row.measures[sizePlace]
             }
         }
-        let shown = number.measures.indices.filter { place in
-            wanted?.contains(number.measures[place]) ?? true
-        }
-        let newest = newestMilliseconds
-        var rows: [[ReportValue]] = []
+        let shown = measures.indices.filter { shownMeasures?.contains(measures[$0]) ?? true }
+        var table: [[ReportValue]] = []
         for curve in curves.sorted {
             var sums = zeros
             for (step, added) in zip(rule.steps, curve.sums.steps) {
                 for index in sums.indices { sums[index] += added[index] }
-                rows.append(
-                    zip(places, curve.columns).map { all[$0].reportValue($1) }
-                        + [all[stepPlace].reportValue(step.value)]
-                        + shown.map { .integer(sums[$0]) }
+                table.append(
+                    zip(places, curve.columns).map { columns[$0].reportValue($1) }
+                        + [columns[stepPlace].reportValue(step.value)]
+                        + shown.map { place in
+                            guard let currency, MoneyByCurrency.isMoney(measures[place])
+                            else { return .integer(sums[place]) }
+                            return .money(
+                                MoneyByCurrency([curve.columns[currency]: sums[place]]))
+                        }
                         + [Self.maturity(of: curve.sums.sizes, at: step, newest)])
             }
         }
         return ReportTable(
-            columns: (places + [stepPlace]).map { all[$0].reportColumn }
-                + shown.map { ReportTable.Column(number.measures[$0], isNumber: true) }
-                + [ReportTable.Column("maturity", isNumber: true)], rows: rows)
+            columns: (places + [stepPlace]).map { columns[$0].reportColumn }
+                + shown.map { ReportTable.Column(measure: measures[$0]) }
+                + [ReportTable.Column("maturity", isNumber: true)], rows: table,
+            keyCount: places.count + 1)
     }
 
     /// The share of cohorts that have all of a step; days weigh by their sizes, or alike where none has any.
@@ -135,6 +171,19 @@ extension StoreView {
         return .ratio(complete, total)
     }
 
+}
+
+extension OpenStores {
+    /// The largest timestamp of a record in the stores that a dump is of, in milliseconds since 1970.
+    package func newestMilliseconds(of dump: String) throws(InspectionError) -> Int64 {
+        let streams =
+            dump == Funnel.name
+            ? FunnelSource.streams : try DumpDescription.named(dump).streams
+        return try view(of: streams) { $0.newestMilliseconds }
+    }
+}
+
+extension StoreView {
     /// The largest timestamp of a record that counts, in milliseconds since 1970.
     var newestMilliseconds: Int64 {
         slices.flatMap { slice in

@@ -23,14 +23,16 @@ package struct Dump: Sendable {
         var campaignIDKinds: CampaignIDKinds = []
         /// The same by day, with `DumpQuery.notesMaturity`.
         var windows: [String: CampaignIDKinds] = [:]
-        /// The currencies of reported costs that the group adds up.
-        var currencies: Set<String> = []
     }
 
     /// The columns, in the order in which rows are sorted.
     package internal(set) var columns: [DumpColumn]
     package internal(set) var measures: [String]
     package internal(set) var rows: [Row]
+    /// The currency of all amounts, where no column says it.
+    var onlyCurrency: String?
+    /// The measures that are sums of prices for a thousand impressions.
+    var thousandPrices: Set<String> = []
     /// The largest timestamp of a folded postback, in milliseconds since 1970, with
     /// `DumpQuery.notesMaturity`.
     var watermarkMilliseconds: Int64?
@@ -56,6 +58,7 @@ extension StoreView {
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
+        if number.addsCurrency { dump = dump.withoutAddedCurrency }
         if number.notesMaturity { dump.watermarkMilliseconds = postbacksWatermark }
         return dump
     }
@@ -103,8 +106,6 @@ struct DumpGroups {
     private let rule: CampaignIDRule
     /// Place of the day, in rows that note the windows of their postbacks.
     private let dayPlace: Int?
-    /// Place of the currency of reported costs, in rows that do not show it.
-    private let currencyPlace: Int?
     private var groups: RowGroups<Dump.Row>
 
     init(_ number: DumpNumber) {
@@ -113,12 +114,6 @@ struct DumpGroups {
         dayPlace =
             number.notesMaturity
             ? number.description.columns.firstIndex { $0.name == "day" } : nil
-        currencyPlace =
-            number.name == CostsKey.table.name
-            ? number.description.columns.indices.first {
-                number.description.columns[$0].name == "currency"
-                    && !number.selection.places.contains($0)
-            } : nil
         groups = RowGroups(
             by: number.selection.places,
             empty: Dump.Row(
@@ -142,14 +137,13 @@ struct DumpGroups {
             if let dayPlace {
                 sums.windows[values[dayPlace].text, default: []].formUnion(CampaignIDKinds(kind))
             }
-            if let currencyPlace { sums.currencies.insert(values[currencyPlace].text) }
         }
     }
 
     /// The rows in order of their columns, without those of zeros.
     var dump: Dump {
         let measures = number.shownMeasures
-        return Dump(
+        var dump = Dump(
             columns: number.selection.columns, measures: measures,
             rows: groups.sorted.compactMap { group in
                 guard measures.isEmpty || group.sums.measures.contains(where: { $0 != 0 }) else {
@@ -160,6 +154,9 @@ struct DumpGroups {
                 if measures.isEmpty { row.measures = [] }
                 return row
             })
+        dump.thousandPrices = Set(
+            measures.filter { number.description.note(ofMeasure: $0).unit == .cpmMicros })
+        return dump
     }
 }
 
@@ -174,26 +171,79 @@ extension Dump {
             return try ReportTable.write(
                 rows, reportColumns, as: format, isRaw: isRaw, to: sink, values: values(of:))
         }
-        // People read times as times.
-        let instants = columns.indices.filter { columns[$0].isInstant }
+        try report(forPeople: true).write(as: format, isRaw: isRaw, to: sink)
+    }
+
+    /// The dump as a report, whose amounts have their currency.
+    ///
+    /// - Parameter forPeople: whether times are shown as times and rows stand in the order of their steps, as ages
+    ///   have one.
+    package func report(forPeople: Bool) -> ReportTable {
+        let instants = forPeople ? columns.indices.filter { columns[$0].isInstant } : []
         var shown = reportColumns
         for place in instants { shown[place] = ReportTable.Column(columns[place].name) }
-        try ReportTable.write(rows, shown, as: format, isRaw: isRaw, to: sink) { row in
-            var values = values(of: row)
-            for place in instants {
-                values[place] = .text(UTC.text(milliseconds: row.columns[place].integer))
-            }
-            return values
+        let currencyPlace = columns.firstIndex { $0.name == Self.currency }
+        let table = ReportTable(
+            columns: shown,
+            rows: rows.map { row in
+                var values = values(of: row)
+                for place in instants {
+                    values[place] = .text(UTC.text(milliseconds: row.columns[place].integer))
+                }
+                let currency =
+                    currencyPlace.map { row.columns[$0] } ?? onlyCurrency.map { .text($0) }
+                guard let currency else { return values }
+                for (measure, amount) in row.measures.enumerated()
+                where shown[columns.count + measure].isMoney {
+                    values[columns.count + measure] = .money(
+                        MoneyByCurrency(
+                            [currency: amount],
+                            isOfThousand: thousandPrices.contains(measures[measure])))
+                }
+                return values
+            }, keyCount: columns.count)
+        guard forPeople, let steps = columns.firstIndex(where: { !$0.steps.isEmpty }) else {
+            return table
         }
+        return table.sorted(by: Array(columns.indices.prefix(through: steps)).map { ($0, false) })
     }
 
-    /// The rows as a report.
-    package var table: ReportTable {
-        ReportTable(columns: reportColumns, rows: rows.map(values(of:)))
+    /// The dump as it was asked for, where all amounts are of one currency: its rows need not be told apart.
+    var withoutAddedCurrency: Dump {
+        guard let place = columns.firstIndex(where: { $0.name == Self.currency }) else {
+            return self
+        }
+        let money = measures.indices.filter { MoneyByCurrency.isMoney(measures[$0]) }
+        let paid = Set(
+            rows.filter { row in money.contains { row.measures[$0] != 0 } }
+                .map { $0.columns[place].text })
+        guard paid.count < 2 else { return self }
+        var groups = RowGroups(
+            by: columns.indices.filter { $0 != place },
+            empty: Row(columns: [], measures: measures.map { _ in 0 }))
+        for row in rows {
+            groups.add(row.columns) { sums in
+                for index in row.measures.indices { sums.measures[index] += row.measures[index] }
+                sums.campaignIDKinds.formUnion(row.campaignIDKinds)
+                sums.windows.merge(row.windows) { $0.union($1) }
+            }
+        }
+        var dump = self
+        dump.columns.remove(at: place)
+        dump.onlyCurrency = paid.first
+        dump.rows = groups.sorted.map { group in
+            var row = group.sums
+            row.columns = group.columns
+            return row
+        }
+        return dump
     }
+
+    /// Name of the column that has the currency of a row's amounts.
+    static let currency = "currency"
 
     var reportColumns: [ReportTable.Column] {
-        columns.map(\.reportColumn) + measures.map { ReportTable.Column($0, isNumber: true) }
+        columns.map(\.reportColumn) + measures.map(ReportTable.Column.init(measure:))
     }
 
     func values(of row: Row) -> [ReportValue] {
@@ -205,28 +255,20 @@ extension Dump {
     /// postback for such an install can arrive. As in the funnel: `docs/funnel.md`.
     ///
     /// The query needs `DumpQuery.notesMaturity`.
-    package func withMaturity() -> ReportTable {
-        ReportTable(
-            columns: reportColumns
+    package func withMaturity(forPeople: Bool) -> ReportTable {
+        let table = report(forPeople: forPeople)
+        return ReportTable(
+            columns: table.columns
                 + ["maturity", "final_after"].map { ReportTable.Column($0, isNumber: true) },
-            rows: rows.map { row in
-                values(of: row)
-                    + CampaignIDKinds.maturity(of: row.windows, at: watermarkMilliseconds)
-            })
+            rows: zip(rows, table.rows).map { row, values in
+                values + CampaignIDKinds.maturity(of: row.windows, at: watermarkMilliseconds)
+            }, keyCount: table.keyCount)
     }
 
     /// The measures that are not 0 in every row.
     package var countedMeasures: [String] {
         measures.indices.filter { index in rows.contains { $0.measures[index] != 0 } }
             .map { measures[$0] }
-    }
-
-    /// Throws when the dump shows sums of reported costs of several currencies.
-    package func requireOneCurrency() throws(InspectionError) {
-        guard let measure = measures.first(where: MoneyByCurrency.isMoney),
-            let row = rows.first(where: { $0.currencies.count > 1 })
-        else { return }
-        throw .severalCurrencies(measure: measure, currencies: row.currencies.sorted())
     }
 
     /// The dump with only these measures, in its own order. Throws `unknownMeasure`.

@@ -11,6 +11,15 @@ package struct DumpQuery: Sendable {
         case total
         case columns([String])
 
+        /// Whether rows are grouped by this column.
+        func names(_ column: String) -> Bool {
+            switch self {
+            case .all: true
+            case .total: false
+            case .columns(let names): names.contains(column)
+            }
+        }
+
         /// Reads a comma-separated list of columns, or `total`. Throws `badColumns`.
         package init(_ text: String) throws(InspectionError) {
             let names = text.split(separator: ",", omittingEmptySubsequences: false).map(
@@ -45,6 +54,11 @@ package struct DumpQuery: Sendable {
     package var untilMilliseconds: Int64?
     /// All of these have to hold.
     package var conditions: [Condition]
+    /// Only these measures are asked for; nil for all.
+    package var measures: [String]?
+    /// Whether rows are told apart by their currency where amounts are asked for, whatever they are grouped by:
+    /// amounts of several currencies are never added up for people.
+    package var tellsCurrenciesApart = false
     /// Of `conversion-updates`: the models by which values of postbacks get a version.
     package var conversionModels: [ConversionModel] = []
     /// Whether rows of postbacks note their windows, for `Dump.withMaturity`.
@@ -75,15 +89,21 @@ struct RowSelection {
     private let sinceMilliseconds: Int64?
     private let untilMilliseconds: Int64?
 
-    init(_ query: DumpQuery, of all: [DumpColumn]) throws(InspectionError) {
+    /// - Parameter isByCurrency: whether rows are grouped by their currency too.
+    init(
+        _ query: DumpQuery, of all: [DumpColumn], isByCurrency: Bool = false
+    ) throws(InspectionError) {
+        var chosen: Set<Int> = []
         switch query.grouping {
-        case .all: places = all.indices.filter { all[$0].isDefault }
-        case .total: places = []
+        case .all: chosen = Set(all.indices.filter { all[$0].isDefault })
+        case .total: break
         case .columns(let names):
-            var chosen: Set<Int> = []
             for name in names { chosen.insert(try Self.place(of: name, in: all, query.name)) }
-            places = chosen.sorted()
         }
+        if isByCurrency, let currency = all.firstIndex(where: { $0.name == Dump.currency }) {
+            chosen.insert(currency)
+        }
+        places = chosen.sorted()
         columns = places.map { all[$0] }
         self.all = all
         var conditions: [(place: Int, value: StoredValue)] = []
@@ -165,6 +185,11 @@ struct RowSelection {
         func fault(_ wanted: String) -> InspectionError {
             .badCondition(column: condition.column, value: condition.value, wanted: wanted)
         }
+        if !column.steps.isEmpty, !column.steps.contains(condition.value),
+            !condition.value.isEmpty
+        {
+            throw fault("one of \(column.steps.joined(separator: ", "))")
+        }
         switch column.kind {
         case .text, .day:
             // What has no day has an empty one, and years of more than four digits are not read.
@@ -208,7 +233,7 @@ extension DumpColumn {
     }
 
     var reportColumn: ReportTable.Column {
-        ReportTable.Column(name, isNumber: kind == .integer)
+        ReportTable.Column(name, isNumber: kind == .integer, steps: steps)
     }
 }
 

@@ -13,6 +13,19 @@ package struct Funnel: Sendable {
 
     package static let name = "funnel"
 
+    /// What matters most in a row, in order, where there is no room for all.
+    package static let ranking = [
+        "cost_micros", "installs", "revenue_min_micros", "revenue_max_micros", "roas_min",
+        "roas_max", "cpi", "clicks", "presented", "wins", "bids", "maturity", "postbacks",
+        "null_rate", "revenue_bound_min_micros", "revenue_bound_max_micros", "ctr", "install_rate",
+        "win_rate", "cost_source", "viewed", "app_refund_rate",
+    ]
+
+    /// Names of the columns that rows are grouped by.
+    package static var columnNames: [String] { columns.map(\.name) }
+    /// Names of all other columns, also of those that only some questions have.
+    package static var measureNames: [String] { FunnelColumn.all.map(\.name) }
+
     static let columns = [
         DumpColumn("day", .text), DumpColumn("ad_network_id", .text),
         DumpColumn("app_id", .integer),
@@ -22,22 +35,19 @@ package struct Funnel: Sendable {
     /// Measures that are of a whole app, whichever of its campaigns a row is of.
     package static let appMeasures = ["app_refunds", "app_refund_rate"]
 
-    /// The measures of a funnel, in order.
-    package static func measureNames(of funnel: Funnel) -> [String] {
-        funnel.table.columns.map(\.name).filter { !columnNames.contains($0) }
-    }
-
-    /// What its rows can be grouped by, in order.
-    package static var columnNames: [String] { columns.map(\.name) }
-
-    init(_ fold: FunnelFold, watermarkMilliseconds: Int64?, missingStreams: [String]) {
+    init(
+        _ fold: FunnelFold, converting conversion: CurrencyConversion? = nil,
+        watermarkMilliseconds: Int64?, missingStreams: [String]
+    ) throws(InspectionError) {
         let number = fold.number
         let shown = FunnelColumn.shown(number.question)
         self.missingStreams = missingStreams
         unknownBundles = number.unknownBundles.sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
         }
-        let rows = fold.groups.compactMap { group -> [ReportValue]? in
+        let groups =
+            if let conversion { try fold.groups(converting: conversion) } else { fold.groups }
+        let rows = groups.compactMap { group -> [ReportValue]? in
             let row = FunnelRow(
                 sums: group.sums, sales: fold.sales(of: group),
                 watermarkMilliseconds: watermarkMilliseconds)
@@ -49,8 +59,8 @@ package struct Funnel: Sendable {
         }
         table = ReportTable(
             columns: number.selection.columns.map(\.reportColumn)
-                + shown.map { ReportTable.Column($0.name, isNumber: true) },
-            rows: rows)
+                + shown.map { ReportTable.Column($0.name, isNumber: !$0.isText) },
+            rows: rows, keyCount: number.selection.columns.count)
     }
 
     /// The table with its key columns and only these measures. Throws `unknownMeasure`.
@@ -69,19 +79,25 @@ extension OpenStores {
     ///
     /// - Throws: `noStore` when there is none of any stream; `unknownColumn` and `badCondition` for
     ///   what cannot be asked.
-    package func funnel(_ query: FunnelQuery) throws(InspectionError) -> Funnel {
-        let number = try FunnelNumber(query)
-        return try view(of: number.streams) { try $0.funnel(number) }
+    ///
+    /// - Parameter conversion: into the currency that all amounts are to be in.
+    package func funnel(
+        _ query: FunnelQuery, converting conversion: CurrencyConversion? = nil
+    ) throws(InspectionError) -> Funnel {
+        let number = try FunnelNumber(query, isConverted: conversion != nil)
+        return try view(of: number.streams) { try $0.funnel(number, converting: conversion) }
     }
 }
 
 extension StoreView {
     /// Reads the funnel of one state of the stores.
-    func funnel(_ number: FunnelNumber) throws -> Funnel {
+    func funnel(
+        _ number: FunnelNumber, converting conversion: CurrencyConversion? = nil
+    ) throws -> Funnel {
         var fold = FunnelFold(number)
         for slice in slices { try fold.add(slice) }
-        return Funnel(
-            fold, watermarkMilliseconds: postbacksWatermark,
+        return try Funnel(
+            fold, converting: conversion, watermarkMilliseconds: postbacksWatermark,
             missingStreams: FunnelSource.streams.filter { !streams.contains($0) })
     }
 }
@@ -178,6 +194,9 @@ struct FunnelColumn: Sendable {
         self.parts = parts
         self.value = value
     }
+
+    /// Whether its values are words.
+    var isText: Bool { name == "cost_source" }
 
     fileprivate func isKnown(without missing: [String]) -> Bool {
         !streams.contains(where: missing.contains)

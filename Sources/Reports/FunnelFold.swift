@@ -12,11 +12,31 @@ struct FunnelFold {
 
     init(_ number: FunnelNumber) {
         self.number = number
-        rows = RowGroups(by: number.selection.places, empty: FunnelSums())
+        // Rates are of days.
+        let places = number.selection.places
+        isByDay = places.first == Self.dayPlace
+        rows = RowGroups(
+            by: number.isConverted && !isByDay ? [Self.dayPlace] + places : places,
+            empty: FunnelSums())
     }
+
+    private static let dayPlace = 0
+    private let isByDay: Bool
 
     /// The groups in order of their columns.
     var groups: [Group] { rows.sorted }
+
+    /// The groups with their amounts in one currency.
+    func groups(converting conversion: CurrencyConversion) throws(InspectionError) -> [Group] {
+        let columnCount = number.selection.places.count
+        var converted = RowGroups(by: Array(0..<columnCount), empty: FunnelSums())
+        for group in groups {
+            let sums = group.sums.converted(by: conversion, on: group.columns[0].text)
+            converted.add(Array(group.columns.suffix(columnCount))) { $0.add(sums) }
+        }
+        try conversion.requireRates()
+        return converted.sorted
+    }
 
     mutating func add(_ slice: StoreSlice) throws {
         switch slice.stream {
@@ -77,7 +97,6 @@ struct FunnelFold {
     /// Sales and refunds of the apps of a group: on the group's day when groups have one, else in
     /// all of the selected time.
     func sales(of group: Group) -> AppSales {
-        let isByDay = number.selection.columns.first?.name == "day"
         let days = isByDay ? group.columns.prefix(1).map(\.text) : Array(salesByDay.keys)
         var sum = AppSales()
         for day in days where number.selection.includes(.text(day), ofColumn: "day") {

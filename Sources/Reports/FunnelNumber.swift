@@ -91,6 +91,7 @@ package final class FunnelNumber: Number {
     package private(set) var measures =
         FunnelMeasure.allCases.map(\.name) + ["app_refunds", "app_sales"]
     let question: FunnelQuery
+    let isConverted: Bool
     let selection: RowSelection
     let hours = HourTexts()
     private var names: CampaignNames
@@ -100,8 +101,11 @@ package final class FunnelNumber: Number {
     private(set) var unknownBundles: Set<String> = []
 
     /// Selects rows of the funnel. Records count on the day of their arrival.
-    package init(_ query: FunnelQuery) throws(InspectionError) {
+    ///
+    /// - Parameter isConverted: whether amounts are going to be converted by the rates of their days.
+    package init(_ query: FunnelQuery, isConverted: Bool = false) throws(InspectionError) {
         question = query
+        self.isConverted = isConverted
         selection = try RowSelection(query.query, of: Funnel.columns)
         names = CampaignNames(query.catalog)
     }

@@ -24,6 +24,25 @@ struct FunnelSums {
         revenueMaxMicros[currency, default: 0] += Int128(most)
     }
 
+    /// Changes all amounts of revenue, each of them by currency.
+    mutating func mapRevenue(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {
+        revenueMinMicros = change(revenueMinMicros)
+        revenueMaxMicros = change(revenueMaxMicros)
+        bounds.mapAmounts(change)
+    }
+
+    /// Adds the sums of other rows.
+    mutating func add(_ other: FunnelSums) {
+        for place in counts.indices { counts[place] += other.counts[place] }
+        cost.add(other.cost)
+        revenueMinMicros.merge(other.revenueMinMicros, uniquingKeysWith: +)
+        revenueMaxMicros.merge(other.revenueMaxMicros, uniquingKeysWith: +)
+        bounds.add(other.bounds)
+        kindsByDay.merge(other.kindsByDay) { $0.union($1) }
+        apps.formUnion(other.apps)
+        installs.formUnion(other.installs)
+    }
+
     mutating func note(day: String, kinds: CampaignIDKinds) {
         kindsByDay[day, default: []].formUnion(kinds)
     }
@@ -65,6 +84,21 @@ struct FunnelCost {
         var day = RowKeyBytes()
         for value in values.prefix(Self.dayColumns) { day.append(value) }
         amounts[day, default: [:]][source, default: [:]][currency, default: 0] += Int128(micros)
+    }
+
+    /// Changes all amounts, each of them by currency.
+    func mapAmounts(
+        _ change: ([StoredValue: Int128]) -> [StoredValue: Int128]
+    ) -> FunnelCost {
+        var cost = self
+        cost.amounts = amounts.mapValues { $0.mapValues(change) }
+        return cost
+    }
+
+    mutating func add(_ other: FunnelCost) {
+        amounts.merge(other.amounts) { own, others in
+            own.merging(others) { $0.merging($1, uniquingKeysWith: +) }
+        }
     }
 
     /// What counts, as CPM prices in millionths by currency: a thousand times the cost.
@@ -139,6 +173,18 @@ struct RevenueBounds {
         /// Twice the sum of the middles of their ranges, by currency.
         private(set) var doubledMiddleMicros: [StoredValue: Int128] = [:]
 
+        fileprivate mutating func add(_ other: Window) {
+            postbacks += other.postbacks
+            valued += other.valued
+            doubledMiddleMicros.merge(other.doubledMiddleMicros, uniquingKeysWith: +)
+        }
+
+        fileprivate mutating func mapAmounts(
+            _ change: ([StoredValue: Int128]) -> [StoredValue: Int128]
+        ) {
+            doubledMiddleMicros = change(doubledMiddleMicros)
+        }
+
         fileprivate mutating func add(_ count: Int128, saying decoding: ModelDecoding?) {
             postbacks += count
             guard let decoding else { return }
@@ -157,6 +203,20 @@ struct RevenueBounds {
     private(set) var unboundedPostbacks = Int128(0)
     /// The postbacks for an estimate, by the kind of window.
     private(set) var windows: [PostbackTiming: Window] = [:]
+
+    /// Changes all amounts, each of them by currency.
+    mutating func mapAmounts(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {
+        minMicros = change(minMicros)
+        maxMicros = change(maxMicros)
+        for timing in windows.keys { windows[timing]?.mapAmounts(change) }
+    }
+
+    mutating func add(_ other: RevenueBounds) {
+        minMicros.merge(other.minMicros, uniquingKeysWith: +)
+        maxMicros.merge(other.maxMicros, uniquingKeysWith: +)
+        unboundedPostbacks += other.unboundedPostbacks
+        for (timing, window) in other.windows { windows[timing, default: Window()].add(window) }
+    }
 
     /// Adds postbacks of one value, or of none.
     ///

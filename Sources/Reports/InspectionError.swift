@@ -14,8 +14,6 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case unknownDump(String, known: [String])
     case unknownColumn(String, dump: String, known: [String])
     case unknownMeasure(String, known: [String])
-    /// A row would add up amounts of several currencies.
-    case severalCurrencies(measure: String, currencies: [String])
     /// The curves of a dump go by the column, so that a condition on it would leave a part of each sum out.
     case curveColumn(String)
     /// The later of two instants is the earlier one.
@@ -28,8 +26,12 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case noGrouping(String)
     /// `total` stands beside other columns, or no column is named.
     case badColumns(String)
+    /// An order of rows is no column, with a direction or without.
+    case badOrder(String)
     /// A column is compared with what it can never hold.
     case badCondition(column: String, value: String, wanted: String)
+    /// Amounts have no rate into the currency that is asked for.
+    case noRates(file: String, String)
     /// A store that was in force at an instant is no longer there.
     case storeGone(path: String, instant: String)
     /// What the records of an hour, or of all hours, added before an instant is not known.
@@ -53,11 +55,11 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
-            .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
+            .noRates, .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
             false
-        case .unknownDump, .unknownColumn, .unknownMeasure, .severalCurrencies, .curveColumn,
+        case .unknownDump, .unknownColumn, .unknownMeasure, .curveColumn,
             .badTimes, .noMaturity, .noCurves, .noGrouping,
-            .badColumns, .badCondition:
+            .badColumns, .badOrder, .badCondition:
             true
         }
     }
@@ -78,13 +80,11 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(directories.joined(separator: " and ")) have no store of one stream in common, of "
                 + "\(streams.joined(separator: ", ")): give directories that hold the same stores"
         case .unknownDump(let name, let known):
-            "no dump '\(name)': there are \(known.joined(separator: ", ")), \(Funnel.name) and \(NullEstimates.name)"
+            "no dump '\(name)': there are \(known.joined(separator: ", ")), \(Funnel.name), \(FraudSignals.name) and \(NullEstimates.name)"
         case .unknownColumn(let name, let dump, let known):
             "no column '\(name)' in \(dump): there are \(known.joined(separator: ", "))"
         case .unknownMeasure(let name, let known):
             "no measure '\(name)' here: there are \(known.joined(separator: ", "))"
-        case .severalCurrencies(let measure, let currencies):
-            "\(measure) is of \(MoneyByCurrency.list(currencies)) here, which are never added up: give --by a list with currency, or --where currency=\(currencies.last ?? "")"
         case .curveColumn(let column):
             "a curve adds up over \(column): leave --where \(column)=... out, and take the row that you want"
         case .badTimes:
@@ -96,9 +96,13 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         case .noGrouping(let name):
             "\(name) has intervals, which do not add up: leave --by out, and choose rows by --where"
         case .badColumns(let columns):
-            "'\(columns)' does not name columns: give column,column,... or total alone"
+            "'\(columns)' does not name columns: give column,column,..., each once; --by may be total alone"
+        case .badOrder(let order):
+            "'\(order)' is no order of rows: give column, or column:desc for the largest first"
         case .badCondition(let column, let value, let wanted):
             "\(column) is never '\(value)': give \(wanted)"
+        case .noRates(let file, let missing):
+            "no rate of \(missing): add lines of these days to \(file), or leave --in out"
         case .storeGone(let path, let instant):
             "\(path), which was in force at \(instant), is gone: what it said is not known any more; "
                 + "put it back, or ask for a later time"

@@ -68,6 +68,8 @@ extension Number {
 package final class DumpNumber: Number {
     let description: DumpDescription
     let selection: RowSelection
+    /// Whether its rows are told apart by a currency that they were not asked to be grouped by.
+    let addsCurrency: Bool
     package let sources: [(stream: String, tables: [AggregateTable])]
     package let query: DumpQuery
     /// The models by which a value gets a version, by app.
@@ -83,7 +85,15 @@ package final class DumpNumber: Number {
         self.description = description
         sources = description.sources
         self.query = query
-        selection = try RowSelection(query, of: description.columns)
+        let isByCurrency =
+            query.tellsCurrenciesApart
+            && description.measures.contains { measure in
+                MoneyByCurrency.isMoney(measure) && query.measures?.contains(measure) ?? true
+            }
+        selection = try RowSelection(query, of: description.columns, isByCurrency: isByCurrency)
+        addsCurrency =
+            isByCurrency && !query.grouping.names(Dump.currency)
+            && selection.columns.contains { $0.name == Dump.currency }
         guard !query.notesMaturity || description.hasWindows else {
             throw .noMaturity(
                 description.name, known: DumpDescription.all.filter(\.hasWindows).map(\.name))

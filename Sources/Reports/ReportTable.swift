@@ -20,20 +20,33 @@ package struct ReportTable: Sendable {
         package let name: String
         /// Whether tables align it to the right.
         package let isNumber: Bool
+        /// The values of a column of steps, in their order; empty for another column.
+        let steps: [String]
 
-        package init(_ name: String, isNumber: Bool = false) {
+        package init(_ name: String, isNumber: Bool = false, steps: [String] = []) {
             self.name = name
             self.isNumber = isNumber
+            self.steps = steps
         }
+
+        init(measure name: String) {
+            self.init(name, isNumber: true)
+        }
+
+        /// Whether its values are amounts of money.
+        var isMoney: Bool { isNumber && MoneyByCurrency.isMoney(name) }
     }
 
     package let columns: [Column]
     /// The rows, with a value for each column.
     package let rows: [[ReportValue]]
+    /// How many of the columns, the first ones, say what a row is of.
+    package let keyCount: Int
 
-    package init(columns: [Column], rows: [[ReportValue]]) {
+    package init(columns: [Column], rows: [[ReportValue]], keyCount: Int = 0) {
         self.columns = columns
         self.rows = rows
+        self.keyCount = keyCount
     }
 
     /// Writes the rows as UTF-8, in large pieces.
@@ -42,7 +55,8 @@ package struct ReportTable: Sendable {
     package func write<Failure: Error>(
         as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
-        try Self.write(rows, columns, as: format, isRaw: isRaw, to: sink) { $0 }
+        let table = format == .table ? self : toldApartByCurrency
+        try Self.write(table.rows, table.columns, as: format, isRaw: isRaw, to: sink) { $0 }
     }
 
     /// Writes rows whose values are made one row at a time: a dump may have many.
@@ -72,10 +86,48 @@ package struct ReportTable: Sendable {
 
     /// The table with only the wanted columns.
     func limited(to isWanted: (String) -> Bool) -> ReportTable {
-        let places = columns.indices.filter { isWanted(columns[$0].name) }
-        return ReportTable(
+        limited(toPlaces: columns.indices.filter { isWanted(columns[$0].name) })
+    }
+
+    /// The table with the columns of these places, in this order.
+    func limited(toPlaces places: [Int]) -> ReportTable {
+        ReportTable(
             columns: places.map { columns[$0] },
-            rows: rows.map { row in places.map { row[$0] } })
+            rows: rows.map { row in places.map { row[$0] } },
+            keyCount: places.prefix { $0 < keyCount }.count)
+    }
+
+    /// The table as programs compute with it: amounts are numbers of one currency, which a column names. A row of
+    /// several currencies becomes a row for each, of which only the first has what is no money, so that every column
+    /// adds up.
+    private var toldApartByCurrency: ReportTable {
+        let money = columns.indices.filter { columns[$0].isMoney }
+        guard !money.isEmpty, !columns.contains(where: { $0.name == Dump.currency }) else {
+            return self
+        }
+        var rows: [[ReportValue]] = []
+        for row in self.rows {
+            let amounts = money.map { (place: $0, amounts: row[$0].amounts) }
+            let currencies = Set(amounts.flatMap { $0.amounts.map(\.currency) }).sorted {
+                $0.utf8.lexicographicallyPrecedes($1.utf8)
+            }
+            for (index, currency) in (currencies.isEmpty ? [""] : currencies).enumerated() {
+                var values =
+                    index == 0
+                    ? row
+                    : row.prefix(keyCount) + row.dropFirst(keyCount).map { _ in ReportValue.null }
+                for (place, amounts) in amounts {
+                    values[place] =
+                        amounts.first { $0.currency == currency }.map { .integer($0.micros) }
+                        ?? .null
+                }
+                values.insert(.text(currency), at: keyCount)
+                rows.append(values)
+            }
+        }
+        var shown = columns
+        shown.insert(Column(Dump.currency), at: keyCount)
+        return ReportTable(columns: shown, rows: rows, keyCount: keyCount + 1)
     }
 }
 
@@ -130,7 +182,7 @@ package struct TextTable: Sendable {
         try sink(piece)
     }
 
-    private static let gap = 2
+    static let gap = 2
 }
 
 /// A value in a row of a report.
@@ -183,13 +235,17 @@ package enum ReportValue: Equatable, Sendable {
         }
     }
 
-    /// The value in a line of CSV. A currency comes from an event, so it counts as anybody's text.
+    /// The amounts of money; none of anything else.
+    fileprivate var amounts: [MoneyByCurrency.Amount] {
+        if case .money(let money) = self { money.amounts } else { [] }
+    }
+
+    /// The value in a line of CSV: of money the millionths, whose currency is a column.
     var field: CSVLine.Field {
         switch self {
         case .text(let text): .text(text)
-        case .money(let money) where money.amounts.contains { !$0.currency.isEmpty }:
-            .text(plainText)
-        case .null, .decimal, .integer, .boolean, .money: .own(plainText)
+        case .money(let money): .own(money.micros)
+        case .null, .decimal, .integer, .boolean: .own(plainText)
         }
     }
 
@@ -197,7 +253,8 @@ package enum ReportValue: Equatable, Sendable {
         switch self {
         case .null: JSONBytes.append("null", to: &json)
         case .text(let text): JSONBytes.appendString(text.utf8, to: &json)
-        case .money(let money): money.append(to: &json)
+        case .money(let money):
+            JSONBytes.append(money.amounts.isEmpty ? "null" : money.micros, to: &json)
         case .integer(let integer) where Int64(exactly: integer) != nil:
             // Twice as fast as an integer of 128 bits.
             JSONBytes.append(String(Int64(truncatingIfNeeded: integer)), to: &json)
@@ -210,6 +267,8 @@ package enum ReportValue: Equatable, Sendable {
 package struct MoneyByCurrency: Equatable, Sendable {
     /// The amounts, by currency in bytewise order.
     package let amounts: [Amount]
+    /// Whether they are sums of prices for a thousand impressions, a thousand times what is paid.
+    private let isOfThousand: Bool
 
     package struct Amount: Equatable, Sendable {
         package let currency: String
@@ -225,7 +284,8 @@ package struct MoneyByCurrency: Equatable, Sendable {
         currencies.sorted().map { $0.isEmpty ? "no currency" : $0 }.joined(separator: " and ")
     }
 
-    init(_ micros: [StoredValue: Int128]) {
+    init(_ micros: [StoredValue: Int128], isOfThousand: Bool = false) {
+        self.isOfThousand = isOfThousand
         amounts = micros.sorted { $0.key < $1.key }.map { currency, micros in
             guard case .text(let text) = currency else {
                 return Amount(currency: "", micros: micros)
@@ -234,22 +294,19 @@ package struct MoneyByCurrency: Equatable, Sendable {
         }
     }
 
-    /// `EUR 0.50; USD 1.23`: at least two decimals, and as many as there are.
+    /// `EUR 0.50; USD 1.23`: at least two decimals, and as many as there are. Sums of prices say what they are:
+    /// `USD 40.76 CPM`.
     package var plainText: String {
         amounts.map { amount in
-            let text = Self.units(micros: amount.micros)
+            let text = Self.units(micros: amount.micros) + (isOfThousand ? " CPM" : "")
             return amount.currency.isEmpty ? text : "\(amount.currency) \(text)"
         }.joined(separator: "; ")
     }
 
-    func append(to json: inout [UInt8]) {
-        json.append(UInt8(ascii: "{"))
-        for (index, amount) in amounts.enumerated() {
-            if index > 0 { json.append(UInt8(ascii: ",")) }
-            JSONBytes.appendString(amount.currency.utf8, to: &json)
-            JSONBytes.append(":\(amount.micros.description)", to: &json)
-        }
-        json.append(UInt8(ascii: "}"))
+    /// The millionths of the one amount, as programs read them; empty for none.
+    fileprivate var micros: String {
+        precondition(amounts.count < 2, "amounts of several currencies are no number")
+        return amounts.first?.micros.description ?? ""
     }
 
     private static func units(micros: Int128) -> String {

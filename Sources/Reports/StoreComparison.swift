@@ -15,8 +15,6 @@ package struct StoreComparison: Sendable {
 package struct ComparisonQuery: Sendable {
     /// The selected rows and their grouping.
     package var query: DumpQuery
-    /// Only these measures; empty for all.
-    package var measures: [String] = []
     /// Whether equal rows are shown too.
     package var showsEqual = false
     /// The most rows to show.
@@ -27,7 +25,8 @@ package struct ComparisonQuery: Sendable {
     }
 
     fileprivate func measures(of table: Dump) throws(InspectionError) -> [String] {
-        measures.isEmpty ? table.measures : try table.limited(toMeasures: measures).measures
+        guard let measures = query.measures else { return table.measures }
+        return try table.limited(toMeasures: measures).measures
     }
 }
 

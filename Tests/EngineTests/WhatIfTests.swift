@@ -108,7 +108,7 @@ struct WhatIfTests {
             candidates,
             {
                 var question = ComparisonQuery(DumpQuery(name: "", grouping: .total))
-                question.measures = ["ambiguous"]
+                question.query.measures = ["ambiguous"]
                 return question
             }())
         #expect(ambiguous.differs)

@@ -126,7 +126,8 @@ struct FunnelBoundsTests {
         func rows(_ name: String, by: String) throws -> [[String]] {
             var query = DumpQuery(name: name, grouping: try .init(by))
             query.notesMaturity = true
-            let table = try stores.sample.stores("data").dump(query).withMaturity()
+            let table = try stores.sample.stores("data").dump(query).withMaturity(
+                forPeople: false)
             let text = table.text(as: .csv)
             return text.split(separator: "\r\n").dropFirst().map { line in
                 line.split(separator: ",", omittingEmptySubsequences: false).map(String.init)

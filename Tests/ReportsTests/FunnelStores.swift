@@ -129,10 +129,7 @@ extension Funnel {
     /// The values of some columns of each row, as CSV has them.
     func rows(_ columns: String...) -> [[String]] {
         let places = columns.compactMap { name in table.columns.firstIndex { $0.name == name } }
-        return table.text(as: .csv).split(separator: "\r\n").dropFirst().map { line in
-            let fields = line.split(separator: ",", omittingEmptySubsequences: false)
-            return places.map { String(fields[$0]) }
-        }
+        return table.rows.map { row in places.map { row[$0].plainText } }
     }
 
     var lines: [String] { table.text(as: .ndjson).split(separator: "\n").map(String.init) }

@@ -141,8 +141,9 @@ struct NotificationStoreTests {
         try stores.foldNotifications(records)
         let set = try stores.stores("data")
         func curves(_ columns: [String]) throws -> [[String]] {
-            let query = DumpQuery(name: "cohorts", grouping: .columns(columns))
-            return try set.curves(query, measures: ["buyers"]).rows.map { $0.map(\.plainText) }
+            var query = DumpQuery(name: "cohorts", grouping: .columns(columns))
+            query.measures = ["buyers"]
+            return try set.curves(query).rows.map { $0.map(\.plainText) }
         }
         let old = try curves(["cohort"]).filter { $0[0] == "2026-11-01" }
         #expect(
@@ -169,7 +170,9 @@ struct NotificationStoreTests {
                 DumpQuery(name: "cohorts", conditions: [.init(column: "age", value: "7")]))
         }
         #expect(throws: InspectionError.self) {
-            try set.curves(DumpQuery(name: "cohorts"), measures: ["clicks"])
+            var query = DumpQuery(name: "cohorts")
+            query.measures = ["clicks"]
+            _ = try set.curves(query)
         }
     }
 

@@ -27,7 +27,7 @@ struct AnalysisCommandTests {
         #expect([command.first, command.second, question.query.name] == ["a", "b", "bids"])
         #expect(question.query.grouping == .columns(["day"]))
         #expect(question.query.sinceMilliseconds == 1_795_318_668_500)
-        #expect(question.measures == ["bids", "wins"])
+        #expect(question.query.measures == ["bids", "wins"])
         #expect(question.showsEqual && command.exitCode)
         #expect(question.limit == 3)
     }

@@ -37,7 +37,7 @@ struct CommandLineTests {
                 "1795318668500",
                 "--where", "seat=a=b", "--where", "app_id=1", "--data", "x", "--data", "y",
             ]) as? DumpCommand)
-        let query = try command.query()
+        let query = try command.question().query
         #expect(query.name == "bids")
         #expect(query.grouping == .columns(["day", "seat"]))
         #expect(query.sinceMilliseconds == 86_400_000)
@@ -59,8 +59,9 @@ struct CommandLineTests {
             try place.write(text, to: name)
         }
         func query(_ arguments: String...) throws -> FunnelQuery? {
-            try (WeirCommand.parseAsRoot(["dump", "funnel"] + arguments) as? DumpCommand)?
-                .funnelQuery()
+            let command = try WeirCommand.parseAsRoot(["dump", "funnel"] + arguments)
+            guard let command = command as? DumpCommand else { return nil }
+            return try command.question().funnelQuery(command.source.pipelines)
         }
         let question = try #require(
             try query("--by", "day,name", "--date", "install", "--pipelines", place.path))
@@ -128,7 +129,8 @@ struct CommandLineTests {
         #expect(CommandError(InspectionError.noStore(streams: [], directories: []))?.exitCode == 1)
         for option in [["--where", "seat"], ["--where", "=1"], ["--since", "someday"]] {
             #expect {
-                try (WeirCommand.parseAsRoot(["dump", "bids"] + option) as? DumpCommand)?.query()
+                try (WeirCommand.parseAsRoot(["dump", "bids"] + option) as? DumpCommand)?
+                    .question()
             } throws: { ($0 as? CommandError)?.exitCode == 64 }
         }
     }

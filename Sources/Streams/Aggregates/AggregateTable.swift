@@ -92,14 +92,18 @@ package struct AggregateTable: Sendable {
         package let note: Note
         /// False for one that tells rows apart in the store, and that dumps show only when it is asked for.
         package let isDefault: Bool
+        /// The texts of a column that counts up, in their order; empty for any other column. Stores sort them as texts.
+        package let steps: [String]
 
         package init(
-            _ name: String, _ kind: ColumnKind, _ note: Note = "", isDefault: Bool = true
+            _ name: String, _ kind: ColumnKind, _ note: Note = "", isDefault: Bool = true,
+            steps: [String] = []
         ) {
             self.name = name
             self.kind = kind
             self.note = note
             self.isDefault = isDefault
+            self.steps = steps
         }
     }
 
@@ -229,9 +233,10 @@ package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
     }
 
     package static func word(
-        _ name: String, _ path: KeyPath<Key, some ColumnWord>, _ note: AggregateTable.Note = ""
+        _ name: String, _ path: KeyPath<Key, some ColumnWord>, _ note: AggregateTable.Note = "",
+        steps: [String] = []
     ) -> KeyColumns {
-        field(.init(name, .text, note), path) { .text($0.name) }
+        field(.init(name, .text, note, steps: steps), path) { .text($0.name) }
     }
 
     package static func integer(

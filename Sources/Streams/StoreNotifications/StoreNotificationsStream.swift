@@ -170,8 +170,8 @@ package struct CohortsKey: RowKey {
     package static let columns: KeyColumns<Self> = [
         .word(
             "age", \.age,
-            "'0', '1', '3', '7', '14', '30', '60', '90', '180', '365', '+': whole days from the first purchase to the one that is counted or to the revocation, above the age before and up to this one; '' without a cohort"
-        ),
+            "'0', '1', '3', '7', '14', '30', '60', '90', '180', '365', '+': whole days from the first purchase to the one that is counted or to the revocation, above the age before and up to this one; '' without a cohort",
+            steps: CohortAge.all.map { "\($0.name)" }),
         .text("bundle_id", \.bundleID, "the app"),
         .text("product_id", \.productID, "'' when unknown"),
         .text("storefront", \.storefront, "country, three letters; '' in version 1"),

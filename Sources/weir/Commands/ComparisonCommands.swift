@@ -17,8 +17,7 @@ struct DiffCommand: ParsableCommand {
               weir diff data fixed
               weir diff data fixed decoded-events --by day,campaign,currency --measure revenue_max_micros
 
-            difference is B less A. Amounts of different currencies are not added up where the \
-            currency is a column. The stores have to be of one log; streams that only one directory has \
+            difference is B less A. Amounts of several currencies are never added up. The stores have to be of one log; streams that only one directory has \
             are left out. docs/analysis.md has more.
             """)
 

@@ -170,9 +170,7 @@ struct DemoReport {
         let places = ["--data", directory, "--pipelines", pipelines.path]
         let command = try DumpCommand.parse(Array(shown.dropFirst()) + places)
         var text: [UInt8] = []
-        _ = try command.write(as: .table) { (piece: [UInt8]) throws(CommandError) in
-            text += piece
-        }
+        try command.writeTable { text += $0 }
         try writeIndented(text, to: output)
     }
 

@@ -11,7 +11,7 @@ struct DumpCommand: ParsableCommand {
         abstract: "Prints an aggregate.",
         discussion: """
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name), \
-            \(NullEstimates.name).
+            \(FraudSignals.name), \(NullEstimates.name).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
             that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
@@ -19,8 +19,14 @@ struct DumpCommand: ParsableCommand {
             a partition that is folded furthest counts.
 
             --measures shows some of the measures only: weir dump bids --by seat --measures bids,wins. \
-            Tables show times as RFC 3339, and the names of loss reasons; other formats have numbers, and \
-            the names with --names.
+            --columns names all that is shown, in order; without --by, rows are grouped by those of it that are no \
+            measures: weir dump funnel --columns name,cost_micros,installs --sort cost_micros:desc --limit 10.
+
+            Tables show times as RFC 3339, amounts in units with their currency, and the names of loss \
+            reasons; other formats have numbers, millionths with a column for the currency, and the names with \
+            --names. Amounts of several currencies are never added up: rows that would are told apart by currency, \
+            whether --by names it or not. A table that is wider than the terminal is shown without what \
+            matters least, and says so.
 
             --names adds the catalog's names: network, app, and of the campaign name, media_source and \
             partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
@@ -31,6 +37,9 @@ struct DumpCommand: ParsableCommand {
 
             funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns.
 
+            fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and \
+            an interval of 95 %: docs/fraud-signals.md.
+
             null-estimates says of what values the null values of a campaign may be, with intervals that hold the \
             truth in 90 % of cases: docs/null-estimates.md. They are estimates, and in no other number.
             """)
@@ -40,6 +49,7 @@ struct DumpCommand: ParsableCommand {
     @OptionGroup var selection: SelectionOptions
     @Option(help: "Only these measures: measure,measure,... (default: all).")
     var measures: String?
+    @OptionGroup var arrangement: ArrangementOptions
     @Flag(help: "Add names from the catalog (WEIR_NAMES=1).")
     var names = false
     @Option(
@@ -68,6 +78,12 @@ struct DumpCommand: ParsableCommand {
             """)
     var curve = false
     @Option(
+        name: .customLong("in"),
+        help: ArgumentHelp(
+            "Convert amounts into this currency, by the rates of rates.csv in --pipelines.",
+            valueName: "currency"))
+    var target: String?
+    @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             """
@@ -82,114 +98,55 @@ struct DumpCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         let isRaw = try csv.isSet()
+        let isVertical = try arrangement.isVertical(as: format)
+        let question = try question()
+        var answer = try question.answer(stores(), source.pipelines, as: format)
+        if format == .table, !isVertical, arrangement.columns == nil {
+            answer = answer.fitting(
+                StandardStream.output.terminalColumns,
+                ranking: name == Funnel.name ? Funnel.ranking : [])
+        }
         let output = BufferedOutput()
-        let notices = try write(as: format, isRaw: isRaw, to: output.write(bytes:))
-        try output.flush()
-        notices.forEach(Console.write)
-    }
-
-    func write(
-        as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(CommandError) -> Void
-    ) throws -> [String] {
-        let names = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
-            String.init)
-        if name == Funnel.name {
-            let funnel = try stores().funnel(funnelQuery())
-            let table = try names.map { try funnel.table(ofMeasures: $0) } ?? funnel.table
-            try table.write(as: format, isRaw: isRaw, to: sink)
-            return funnel.notices
-        }
-        if name == NullEstimates.name {
-            guard names == nil, !curve, !maturity, !self.names, date == nil, !estimate else {
-                throw CommandError.usage(
-                    "\(name) stands without --measures, --curve, --maturity, --names, --date and --estimate"
-                )
-            }
-            let report = try stores().nullEstimates(
-                query(), trustsDevelopment: source.pipelines.trustsDevelopment())
-            try report.table.write(as: format, isRaw: isRaw, to: sink)
-            return report.notices
-        }
-        if curve {
-            try curves(ofMeasures: names).write(as: format, isRaw: isRaw, to: sink)
-            return []
-        }
-        var dump = try dump(as: format)
-        if let names { dump = try dump.limited(toMeasures: names) }
-        try dump.requireOneCurrency()
-        if maturity {
-            try dump.withMaturity().write(as: format, isRaw: isRaw, to: sink)
+        if isVertical, case .table(let table, _) = answer {
+            try table.writeVertically(to: output.write(bytes:))
         } else {
-            try dump.write(as: format, isRaw: isRaw, to: sink)
+            try answer.write(as: format, isRaw: isRaw, to: output.write(bytes:))
         }
-        return []
+        try output.flush()
+        answer.notices.forEach(Console.write)
     }
 
-    private func curves(ofMeasures measures: [String]?) throws -> ReportTable {
-        guard !maturity, !names, date == nil, !estimate else {
-            throw CommandError.usage(
-                "--curve stands without --maturity, --names, --date and --estimate")
-        }
-        return try stores().curves(source.pipelines.dumpQuery(query()), measures: measures)
-    }
-
-    private func dump(as format: DumpFormat) throws -> Dump {
-        guard date == nil else {
-            throw CommandError.usage(
-                "--date is of the funnel: \(name) goes by the hour of its records")
-        }
-        guard !estimate else {
-            throw CommandError.usage("--estimate is of the funnel: \(name) has no estimates")
-        }
-        let dump = try stores().dump(source.pipelines.dumpQuery(query()))
-        let isNamed = try Environment().isSet("WEIR_NAMES", option: names)
-        let readable = isNamed || format == .table ? dump.withLossReasonNames() : dump
-        guard isNamed else { return readable }
-        return readable.named(
-            by: try source.pipelines.catalog(), appsByBundle: try source.pipelines.appsByBundle())
+    /// The rows as a table for people, of any width.
+    func writeTable(to sink: ([UInt8]) throws(CommandError) -> Void) throws {
+        try question().answer(stores(), source.pipelines, as: .table)
+            .write(as: .table, isRaw: false, to: sink)
     }
 
     private func stores() throws -> OpenStores {
-        guard let asOf else { return try source.data.stores() }
-        let milliseconds = try LogTime.milliseconds(asOf, option: "--as-of")
-        guard milliseconds <= LogTime.now else {
-            throw CommandError.usage(
-                "--as-of \(asOf) is still to come: give a time that is past, or leave it out")
-        }
-        let instant = AsOf(milliseconds: milliseconds, hours: try source.hours())
-        return try OpenStores(directories: source.data.directories, asOf: instant)
+        try OpenStores(
+            directories: source.data.directories, asOf: asOf.map { try source.asOf($0) })
     }
 
-    func funnelQuery() throws -> FunnelQuery {
-        guard let rule = FunnelQuery.DateRule(rawValue: date ?? "arrival") else {
-            throw CommandError.usage("no --date '\(date ?? "")': there are arrival and install")
-        }
-        var question = try source.pipelines.funnelQuery(query(), dateRule: rule)
-        question.estimates = estimate
-        return question
-    }
-
-    func query() throws -> DumpQuery {
+    func question() throws -> DumpQuestion {
         var query = try selection.query(name)
         query.notesMaturity = maturity && ![Funnel.name, NullEstimates.name].contains(name)
-        return query
-    }
-}
-
-extension Funnel {
-    var notices: [String] {
-        var notices: [String] = []
-        if !missingStreams.isEmpty {
-            notices.append(
-                "no store of \(missingStreams.joined(separator: ", ")): what comes of them is not known, and empty here"
-            )
+        query.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
+            String.init)
+        var question = DumpQuestion(query: query)
+        question.dateRule = try date.map { date in
+            guard let rule = FunnelQuery.DateRule(rawValue: date) else {
+                throw CommandError.usage("no --date '\(date)': there are arrival and install")
+            }
+            return rule
         }
-        if !unknownBundles.isEmpty {
-            notices.append(
-                "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
-                    + "store-notifications.yaml has this bundle_id with its app_apple_id")
-        }
-        return notices
+        question.showsNames = try Environment().isSet("WEIR_NAMES", option: names)
+        question.estimates = estimate
+        question.maturity = maturity
+        question.curve = curve
+        question.target = target
+        question.arrangement = try arrangement.arrangement()
+        try question.groupByShownColumns(isGrouped: selection.by != nil)
+        return question
     }
 }
 

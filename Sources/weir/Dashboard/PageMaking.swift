@@ -107,9 +107,7 @@ struct PageMaking {
         else { throw DashboardError.notFound(path) }
         let (viewing, _) = viewing()
         let question = try viewing.limited(Question(String(name[..<dot]), parameters))
-        let answer = try source.answer(question)
-        var bytes: [UInt8] = []
-        answer.table.write(as: format) { bytes += $0 }
+        let bytes = try source.file(of: question, as: format)
         let types: [DumpFormat: String] = [
             .csv: "text/csv; charset=utf-8", .json: "application/json",
             .ndjson: "application/x-ndjson",

@@ -41,9 +41,8 @@ final class PageSource {
             let funnel = try stores.funnel(
                 funnelQuery(query, dateRule: question.isByInstall ? .install : .arrival))
             var measures = question.measures
-            if question.hidesAppSums {
-                let all = measures.isEmpty ? Funnel.measureNames(of: funnel) : measures
-                measures = all.filter { !Funnel.appMeasures.contains($0) }
+            if measures.isEmpty, question.hidesAppSums {
+                measures = Self.shownMeasures(of: funnel)
             }
             let table =
                 measures.isEmpty ? funnel.table : try funnel.table(ofMeasures: measures)
@@ -52,8 +51,7 @@ final class PageSource {
                 firstMeasure: question.by.count, notices: funnel.notices)
         }
         if question.isCurve {
-            let table = try stores.curves(
-                query, measures: question.measures.isEmpty ? nil : question.measures)
+            let table = try stores.curves(query)
             let measures = Set(try DumpDescription.named(question.dump).measures + ["maturity"])
             let keyCount = table.columns.prefix { !measures.contains($0.name) }.count
             return AnsweredQuestion(
@@ -61,11 +59,32 @@ final class PageSource {
         }
         var dump = try stores.dump(query)
         if !question.measures.isEmpty { dump = try dump.limited(toMeasures: question.measures) }
-        try dump.requireOneCurrency()
         let shown = dump.withLossReasonNames()
         return AnsweredQuestion(
-            question: question, table: shown.table, keyCount: dump.columns.count,
+            question: question, table: shown.report(forPeople: false), keyCount: dump.columns.count,
             firstMeasure: shown.columns.count)
+    }
+
+    /// The rows as `weir dump` writes them.
+    func file(of question: Question, as format: DumpFormat) throws -> [UInt8] {
+        let stores = try stores(asOf: question.asOfMilliseconds)
+        var asked = DumpQuestion(query: try question.query)
+        if question.isByInstall { asked.dateRule = .install }
+        asked.curve = question.isCurve
+        if question.hidesAppSums, question.dump == Funnel.name, question.measures.isEmpty {
+            let funnel = try stores.funnel(funnelQuery(asked.query))
+            asked.query.measures = Self.shownMeasures(of: funnel)
+        }
+        var bytes: [UInt8] = []
+        try asked.answer(stores, options.pipelines, as: format)
+            .write(as: format, isRaw: false) { bytes += $0 }
+        return bytes
+    }
+
+    /// The measures of a funnel that are not of a whole app.
+    private static func shownMeasures(of funnel: Funnel) -> [String] {
+        funnel.table.columns.dropFirst(funnel.table.keyCount).map(\.name)
+            .filter { !Funnel.appMeasures.contains($0) }
     }
 
     private func stores(asOf milliseconds: Int64?) throws -> OpenStores {

@@ -138,6 +138,8 @@ struct Question: Equatable {
         get throws {
             var query = DumpQuery(
                 name: dump, grouping: by.isEmpty ? .total : .columns(by), conditions: conditions)
+            query.tellsCurrenciesApart = true
+            query.measures = measures.isEmpty ? nil : measures
             query.sinceMilliseconds = try Self.time(since, Parameter.since)
             query.untilMilliseconds = try Self.time(until, Parameter.until)
             return query

@@ -16,7 +16,7 @@ extension PageWriter {
         query.sinceMilliseconds = asked.sinceMilliseconds
         query.untilMilliseconds = asked.untilMilliseconds
         let dump = try source.stores.dump(query)
-        let table = dump.table
+        let table = dump.report(forPeople: false)
         guard let time = table.columns.firstIndex(where: { $0.name == "timestamp" }) else { return }
         let newest = table.rows.sorted { left, right in
             (ShownValue.amount(left[time], in: "") ?? 0)

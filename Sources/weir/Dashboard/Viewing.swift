@@ -129,6 +129,11 @@ struct Viewing {
         if !scope.isEmpty {
             // What belongs to a whole app is not of one campaign of it.
             question.hidesAppSums = !scope.contains { $0.column == "app_id" }
+            if question.hidesAppSums, question.dump == Funnel.name,
+                question.measures.contains(where: Funnel.appMeasures.contains)
+            {
+                throw DashboardError.outOfScope("a measure of a whole app", "campaign")
+            }
         }
         return question
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import History
+import Program
 import Reports
 import Streams
 import Synchronization
@@ -21,6 +22,7 @@ struct SelectionOptions: ParsableArguments {
         let grouping = try by.map { try DumpQuery.Grouping($0) }
         var query = try DumpQuery(name, where: conditions, times)
         if let grouping { query.grouping = grouping }
+        query.tellsCurrenciesApart = true
         return query
     }
 }
@@ -41,6 +43,37 @@ extension DumpQuery.Condition {
             throw .usage("--where '\(text)' is no condition: write column=value")
         }
         self.init(column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
+    }
+}
+
+/// Which columns and rows are shown, and in which order.
+struct ArrangementOptions: ParsableArguments {
+    @Option(help: "Only these columns and measures, in this order: column,measure,...")
+    var columns: String?
+    @Option(
+        help: ArgumentHelp(
+            "Sort rows by these columns or measures: column,column:desc,... (default: by their columns).",
+            valueName: "column[:desc]"))
+    var sort: String?
+    @Option(help: "So many rows at most (default: all).")
+    var limit: Int?
+    @Flag(help: "Tables: a line a value instead of a line a row (WEIR_VERTICAL).")
+    var vertical = false
+
+    func validate() throws {
+        if let limit { try requirePositive(limit: limit) }
+    }
+
+    func arrangement() throws -> TableArrangement {
+        try TableArrangement(columns: columns, sort: sort, limit: limit)
+    }
+
+    /// Whether rows are written as lines of a name and a value.
+    func isVertical(as format: DumpFormat) throws -> Bool {
+        guard !vertical || format == .table else {
+            throw CommandError.usage("--vertical is of tables: leave it or --format out")
+        }
+        return try format == .table && Environment().isSet("WEIR_VERTICAL", option: vertical)
     }
 }
 
@@ -107,7 +140,7 @@ struct ComparisonOptions: ParsableArguments {
 
     func question(_ query: DumpQuery) -> ComparisonQuery {
         var question = ComparisonQuery(query)
-        question.measures = measure
+        question.query.measures = measure.isEmpty ? nil : measure
         question.showsEqual = all
         question.limit = limit
         return question

@@ -1,0 +1,106 @@
+/// What a unit of a currency was worth, by day: `rates.csv`.
+///
+///     day,currency,base,rate
+///     2026-11-20,EUR,USD,1.0841
+///
+/// A line says that on the day a unit of the currency was `rate` units of the base, which is one for all lines.
+package struct CurrencyRates: Equatable, Sendable {
+    /// Rates are whole numbers of these parts of a unit.
+    package static let partsInUnit: Int128 = 1_000_000_000_000
+    static let fileName = "rates.csv"
+
+    package let base: String
+    private let parts: [String: [String: Int128]]
+
+    /// Units of the base that a unit of the currency is worth on a day, in parts; nil where no line says it.
+    package func parts(of currency: String, on day: String) -> Int128? {
+        currency == base ? Self.partsInUnit : parts[currency]?[day]
+    }
+
+    /// Reads the text of a file. Throws a fault with its line.
+    init(_ text: String, file: String) throws(ConfigurationError) {
+        let header = ["day", "currency", "base", "rate"]
+        var base: String?
+        var parts: [String: [String: Int128]] = [:]
+        var isHeaderRead = false
+        for (index, line) in text.split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline
+        ).enumerated() {
+            func fault(_ column: String, _ explanation: String) -> ConfigurationError {
+                ConfigurationError(
+                    kind: .badValue, file: file, line: index + 1, keyPath: column,
+                    explanation: explanation)
+            }
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            let fields = line.split(separator: ",", omittingEmptySubsequences: false).map {
+                String($0.filter { $0 != " " && $0 != "\u{FEFF}" })
+            }
+            guard isHeaderRead else {
+                guard fields == header else {
+                    throw fault("", "must begin with the line \(header.joined(separator: ","))")
+                }
+                isHeaderRead = true
+                continue
+            }
+            guard fields.count == header.count else {
+                throw fault(
+                    "", "has \(fields.count) fields: write \(header.joined(separator: ","))")
+            }
+            let (day, currency, lineBase) = (fields[0], fields[1], fields[2])
+            guard day.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil else {
+                throw fault("day", "is '\(day)': write a day, as 2026-11-20")
+            }
+            for (column, code) in [("currency", currency), ("base", lineBase)] {
+                guard code.wholeMatch(of: /[A-Z]{3}/) != nil else {
+                    throw fault(column, "is '\(code)': write three capital letters, as EUR")
+                }
+            }
+            guard base ?? lineBase == lineBase else {
+                throw fault(
+                    "base", "is \(lineBase), and \(base ?? "") above: one file has one base")
+            }
+            guard currency != lineBase else {
+                throw fault("currency", "is the base, whose rate is 1: leave the line out")
+            }
+            guard let rate = Self.rate(fields[3]) else {
+                throw fault(
+                    "rate",
+                    "is '\(fields[3])': write a number above 0, with up to 9 digits before the point and 12 after it"
+                )
+            }
+            guard parts[currency, default: [:]].updateValue(rate, forKey: day) == nil else {
+                throw fault("day", "\(currency) has a rate of \(day) in an earlier line: keep one")
+            }
+            base = lineBase
+        }
+        guard let base else {
+            throw ConfigurationError(
+                kind: .badValue, file: file, explanation: "has no rate: add lines, or remove it")
+        }
+        self.base = base
+        self.parts = parts
+    }
+
+    private static func rate(_ text: String) -> Int128? {
+        guard let match = text.wholeMatch(of: /(\d{1,9})(?:\.(\d{1,12}))?/) else { return nil }
+        let fraction = match.2.map(String.init) ?? ""
+        let digits = match.1 + fraction + String(repeating: "0", count: 12 - fraction.count)
+        return Int128(digits).flatMap { $0 > 0 ? $0 : nil }
+    }
+}
+
+extension PipelineDirectory {
+    /// The path of the table of rates.
+    package var ratesPath: String { "\(path)/\(CurrencyRates.fileName)" }
+
+    /// The rates of currencies. Throws when there is no file.
+    package func rates() throws(ConfigurationError) -> CurrencyRates {
+        guard hasRates else {
+            throw ConfigurationError(
+                kind: .missingFile, file: ratesPath,
+                explanation:
+                    "does not exist: write a line a day and currency below day,currency,base,rate")
+        }
+        return try CurrencyRates(ConfigurationFile.text(of: ratesPath), file: ratesPath)
+    }
+}

@@ -1,0 +1,190 @@
+import ConfigurationFiles
+import Program
+import Store
+
+/// Converts amounts into one currency by the rates of their days, exactly: each amount of a row and day is rounded to
+/// a millionth once, half away from zero.
+package final class CurrencyConversion {
+    package let target: String
+    private let rates: CurrencyRates
+    /// The file of the rates, for people.
+    private let file: String
+    private var used: [String: Use] = [:]
+    private var missing: [String: Set<String>] = [:]
+
+    /// The rates of a currency that were needed, in parts of a unit of the target.
+    private struct Use {
+        var lowest: (numerator: Int128, denominator: Int128)
+        var highest: (numerator: Int128, denominator: Int128)
+        var days: Set<String> = []
+    }
+
+    package init(to target: String, by rates: CurrencyRates, of file: String) {
+        self.target = target
+        self.rates = rates
+        self.file = file
+    }
+
+    /// The amount in the target. What has no rate is noted, and is an error in the end.
+    ///
+    /// - Parameters:
+    ///   - micros: millionths of the currency's unit.
+    ///   - day: UTC; empty where it is not known.
+    func converted(_ micros: Int128, of currency: String, on day: String) -> Int128 {
+        guard micros != 0, currency != target else { return micros }
+        guard let own = rates.parts(of: currency, on: day), !day.isEmpty else {
+            missing[currency, default: []].insert(day)
+            return 0
+        }
+        guard let wanted = rates.parts(of: target, on: day) else {
+            missing[target, default: []].insert(day)
+            return 0
+        }
+        note(currency, (own, wanted), day)
+        let (product, overflows) = micros.magnitude.multipliedReportingOverflow(by: own.magnitude)
+        guard !overflows else {
+            missing[currency, default: []].insert(day)
+            return 0
+        }
+        let (quotient, rest) = product.quotientAndRemainder(dividingBy: wanted.magnitude)
+        let rounded = Int128(quotient + (rest >= wanted.magnitude - rest ? 1 : 0))
+        return micros < 0 ? -rounded : rounded
+    }
+
+    /// Amounts by currency as one amount.
+    func converted(_ amounts: [StoredValue: Int128], on day: String) -> [StoredValue: Int128] {
+        amounts.reduce(into: [:]) { sums, amount in
+            sums[.text(target), default: 0] += converted(
+                amount.value, of: amount.key.text, on: day)
+        }
+    }
+
+    private func note(
+        _ currency: String, _ rate: (numerator: Int128, denominator: Int128), _ day: String
+    ) {
+        func isLess(_ left: (Int128, Int128), _ right: (Int128, Int128)) -> Bool {
+            // Parts have at most 21 digits: for notes, the six that people read are enough.
+            left.0 * 1_000_000 / left.1 < right.0 * 1_000_000 / right.1
+        }
+        var use = used[currency] ?? Use(lowest: rate, highest: rate)
+        if isLess(rate, use.lowest) { use.lowest = rate }
+        if isLess(use.highest, rate) { use.highest = rate }
+        use.days.insert(day)
+        used[currency] = use
+    }
+
+    /// Throws when an amount had no rate.
+    func requireRates() throws(InspectionError) {
+        guard !missing.isEmpty else { return }
+        throw .noRates(
+            file: file,
+            missing.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
+                .map { currency, days in
+                    let named = days.prefix(3).map { $0.isEmpty ? "rows without a day" : $0 }
+                    let more =
+                        days.count > named.count ? " and \(days.count - named.count) more" : ""
+                    return
+                        "\(currency.isEmpty ? "amounts without a currency" : currency) on \(named.joined(separator: ", "))\(more)"
+                }.joined(separator: "; "))
+    }
+
+    /// What was converted, and by which rates.
+    package var notice: String {
+        let parts = used.sorted { $0.key < $1.key }.map { currency, use in
+            let rates = Set(
+                [use.lowest, use.highest].map { ReportValue.ratio($0.0, $0.1).plainText }
+            )
+            .sorted().joined(separator: " to ")
+            let days = use.days.sorted()
+            let span = days.count == 1 ? days[0] : "\(days[0]) to \(days[days.count - 1])"
+            return "\(currency) at \(rates) (\(span))"
+        }
+        return parts.isEmpty
+            ? "all amounts are in \(target): none had to be converted"
+            : "amounts are in \(target), by the rates of \(file): \(parts.joined(separator: ", "))"
+    }
+}
+
+extension DumpQuery {
+    /// The query with the day of rows among its columns, on which rates depend, and the name of that column when
+    /// it was not asked for.
+    func withDay() throws(InspectionError) -> (query: DumpQuery, added: String?) {
+        let columns = try DumpDescription.named(name).columns
+        guard let day = columns.first(where: { $0.kind == .day || $0.name == "day" })?.name else {
+            return (self, nil)
+        }
+        let names =
+            switch grouping {
+            case .all: columns.filter(\.isDefault).map(\.name)
+            case .total: [String]()
+            case .columns(let names): names
+            }
+        guard !names.contains(day) else { return (self, nil) }
+        var query = self
+        query.grouping = .columns(names + [day])
+        return (query, day)
+    }
+}
+
+extension OpenStores {
+    /// Reads an aggregate with its amounts in one currency.
+    package func dump(
+        _ query: DumpQuery, converting conversion: CurrencyConversion
+    ) throws(InspectionError) -> Dump {
+        let (query, added) = try query.withDay()
+        return try dump(query).converted(by: conversion, dropping: added)
+    }
+}
+
+extension Dump {
+    /// The dump in one currency.
+    ///
+    /// - Parameter added: a column that was added to know the rates; rows are added up over it.
+    func converted(
+        by conversion: CurrencyConversion, dropping added: String?
+    ) throws(InspectionError) -> Dump {
+        guard let currencyPlace = columns.firstIndex(where: { $0.name == Self.currency }),
+            let dayPlace = columns.firstIndex(where: { $0.kind == .day || $0.name == "day" })
+        else { return self }
+        let money = measures.indices.filter { MoneyByCurrency.isMoney(measures[$0]) }
+        let places = columns.indices.filter { columns[$0].name != added }
+        var groups = RowGroups(
+            by: places,
+            empty: Row(columns: [], measures: Array(repeating: 0, count: measures.count)))
+        for row in rows {
+            var values = row.columns
+            var sums = row.measures
+            let currency = values[currencyPlace].text
+            for place in money {
+                sums[place] = conversion.converted(
+                    sums[place], of: currency, on: values[dayPlace].text)
+            }
+            // Rows that are of no currency, as those of auctions, have no amounts.
+            if !currency.isEmpty { values[currencyPlace] = .text(conversion.target) }
+            groups.add(values) { group in
+                for index in sums.indices { group.measures[index] += sums[index] }
+                group.campaignIDKinds.formUnion(row.campaignIDKinds)
+                group.windows.merge(row.windows) { $0.union($1) }
+            }
+        }
+        try conversion.requireRates()
+        var dump = self
+        dump.columns = places.map { columns[$0] }
+        dump.rows = groups.sorted.map { group in
+            var row = group.sums
+            row.columns = group.columns
+            return row
+        }
+        return dump
+    }
+}
+
+extension FunnelSums {
+    /// The sums of one day in one currency.
+    func converted(by conversion: CurrencyConversion, on day: String) -> FunnelSums {
+        var sums = self
+        sums.cost = cost.mapAmounts { conversion.converted($0, on: day) }
+        sums.mapRevenue { conversion.converted($0, on: day) }
+        return sums
+    }
+}

@@ -1,0 +1,346 @@
+import Foundation
+import Store
+import Streams
+
+/// What points at fraud, and how sure that is: shares with the counts that they are made of and an interval, for each
+/// network, publisher and app. It judges nothing. `docs/fraud-signals.md` says what each signal counts.
+package struct FraudSignals: Sendable {
+    package static let name = "fraud-signals"
+
+    /// A share that is looked at.
+    enum Signal: String, CaseIterable {
+        /// Postbacks that came again with other values, of all that came and are no repetition.
+        case conflicts
+        /// Records that came again as they were, of all accepted, repeated and conflicting ones.
+        case replayed = "replayed_ids"
+        case invalid = "invalid_postbacks"
+        case unverifiable = "unverifiable_postbacks"
+        case automatic = "automatic_clicks"
+        case early = "early_clicks"
+        case wrongSignatures = "wrong_ad_signatures"
+        /// Installs whose campaign had neither an impression nor a click in the time before.
+        case unseen = "installs_without_ad"
+    }
+
+    static let columns = [
+        DumpColumn("ad_network_id", .text), DumpColumn("source_app_id", .integer),
+        DumpColumn("app_id", .integer),
+    ]
+    static let signalColumn = "signal"
+    package static let columnNames = columns.map(\.name)
+    package static let measureNames = [
+        signalColumn, "count", "of", "share", "share_low", "share_high",
+    ]
+
+    package let table: ReportTable
+    /// The streams without a store: what comes of them is null.
+    package let missingStreams: [String]
+}
+
+/// How many of how many; unknown while nothing that says it was read.
+private struct Share {
+    var count = Int128(0)
+    var total = Int128(0)
+
+    /// Six decimals.
+    private static func decimal(_ value: Double) -> ReportValue {
+        .ratio(Int128((value * 1_000_000).rounded()), 1_000_000)
+    }
+
+    /// Wilson's interval of 95 %: it is right for small counts and for shares near 0 and 1 too.
+    var interval: (low: ReportValue, high: ReportValue) {
+        guard total > 0 else { return (.null, .null) }
+        let (n, z) = (Double(total), 1.959963984540054)
+        let p = Double(count) / n
+        let scale = 1 + z * z / n
+        let center = (p + z * z / (2 * n)) / scale
+        let half = z / scale * (p * (1 - p) / n + z * z / (4 * n * n)).squareRoot()
+        return (Self.decimal(max(0, center - half)), Self.decimal(min(1, center + half)))
+    }
+}
+
+/// An ad's place in time: where impressions and clicks of a campaign were seen.
+private struct SeenAds {
+    private struct Ads: Hashable {
+        let network: String
+        let app: Int64
+    }
+
+    /// SKAdNetwork attributes a click for 30 days.
+    private static let windowMilliseconds: Int64 = 30 * 24 * Hour.milliseconds
+
+    private var hours: [Ads: [String: Set<Int64>]] = [:]
+    private var networks: Set<String> = []
+
+    mutating func add(_ network: String, _ app: Int64, _ campaign: String, at hour: Int64) {
+        networks.insert(network)
+        hours[Ads(network: network, app: app), default: [:]][campaign, default: []].insert(hour)
+    }
+
+    /// Whether ads of the network were seen at all: else nobody reports them here.
+    func knows(_ network: String) -> Bool { networks.contains(network) }
+
+    /// Whether an ad may have led to an install whose postback came in this hour. An ad without a campaign may be of
+    /// any, and a postback may carry the last digits of a campaign's id only.
+    func includes(_ row: PostbackRow, receivedAt received: Int64) -> Bool {
+        let window = row.timing.installWindow(
+            received: received, fineIsZero: true, reEngagement: false, development: false)
+        guard let latest = window.latest else { return true }
+        let earliest = window.earliest ?? latest
+        // Up to the end of the hour of the latest install.
+        let times = (earliest - Self.windowMilliseconds)...(latest + Hour.milliseconds)
+        let campaigns = hours[Ads(network: row.network, app: row.app)] ?? [:]
+        return campaigns.contains { campaign, hours in
+            (campaign.isEmpty || campaign == row.campaign
+                || (row.kind != .campaignID && !row.campaign.isEmpty
+                    && campaign.hasSuffix(row.campaign)))
+                && hours.contains { times.contains($0) }
+        }
+    }
+}
+
+extension OpenStores {
+    /// Reads the signals from the stores.
+    ///
+    /// - Parameters:
+    ///   - trustsDevelopment: whether postbacks of the verdict `development` are trusted.
+    /// - Throws: `noStore` when there is none of any stream; `unknownColumn` and `badCondition` for what cannot be
+    ///   asked.
+    package func fraudSignals(
+        _ query: DumpQuery, trustsDevelopment: Bool
+    ) throws(InspectionError) -> FraudSignals {
+        var query = query
+        let wanted = query.conditions.filter { $0.column == FraudSignals.signalColumn }.map(\.value)
+        query.conditions.removeAll { $0.column == FraudSignals.signalColumn }
+        let signals = FraudSignals.Signal.allCases.filter { signal in
+            wanted.allSatisfy { $0 == signal.rawValue }
+        }
+        if let unknown = wanted.first(where: { FraudSignals.Signal(rawValue: $0) == nil }) {
+            throw .badCondition(
+                column: FraudSignals.signalColumn, value: unknown,
+                wanted: "one of "
+                    + FraudSignals.Signal.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        let selection = try RowSelection(query, of: FraudSignals.columns)
+        return try view(of: SignalFold.streams) { view in
+            var fold = SignalFold(selection, trustsDevelopment: trustsDevelopment)
+            for slice in view.slices { try fold.addAds(slice) }
+            for slice in view.slices { try fold.add(slice) }
+            return FraudSignals(
+                table: fold.table(of: signals),
+                missingStreams: SignalFold.streams.filter { !view.streams.contains($0) })
+        }
+    }
+}
+
+/// Sums stored rows into shares.
+private struct SignalFold {
+    static let streams = [
+        BidsFold.streamName, ImpressionsFold.streamName, OverlayClicksFold.streamName,
+        PostbacksFold.streamName,
+    ]
+
+    private static let campaign = ["hour", "ad_network_id", "campaign", "app_id"]
+    private static let postbacks = PostbacksKey.table.selecting(
+        PostbackRow.columns, measures: ["postbacks"])
+    private static let clicks = OverlayClicksKey.table.selecting(
+        campaign + ["source_app_id"], measures: ["clicks", "automatic_clicks", "early"])
+    private static let impressions = ImpressionsKey.table.selecting(
+        campaign, measures: ["presented", "viewed"])
+    private static let signatures = BidSignaturesKey.table.selecting(
+        campaign + ["source_app_id", "verdict"], measures: ["signatures"])
+
+    private let selection: RowSelection
+    private let trustsDevelopment: Bool
+    private let hours = HourTexts()
+    private var ads = SeenAds()
+    private var rows: RowGroups<[FraudSignals.Signal: Share]>
+
+    init(_ selection: RowSelection, trustsDevelopment: Bool) {
+        self.selection = selection
+        self.trustsDevelopment = trustsDevelopment
+        rows = RowGroups(by: selection.places, empty: [:])
+    }
+
+    /// Adds where ads were seen, at any time.
+    mutating func addAds(_ slice: StoreSlice) throws {
+        switch slice.stream {
+        case ImpressionsFold.streamName: try addAds(slice, Self.impressions)
+        case OverlayClicksFold.streamName: try addAds(slice, Self.clicks)
+        default: break
+        }
+    }
+
+    private mutating func addAds(_ slice: StoreSlice, _ table: AggregateTable) throws {
+        try slice.forEachRow(of: table) { _, columns, measures in
+            guard measures.contains(where: { $0 > 0 }) else { return }
+            ads.add(
+                columns[1].text, columns[3].integer, columns[2].text,
+                at: hours[columns[0].text].milliseconds)
+        }
+    }
+
+    mutating func add(_ slice: StoreSlice) throws {
+        switch slice.stream {
+        case BidsFold.streamName:
+            try slice.forEachRow(of: Self.signatures) { _, columns, measures in
+                let verdict = columns[5].text
+                guard ["valid", "invalid"].contains(verdict) else { return }
+                add(columns, [(.wrongSignatures, verdict == "invalid")], measures[0])
+            }
+        case OverlayClicksFold.streamName:
+            try slice.forEachRow(of: Self.clicks) { _, columns, measures in
+                let kinds: [FraudSignals.Signal?] = [nil, .automatic, .early]
+                for (place, signal) in kinds.enumerated() {
+                    add(
+                        columns,
+                        [(.automatic, signal == .automatic), (.early, signal == .early)],
+                        measures[place])
+                }
+            }
+        case PostbacksFold.streamName:
+            try slice.forEachRow(of: Self.postbacks) { _, columns, measures in
+                add(PostbackRow(columns), measures[0])
+            }
+            try addConflicts(slice)
+            try addReplayed(slice)
+        default: break
+        }
+    }
+
+    private mutating func add(_ row: PostbackRow, _ count: Int64) {
+        let received = hours[row.hour].milliseconds
+        var signals: [(FraudSignals.Signal, Bool)] = [
+            (.conflicts, false), (.invalid, row.verdict == "invalid"),
+            (.unverifiable, row.verdict == "unverifiable"),
+        ]
+        if row.didWin, row.sequenceIndex == 0, row.conversionType == "download",
+            row.isTrusted(trustsDevelopment: trustsDevelopment), row.hasInstall,
+            ads.knows(row.network)
+        {
+            signals.append((.unseen, !ads.includes(row, receivedAt: received)))
+        }
+        add(row.network, row.sourceApp, row.app, at: received, signals, count)
+    }
+
+    /// Columns begin with the hour, network, campaign, app and source app.
+    private mutating func add(
+        _ columns: [StoredValue], _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
+    ) {
+        add(
+            columns[1].text, columns[4].integer, columns[3].integer,
+            at: hours[columns[0].text].milliseconds, signals, count)
+    }
+
+    private mutating func add(
+        _ network: String, _ sourceApp: Int64, _ app: Int64, at milliseconds: Int64,
+        _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
+    ) {
+        let values: [StoredValue] = [.text(network), .integer(sourceApp), .integer(app)]
+        guard count != 0, selection.includes(values, timeMilliseconds: milliseconds) else { return }
+        rows.add(values) { shares in
+            for (signal, isSo) in signals {
+                shares[signal, default: Share()].total += Int128(count)
+                if isSo { shares[signal, default: Share()].count += Int128(count) }
+            }
+        }
+    }
+
+    /// Conflicting postbacks are in no aggregate; their bytes are kept, and say whose they are.
+    private mutating func addConflicts(_ slice: StoreSlice) throws {
+        try slice.forEachRefusal { refusal in
+            guard RefusalKind.conflicts.includes(reason: refusal.reason),
+                slice.counts(timestampMilliseconds: refusal.timestampMilliseconds),
+                let value = try slice.snapshot.refusal(
+                    partition: refusal.partition, offset: refusal.offset)?.value,
+                let claim = PostbackClaim(value)
+            else { return true }
+            add(
+                claim.network, claim.sourceApp, claim.app,
+                at: Hour(containing: refusal.timestampMilliseconds).hoursSince1970
+                    * Hour.milliseconds, [(.conflicts, true)], 1)
+            return true
+        }
+    }
+
+    /// Repetitions are counted by hour and type, and nothing says of whom: only rows of everything can tell.
+    private mutating func addReplayed(_ slice: StoreSlice) throws {
+        guard selection.places.isEmpty, !selection.hasConditionsBesideTime else { return }
+        let table = OutcomeKey.table
+        let places = ["accepted", "conflicts", "duplicates"].compactMap {
+            table.measures.firstIndex(of: $0)
+        }
+        try slice.forEachRow(of: table) { _, columns, measures in
+            guard selection.includes(timeMilliseconds: hours[columns[0].text].milliseconds) else {
+                return
+            }
+            rows.add([.text(""), .integer(0), .integer(0)]) { shares in
+                for place in places {
+                    shares[.replayed, default: Share()].total += Int128(measures[place])
+                }
+                shares[.replayed, default: Share()].count += Int128(measures[places[2]])
+            }
+        }
+    }
+
+    func table(of signals: [FraudSignals.Signal]) -> ReportTable {
+        let values = rows.sorted.flatMap { group in
+            signals.map { signal -> [ReportValue] in
+                let share = group.sums[signal] ?? Share()
+                let (low, high) = share.interval
+                let isKnown = share.total > 0
+                return zip(selection.columns, group.columns).map { $0.reportValue($1) } + [
+                    .text(signal.rawValue), isKnown ? .integer(share.count) : .null,
+                    isKnown ? .integer(share.total) : .null, .ratio(share.count, share.total),
+                    low, high,
+                ]
+            }
+        }
+        return ReportTable(
+            columns: selection.columns.map(\.reportColumn) + [ReportTable.Column("signal")]
+                + FraudSignals.measureNames.dropFirst().map {
+                    ReportTable.Column($0, isNumber: true)
+                }, rows: values, keyCount: selection.columns.count + 1)
+    }
+}
+
+/// Whose a postback says it is, of SKAdNetwork or AdAttributionKit. Nothing of it is verified here: a conflict has the
+/// verdict of the copy that was accepted.
+private struct PostbackClaim {
+    let network: String
+    let app: Int64
+    let sourceApp: Int64
+
+    init?(_ bytes: [UInt8]) {
+        guard let document = Self.object(Data(bytes)) else { return nil }
+        var names = ["ad-network-id", "app-id", "source-app-id"]
+        var claims = document
+        if let jws = document["jws-string"] as? String {
+            let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 3 else { return nil }
+            var text = parts[1].replacing("-", with: "+").replacing("_", with: "/")
+            text += String(repeating: "=", count: (4 - text.count % 4) % 4)
+            guard let payload = Data(base64Encoded: String(text)).flatMap(Self.object) else {
+                return nil
+            }
+            claims = payload
+            names = [
+                "ad-network-identifier", "advertised-item-identifier",
+                "publisher-item-identifier",
+            ]
+        }
+        guard let network = claims[names[0]] as? String else { return nil }
+        func integer(_ value: Any?) -> Int64 {
+            (value as? NSNumber)?.int64Value ?? (value as? String).flatMap { Int64($0) } ?? 0
+        }
+        self.network = String(
+            decoding: network.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 },
+            as: UTF8.self)
+        app = integer(claims[names[1]])
+        sourceApp = integer(claims[names[2]])
+    }
+
+    private static func object(_ data: Data) -> [String: Any]? {
+        (try? JSONSerialization.jsonObject(with: data)) as? [String: Any]
+    }
+}

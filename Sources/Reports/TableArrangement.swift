@@ -1,0 +1,219 @@
+/// Which columns and rows of a table are shown, and in which order.
+package struct TableArrangement: Equatable, Sendable {
+    package struct Order: Equatable, Sendable {
+        package let column: String
+        package let isDescending: Bool
+    }
+
+    /// The columns to show, in this order; nil for all.
+    package var columns: [String]?
+    /// Rows are sorted by the first, then by the next; without any they stay in the order of their columns.
+    package var orders: [Order] = []
+    /// The most rows to show.
+    package var limit: Int?
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - columns: `column,column,...`
+    ///   - sort: `column,column:desc,...`
+    /// - Throws: `badColumns` and `badOrder` for another text.
+    package init(columns: String?, sort: String?, limit: Int?) throws(InspectionError) {
+        func parts(_ text: String) throws(InspectionError) -> [String] {
+            let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(
+                String.init)
+            guard Set(parts).count == parts.count, !parts.contains("") else {
+                throw .badColumns(text)
+            }
+            return parts
+        }
+        self.columns = try columns.map(parts)
+        orders = try sort.map(parts)?.map { part throws(InspectionError) in try Order(part) } ?? []
+        self.limit = limit
+    }
+
+    /// Whether a table stays as it is.
+    package var isEmpty: Bool { self == TableArrangement() }
+}
+
+extension TableArrangement.Order {
+    /// Reads `column`, `column:asc` or `column:desc`.
+    fileprivate init(_ text: String) throws(InspectionError) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        guard !parts[0].isEmpty, parts.count == 1 || ["asc", "desc"].contains(parts[1]),
+            parts.count <= 2
+        else { throw .badOrder(text) }
+        column = parts[0]
+        isDescending = parts.last == "desc" && parts.count == 2
+    }
+}
+
+extension ReportTable {
+    /// The table as it is to be shown. A row of several currencies counts as one.
+    ///
+    /// - Parameters:
+    ///   - name: of the dump, for errors.
+    ///   - format: all but tables need the column of the currency beside amounts.
+    /// - Throws: `unknownColumn`.
+    package func arranged(
+        _ arrangement: TableArrangement, as format: DumpFormat, of name: String
+    ) throws(InspectionError) -> ReportTable {
+        func place(_ column: String) throws(InspectionError) -> Int {
+            guard let place = columns.firstIndex(where: { $0.name == column }) else {
+                throw .unknownColumn(column, dump: name, known: columns.map(\.name))
+            }
+            return place
+        }
+        var orders: [(place: Int, isDescending: Bool)] = []
+        for order in arrangement.orders {
+            orders.append((try place(order.column), order.isDescending))
+        }
+        var table = orders.isEmpty ? self : sorted(by: orders)
+        if let limit = arrangement.limit {
+            table = ReportTable(
+                columns: columns, rows: Array(table.rows.prefix(limit)), keyCount: keyCount)
+        }
+        guard let names = arrangement.columns else { return table }
+        var places: [Int] = []
+        for name in names { places.append(try place(name)) }
+        let currency = columns.firstIndex { $0.name == Dump.currency }
+        if format != .table, let currency, !places.contains(currency),
+            let money = places.firstIndex(where: { columns[$0].isMoney })
+        {
+            places.insert(currency, at: money)
+        }
+        return table.limited(toPlaces: places)
+    }
+
+    /// The rows in another order. What is equal stays as it is, and what is null comes last.
+    func sorted(by orders: [(place: Int, isDescending: Bool)]) -> ReportTable {
+        let sorted = rows.enumerated().sorted { left, right in
+            for (place, isDescending) in orders {
+                let order = columns[place].order(of: left.element[place], right.element[place])
+                switch order {
+                case .never: continue
+                case .always(let isFirst): return isFirst
+                case .ascending(let isFirst): return isFirst != isDescending
+                }
+            }
+            return left.offset < right.offset
+        }
+        return ReportTable(columns: columns, rows: sorted.map(\.element), keyCount: keyCount)
+    }
+}
+
+/// How two values stand to each other.
+private enum ValueOrder {
+    /// They are equal.
+    case never
+    /// Whether the first comes first, in either direction.
+    case always(Bool)
+    /// Whether the first comes first where small values do.
+    case ascending(Bool)
+
+    init<Value: Comparable>(_ left: Value, _ right: Value) {
+        self = left == right ? .never : .ascending(left < right)
+    }
+}
+
+extension ReportTable.Column {
+    /// Amounts of several currencies are not compared: these rows are told apart by the currency, in either direction.
+    fileprivate func order(of left: ReportValue, _ right: ReportValue) -> ValueOrder {
+        if left.isNothing != right.isNothing { return .always(right.isNothing) }
+        switch (left, right) {
+        case (.money(let left), .money(let right)):
+            let (names, others) = (left.amounts.map(\.currency), right.amounts.map(\.currency))
+            guard names == others else { return .always(names.lexicographicallyPrecedes(others)) }
+            let (sizes, otherSizes) = (left.amounts.map(\.micros), right.amounts.map(\.micros))
+            return sizes == otherSizes
+                ? .never : .ascending(sizes.lexicographicallyPrecedes(otherSizes))
+        case (.text(let left), .text(let right)):
+            guard steps.isEmpty else {
+                return ValueOrder(
+                    steps.firstIndex(of: left) ?? -1, steps.firstIndex(of: right) ?? -1)
+            }
+            return left == right
+                ? .never : .ascending(left.utf8.lexicographicallyPrecedes(right.utf8))
+        case (.boolean(let left), .boolean(let right)):
+            return ValueOrder(left ? 1 : 0, right ? 1 : 0)
+        default: return ValueOrder(left.millionths, right.millionths)
+        }
+    }
+}
+
+extension ReportValue {
+    /// Whether it says nothing: null, or money without an amount.
+    var isNothing: Bool { self == .null || self == .money(MoneyByCurrency([:])) }
+
+    /// A number for comparisons; 0 for what is none. Sums of 64-bit sums stay far below 128 bits when scaled.
+    fileprivate var millionths: Int128 {
+        switch self {
+        case .integer(let integer): integer.multipliedReportingOverflow(by: 1_000_000).partialValue
+        // Six digits stand after the point.
+        case .decimal(let text): Int128(text.filter { $0 != "." }) ?? 0
+        case .null, .text, .boolean, .money: 0
+        }
+    }
+
+    /// Whether it is what most rows have: nothing, or zero.
+    fileprivate var isZero: Bool {
+        switch self {
+        case .null: true
+        case .text(let text): text.isEmpty
+        case .integer, .decimal: millionths == 0
+        case .boolean(let boolean): !boolean
+        case .money(let money): money.amounts.allSatisfy { $0.micros == 0 }
+        }
+    }
+}
+
+// MARK: Terminals
+
+extension ReportTable {
+    /// The table without the columns that matter least, so that its lines are no wider than this, and the names of
+    /// those columns. What says what a row is of stays, unless it is empty in every row; so the lines may be wider
+    /// all the same.
+    ///
+    /// - Parameter ranking: the measures that matter most, in order; the others follow as they stand.
+    package func fitting(
+        columns width: Int, ranking: [String]
+    ) -> (table: ReportTable, leftOut: [String]) {
+        let widths = columns.indices.map { place in
+            rows.reduce(columns[place].name.unicodeScalars.count) {
+                max($0, $1[place].plainText.escaped.unicodeScalars.count)
+            }
+        }
+        let isSilent = columns.indices.map { place in rows.allSatisfy { $0[place].isZero } }
+        let ranks = Dictionary(
+            ranking.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        // What goes first stands last.
+        let order = columns.indices.filter { $0 >= keyCount || isSilent[$0] }.sorted {
+            (isSilent[$0] ? 1 : 0, ranks[columns[$0].name] ?? ranking.count, $0)
+                < (isSilent[$1] ? 1 : 0, ranks[columns[$1].name] ?? ranking.count, $1)
+        }
+        var places = Set(columns.indices)
+        var lineWidth = widths.reduce(0) { $0 + $1 + TextTable.gap } - TextTable.gap
+        for place in order.reversed() where lineWidth > width && places.count > 1 {
+            places.remove(place)
+            lineWidth -= widths[place] + TextTable.gap
+        }
+        return (
+            limited(toPlaces: places.sorted()),
+            columns.indices.filter { !places.contains($0) }.map { columns[$0].name }
+        )
+    }
+
+    /// Every row as lines of a name and a value, for people.
+    package func writeVertically<Failure: Error>(
+        to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard !rows.isEmpty else { return try sink(Array("no rows\n".utf8)) }
+        for (index, row) in rows.enumerated() {
+            let lines = TextTable(
+                header: ["row", "\(index + 1)"], isNumber: [false, false],
+                rows: zip(columns, row).map { [$0.name, $1.plainText] }
+            ).lines
+            try sink(Array(((index > 0 ? "\n" : "") + lines.joined(separator: "\n") + "\n").utf8))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import ArgumentParser
+import ConfigurationFiles
+import Program
+import Reports
+import Streams
+
+struct ReportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "report",
+        abstract: "Prints a saved report, or lists them.",
+        discussion: """
+            A report is a file reports/NAME.yaml of --pipelines: a dump with its columns, conditions, order and \
+            period. docs/reports.md has the keys. The period ends at the newest record that is folded, or at \
+            --as-of, and not at the clock: the same stores give the same report.
+
+              weir report                      which there are
+              weir report campaigns            print one
+              weir report campaigns --as-of 2026-11-01T00:00:00Z
+              0 7 * * *  weir report campaigns | mail -s campaigns team@example.com
+            """)
+
+    @Argument(help: "Name of the report (default: list them).")
+    var name: String?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "As the report was at this time: the records with an earlier timestamp.",
+            valueName: "time"))
+    var asOf: String?
+    @OptionGroup var source: SourceOptions
+    @Option(
+        help: "table, json, ndjson or csv (WEIR_FORMAT; default: what the report says, else table)."
+    )
+    var format: String?
+    @OptionGroup var csv: RawOptions
+
+    func run() throws {
+        guard let name else { return try list() }
+        let file = try source.pipelines.directory.report(name)
+        let written = try file.format.map { word in
+            guard let format = DumpFormat(rawValue: word) else {
+                let known = DumpFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw file.fault("format", "is '\(word)': write one of \(known)")
+            }
+            return format
+        }
+        let format = try Environment().format(format, default: written ?? .table)
+        let asked = try asOf.map { try source.asOf($0) }
+        let stores = try OpenStores(directories: source.data.directories, asOf: asked)
+        var question = try DumpQuestion(file)
+        let answer: DumpAnswer
+        let period: String?
+        do {
+            period = try question.limit(to: file, stores, asOf: asked?.milliseconds)
+            answer = try question.answer(stores, source.pipelines, as: format)
+        } catch let error as InspectionError where error.isUsage {
+            throw file.fault(question.key(of: error), "\(error)")
+        } catch CommandError.usage(let explanation) {
+            throw file.fault("dump", explanation)
+        }
+        let output = BufferedOutput()
+        let heading = [file.title, period].compactMap { $0 }.filter { !$0.isEmpty }
+        if format == .table, !heading.isEmpty {
+            try output.write(heading.joined(separator: "\n").withoutControlsInLines + "\n\n")
+        }
+        try answer.write(as: format, isRaw: csv.isSet(), to: output.write(bytes:))
+        try output.flush()
+        if format != .table { period.map(Console.write) }
+        answer.notices.forEach(Console.write)
+    }
+
+    private func list() throws {
+        let directory = source.pipelines.directory
+        let files = try directory.reportNames().map { name throws(ConfigurationError) in
+            try directory.report(name)
+        }
+        let format = try Environment().format(format, default: DumpFormat.table)
+        try BufferedOutput.print(
+            ReportTable(
+                files,
+                [
+                    .text("report") { $0.name }, .text("dump") { $0.dump },
+                    .text("period") { $0.period?.text }, .text("title") { $0.title },
+                ]), as: format, isRaw: csv.isSet(),
+            ifEmpty: "no reports: write one to \(directory.path)/reports, as docs/reports.md says\n"
+        )
+    }
+}
+
+extension SourceOptions {
+    /// An instant for which hours that it lies in are folded from the log.
+    func asOf(_ text: String) throws -> AsOf {
+        let milliseconds = try LogTime.milliseconds(text, option: "--as-of")
+        guard milliseconds <= LogTime.now else {
+            throw CommandError.usage(
+                "--as-of \(text) is still to come: give a time that is past, or leave it out")
+        }
+        return AsOf(milliseconds: milliseconds, hours: try hours())
+    }
+}
+
+extension String {
+    /// Its lines without control characters.
+    fileprivate var withoutControlsInLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).withoutControls }
+            .joined(separator: "\n")
+    }
+}
+
+extension DumpQuestion {
+    /// The question of a saved report, of all times.
+    init(_ file: ReportFile) throws {
+        var query = DumpQuery(
+            name: file.dump,
+            conditions: file.conditions.map { .init(column: $0.column, value: $0.value) })
+        if let by = file.by {
+            do {
+                query.grouping = try DumpQuery.Grouping(by.joined(separator: ","))
+            } catch {
+                throw file.fault("by", "\(error)")
+            }
+        }
+        query.tellsCurrenciesApart = true
+        query.notesMaturity = file.maturity && file.dump != Funnel.name
+        self.init(query: query)
+        dateRule = try file.date.map { date in
+            guard let rule = FunnelQuery.DateRule(rawValue: date) else {
+                throw file.fault("date", "is '\(date)': write arrival or install")
+            }
+            return rule
+        }
+        showsNames = file.showsNames
+        estimates = file.estimates
+        maturity = file.maturity
+        curve = file.curve
+        target = file.currency
+        do {
+            arrangement = try TableArrangement(
+                columns: file.columns?.joined(separator: ","),
+                sort: file.sort?.joined(separator: ","), limit: file.limit)
+            try groupByShownColumns(isGrouped: file.by != nil)
+        } catch let error as InspectionError {
+            throw file.fault(key(of: error), "\(error)")
+        }
+    }
+
+    /// Limits the question to the period of a report, and says which that is.
+    mutating func limit(
+        to file: ReportFile, _ stores: OpenStores, asOf instant: Int64?
+    ) throws -> String? {
+        guard let text = file.period else { return nil }
+        guard let period = ReportPeriod(text.text) else {
+            throw text.fault("is '\(text.text)', which is no period: write \(ReportPeriod.forms)")
+        }
+        let end = try instant.map { $0 - 1 } ?? stores.newestMilliseconds(of: query.name)
+        let (since, until) = period.bounds(at: end)
+        query.sinceMilliseconds = since
+        query.untilMilliseconds = until
+        return
+            "\(text.text): from \(UTC.text(milliseconds: since)), before \(UTC.text(milliseconds: until)); "
+            + (instant == nil ? "the newest record is of " : "as of ")
+            + UTC.text(milliseconds: instant ?? end)
+    }
+
+    /// The key of a report at which an error belongs.
+    func key(of error: InspectionError) -> String {
+        switch error {
+        case .unknownColumn(let column, _, _):
+            query.conditions.contains { $0.column == column }
+                ? "where"
+                : arrangement.columns?.contains(column) == true
+                    ? "columns"
+                    : arrangement.orders.contains { $0.column == column } ? "sort" : "by"
+        case .unknownMeasure: "columns"
+        case .badCondition, .curveColumn: "where"
+        case .badOrder: "sort"
+        case .badColumns: "columns"
+        case .noMaturity: "maturity"
+        case .noCurves: "curve"
+        default: "dump"
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import ConfigurationFiles
+import Program
+import Reports
+import Streams
+
+/// What somebody asks of a dump, by options or in a saved report.
+struct DumpQuestion {
+    var query: DumpQuery
+    /// Of the funnel: the day of postbacks; nil where nothing is said.
+    var dateRule: FunnelQuery.DateRule?
+    var showsNames = false
+    var estimates = false
+    var maturity = false
+    var curve = false
+    var arrangement = TableArrangement()
+    /// The currency that all amounts are converted into; nil for none.
+    var target: String?
+
+    private var isFunnel: Bool { query.name == Funnel.name }
+
+    /// Without a grouping of their own, the columns that are asked for are what rows are grouped by, so that no two of
+    /// them look alike; and only the measures among them are needed.
+    mutating func groupByShownColumns(isGrouped: Bool) throws {
+        // Its intervals do not add up: rows stay as they are.
+        guard let shown = arrangement.columns, query.name != NullEstimates.name else { return }
+        guard query.measures == nil else {
+            throw CommandError.usage("--columns names the measures too: leave --measures out")
+        }
+        let (columns, measures) = try known()
+        if !isGrouped {
+            let keys = shown.filter(columns.contains)
+            query.grouping = keys.isEmpty ? .total : .columns(keys)
+        }
+        query.measures = (shown + arrangement.orders.map(\.column)).filter(measures.contains)
+    }
+
+    private func known() throws(InspectionError) -> (columns: [String], measures: [String]) {
+        guard !isFunnel else { return (Funnel.columnNames, Funnel.measureNames) }
+        guard query.name != FraudSignals.name else {
+            return (FraudSignals.columnNames, FraudSignals.measureNames)
+        }
+        let description = try DumpDescription.named(query.name)
+        return (description.columns.map(\.name), description.measures)
+    }
+
+    /// Reads the answer from the stores.
+    ///
+    /// - Parameter format: tables are for people, and have times as times.
+    func answer(
+        _ stores: OpenStores, _ pipelines: PipelinesOptions, as format: DumpFormat
+    ) throws -> DumpAnswer {
+        try check()
+        if query.name == FraudSignals.name {
+            return try fraudSignals(stores, pipelines, as: format)
+        }
+        if query.name == NullEstimates.name {
+            return try nullEstimates(stores, pipelines, as: format)
+        }
+        let conversion = try conversion(pipelines)
+        if isFunnel {
+            let funnel = try stores.funnel(funnelQuery(pipelines), converting: conversion)
+            let table = try query.measures.map { try funnel.table(ofMeasures: $0) } ?? funnel.table
+            return .table(
+                try arranged(table, as: format),
+                notices: funnel.notices + [conversion?.notice].compactMap(\.self))
+        }
+        guard !curve else {
+            let table = try stores.curves(pipelines.dumpQuery(query), converting: conversion)
+            return .table(
+                try arranged(table, as: format), notices: [conversion?.notice].compactMap(\.self))
+        }
+        let dump = try dump(stores, pipelines, conversion, as: format)
+        // Large dumps are written a row at a time.
+        guard maturity || !arrangement.isEmpty || format == .table || conversion != nil else {
+            return .dump(dump)
+        }
+        let isForPeople = format == .table
+        let table =
+            maturity
+            ? dump.withMaturity(forPeople: isForPeople) : dump.report(forPeople: isForPeople)
+        return .table(
+            try arranged(table, as: format), notices: [conversion?.notice].compactMap(\.self))
+    }
+
+    private func fraudSignals(
+        _ stores: OpenStores, _ pipelines: PipelinesOptions, as format: DumpFormat
+    ) throws -> DumpAnswer {
+        guard !curve, !maturity, !showsNames, target == nil else {
+            throw CommandError.usage(
+                "\(query.name) stands without --curve, --maturity, --names and --in")
+        }
+        let signals = try stores.fraudSignals(
+            query, trustsDevelopment: pipelines.trustsDevelopment())
+        var notices: [String] = []
+        if !signals.missingStreams.isEmpty {
+            notices.append(
+                "no store of \(signals.missingStreams.joined(separator: ", ")): what they would show is not known, and empty here"
+            )
+        }
+        return .table(try arranged(signals.table, as: format), notices: notices)
+    }
+
+    private func nullEstimates(
+        _ stores: OpenStores, _ pipelines: PipelinesOptions, as format: DumpFormat
+    ) throws -> DumpAnswer {
+        guard query.measures == nil, !curve, !maturity, !showsNames, target == nil else {
+            throw CommandError.usage(
+                "\(query.name) stands without --measures, --curve, --maturity, --names and --in")
+        }
+        let estimates = try stores.nullEstimates(
+            query, trustsDevelopment: pipelines.trustsDevelopment())
+        return .table(try arranged(estimates.table, as: format), notices: estimates.notices)
+    }
+
+    private func conversion(_ pipelines: PipelinesOptions) throws -> CurrencyConversion? {
+        guard let target else { return nil }
+        guard target.wholeMatch(of: /[A-Z]{3}/) != nil else {
+            throw CommandError.usage("--in '\(target)' is no currency: write three capital letters")
+        }
+        return CurrencyConversion(
+            to: target, by: try pipelines.directory.rates(), of: pipelines.directory.ratesPath)
+    }
+
+    private func arranged(_ table: ReportTable, as format: DumpFormat) throws -> ReportTable {
+        try table.arranged(arrangement, as: format, of: query.name)
+    }
+
+    private func check() throws(CommandError) {
+        guard !isFunnel else { return }
+        guard dateRule == nil else {
+            throw .usage(
+                "--date is of the funnel: \(query.name) goes by the hour of its records")
+        }
+        guard !estimates else {
+            throw .usage("--estimate is of the funnel: \(query.name) has no estimates")
+        }
+        guard !curve || !(maturity || showsNames) else {
+            throw .usage("--curve stands without --maturity and --names")
+        }
+    }
+
+    private func dump(
+        _ stores: OpenStores, _ pipelines: PipelinesOptions, _ conversion: CurrencyConversion?,
+        as format: DumpFormat
+    ) throws -> Dump {
+        let query = try pipelines.dumpQuery(query)
+        var dump =
+            try conversion.map { try stores.dump(query, converting: $0) }
+            ?? stores.dump(query)
+        if showsNames || format == .table { dump = dump.withLossReasonNames() }
+        if showsNames {
+            dump = dump.named(
+                by: try pipelines.catalog(), appsByBundle: try pipelines.appsByBundle())
+        }
+        return try query.measures.map { try dump.limited(toMeasures: $0) } ?? dump
+    }
+
+    func funnelQuery(_ pipelines: PipelinesOptions) throws -> FunnelQuery {
+        var question = try pipelines.funnelQuery(query, dateRule: dateRule ?? .arrival)
+        question.estimates = estimates
+        return question
+    }
+}
+
+/// What stores say to a question.
+enum DumpAnswer {
+    /// The rows as they are.
+    case dump(Dump)
+    /// A table, and what a reader should know beside it.
+    case table(ReportTable, notices: [String])
+
+    var notices: [String] {
+        if case .table(_, let notices) = self { notices } else { [] }
+    }
+
+    func write<Failure: Error>(
+        as format: DumpFormat, isRaw: Bool, to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        switch self {
+        case .dump(let dump): try dump.write(as: format, isRaw: isRaw, to: sink)
+        case .table(let table, _): try table.write(as: format, isRaw: isRaw, to: sink)
+        }
+    }
+
+    /// The answer without the columns that matter least, where a terminal has no room for them.
+    func fitting(_ width: Int?, ranking: [String]) -> DumpAnswer {
+        guard case .table(let table, let notices) = self, let width else { return self }
+        let (fitting, leftOut) = table.fitting(columns: width, ranking: ranking)
+        guard !leftOut.isEmpty else { return self }
+        return .table(
+            fitting,
+            notices: notices + [
+                "left out to fit \(width) characters: \(leftOut.joined(separator: ", ")); "
+                    + "--columns shows those that it names, --vertical all of them"
+            ])
+    }
+}
+
+extension Funnel {
+    var notices: [String] {
+        var notices: [String] = []
+        if !missingStreams.isEmpty {
+            notices.append(
+                "no store of \(missingStreams.joined(separator: ", ")): what comes of them is not known, and empty here"
+            )
+        }
+        if !unknownBundles.isEmpty {
+            notices.append(
+                "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
+                    + "store-notifications.yaml has this bundle_id with its app_apple_id")
+        }
+        return notices
+    }
+}
