@@ -557,8 +557,7 @@ extension Simulation {
     private static func transition(ofTopicMadeAnew error: WorkerError) -> Transition? {
         switch error {
         case .changed(.logEndsEarlier): .endsEarlier
-        case .changed(.otherRecords): .otherRecords
-        case .offsetsAgain: .offsetsAgain
+        case .changed(.otherRecords), .offsetsAgain: .otherRecords
         default: nil
         }
     }

@@ -31,6 +31,9 @@ struct ConversionUpdatesModel: WindowedModel {
         var install: String
         var app: Int64
         var framework: String
+        var isReengagement: Bool
+        /// Counts in the id of a re-engagement only.
+        var tag: String?
         var window: Int
         var model: String
         var outcome: String
@@ -45,7 +48,8 @@ struct ConversionUpdatesModel: WindowedModel {
             let told = [fine?.told, coarse?.told].map { $0.map { "\($0.value)" } ?? "none" }
             return [
                 ["conversion.update", "\(app)", install, update, framework, "\(window)"] + told
-                    + ["\(locks)"]
+                    + ["\(locks)"] + (isReengagement ? ["re-engagement"] : [])
+                    + (isReengagement ? [tag].compactMap(\.self) : [])
             ]
         }
 
@@ -55,7 +59,10 @@ struct ConversionUpdatesModel: WindowedModel {
             ) {
                 rows.add(
                     "conversion-updates",
-                    [hour, "\(app)", framework, "\(window)", model, kind, value], [measure: 1])
+                    [
+                        hour, "\(app)", framework, isReengagement ? "re-engagement" : "install",
+                        "\(window)", model, kind, value,
+                    ], [measure: 1])
             }
             var ofRequest = ["updates"]
             switch outcome {
@@ -118,6 +125,8 @@ extension ConversionUpdatesModel {
         let window: Int? = writer.pick([0, 0, 0, 1, 2, nil])
         let windows: String? = writer.pick(["single", "three", nil])
         let framework: String? = writer.pick(["skadnetwork", "adattributionkit", nil])
+        let conversion: String? = writer.pick(["install", "re-engagement", nil, nil])
+        let tag: String? = writer.pick(["a", "A", nil, nil])
         let request: String? = writer.pick(["conversion_value", "launch", "event", nil])
         let model: String? = writer.pick(["v1", "V1", "v\u{301}", "", nil])
         let locks: Bool? = writer.pick([true, false, nil])
@@ -126,6 +135,7 @@ extension ConversionUpdatesModel {
         var event = Event(
             update: writer.pick(["u1", "u2", "u"]), install: id,
             app: writer.pick(DraftWriter.apps), framework: framework ?? "skadnetwork",
+            isReengagement: conversion == "re-engagement", tag: tag,
             // Absent when the last one has ended: it is folded with the last.
             window: window ?? (windows == "three" ? 2 : 0), model: model ?? "",
             outcome: writer.pick([
@@ -139,6 +149,8 @@ extension ConversionUpdatesModel {
             optionalWord("framework", framework, &writer),
             optionalWord("windows", windows, &writer),
             optionalWord("request", request, &writer),
+            optionalWord("conversion_type", conversion, &writer),
+            writer.optionalText("conversion_tag", tag),
             writer.optionalInteger("sequence_index", window.map { Int64($0) }),
             writer.word("outcome", event.outcome), writer.optionalText("model", model),
             writer.optionalFlag("lock_window", locks), writer.optionalInteger("error", error),
