@@ -109,7 +109,11 @@ extension DumpQuery {
     /// The query with the day of rows among its columns, on which rates depend, and the name of that column when
     /// it was not asked for.
     func withDay() throws(InspectionError) -> (query: DumpQuery, added: String?) {
-        let columns = try DumpDescription.named(name).columns
+        let description = try DumpDescription.named(name)
+        guard description.measures.contains(where: MoneyByCurrency.isMoney) else {
+            return (self, nil)
+        }
+        let columns = description.columns
         guard let day = columns.first(where: { $0.kind == .day || $0.name == "day" })?.name else {
             return (self, nil)
         }

@@ -62,16 +62,6 @@ package struct Funnel: Sendable {
                 + shown.map { ReportTable.Column($0.name, isNumber: !$0.isText) },
             rows: rows, keyCount: number.selection.columns.count)
     }
-
-    /// The table with its key columns and only these measures. Throws `unknownMeasure`.
-    package func table(ofMeasures names: [String]) throws(InspectionError) -> ReportTable {
-        let keys = Set(Self.columns.map(\.name))
-        let measures = table.columns.map(\.name).filter { !keys.contains($0) }
-        if let unknown = names.first(where: { !measures.contains($0) }) {
-            throw .unknownMeasure(unknown, known: measures)
-        }
-        return table.limited { keys.contains($0) || names.contains($0) }
-    }
 }
 
 extension OpenStores {
@@ -119,6 +109,8 @@ package struct FunnelQuery: Sendable {
     package var appsByBundle: [String: Int64]
     /// Whether rows have an estimate of the revenue beside its bounds.
     package var estimates = false
+    /// Whether sums are kept by window too.
+    var tellsWindows = false
 
     /// The name of the query is ignored.
     package init(
@@ -152,6 +144,9 @@ struct FunnelRow {
     /// False for a row of zeros.
     var isAnything: Bool { sums.isAnything || sales.refunds != 0 || sales.sales != 0 }
 
+    /// A CPM price is that of a thousand impressions: fractions of a micro are cut off.
+    var cost: MoneyByCurrency { MoneyByCurrency(priceMicros.mapValues { $0 / 1000 }) }
+
     /// Cost per install, in units; null when the cost has several currencies.
     fileprivate var costPerInstall: ReportValue {
         guard let cost = priceMicros.only else { return .null }
@@ -159,7 +154,7 @@ struct FunnelRow {
     }
 
     /// Revenue divided by cost; null unless both are in one and the same currency.
-    fileprivate func returnOnCost(_ revenue: [StoredValue: Int128]) -> ReportValue {
+    func returnOnCost(_ revenue: [StoredValue: Int128]) -> ReportValue {
         guard let cost = priceMicros.only, let revenue = revenue.only,
             cost.key == revenue.key
         else { return .null }
@@ -216,7 +211,7 @@ struct FunnelColumn: Sendable {
     /// The parts of the cost: sums of billed CPM prices, and what was reported.
     static let billed = "billed_price_micros"
     static let reported = "reported_cost_micros"
-    private static let costStreams = [BidsFold.streamName, CostsFold.streamName]
+    static let costStreams = [BidsFold.streamName, CostsFold.streamName]
 
     private static let bids = [BidsFold.streamName]
     private static let clicks = [OverlayClicksFold.streamName]
@@ -250,8 +245,7 @@ struct FunnelColumn: Sendable {
                 .integer($0.sums.bounds.unboundedPostbacks)
             },
             FunnelColumn("cost_micros", of: [], hasCost: true, from: [billed, reported]) {
-                // A CPM price is that of a thousand impressions: fractions of a micro are cut off.
-                .money(MoneyByCurrency($0.priceMicros.mapValues { $0 / 1000 }))
+                .money($0.cost)
             },
             FunnelColumn("cost_source", of: [], hasCost: true, from: []) {
                 $0.sums.cost.source.map { .text($0.rawValue) } ?? .null

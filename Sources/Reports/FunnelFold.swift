@@ -153,12 +153,18 @@ extension FunnelFold {
             of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
         let interval = installInterval(of: row, allAreZero: allAreZero)
         let received = number.hours[row.hour].milliseconds
+        let tellsWindows = number.question.tellsWindows
         add(entry, at: time) { sums, _ in
-            sums.bounds.add(
-                counts.nullValues, model, received: received, timing: row.timing, fine: nil,
-                coarse: nil, sequenceIndex: Int(row.sequenceIndex))
+            sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
+                $0.add(
+                    counts.nullValues, model, received: received, timing: row.timing, fine: nil,
+                    coarse: nil, sequenceIndex: Int(row.sequenceIndex))
+            }
             for (place, measure) in entry.counts {
                 sums.add(place == 0 ? counts.postbacks : counts.nullValues, to: measure)
+                if tellsWindows, measure == .installs {
+                    sums.note(installs: counts.postbacks, on: time.day)
+                }
             }
             if !time.day.isEmpty { sums.note(day: time.day, kinds: CampaignIDKinds(row.kind)) }
             sums.note(installs: interval)
@@ -178,11 +184,14 @@ extension FunnelFold {
             let received = number.hours[row.hour].milliseconds
             let time = time(
                 of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
+            let tellsWindows = number.question.tellsWindows
             add(entry, at: time) { sums, _ in
-                sums.bounds.add(
-                    Int128(valued.count), model, received: received, timing: row.timing,
-                    fine: valued.fine, coarse: valued.coarse,
-                    sequenceIndex: Int(row.sequenceIndex))
+                sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
+                    $0.add(
+                        Int128(valued.count), model, received: received, timing: row.timing,
+                        fine: valued.fine, coarse: valued.coarse,
+                        sequenceIndex: Int(row.sequenceIndex))
+                }
             }
         }
     }

@@ -8,6 +8,9 @@ struct FunnelSums {
     private(set) var revenueMinMicros: [StoredValue: Int128] = [:]
     private(set) var revenueMaxMicros: [StoredValue: Int128] = [:]
     var bounds = RevenueBounds()
+    /// The same by window, and installs by day, with `FunnelQuery.tellsWindows`.
+    private(set) var windowBounds: [RevenueBounds] = []
+    private(set) var installsByDay: [String: Int128] = [:]
     /// The kinds of campaign ids, which decide the windows of postbacks, by day.
     private(set) var kindsByDay: [String: CampaignIDKinds] = [:]
     private(set) var apps: Set<Int64> = []
@@ -29,6 +32,21 @@ struct FunnelSums {
         revenueMinMicros = change(revenueMinMicros)
         revenueMaxMicros = change(revenueMaxMicros)
         bounds.mapAmounts(change)
+        for window in windowBounds.indices { windowBounds[window].mapAmounts(change) }
+    }
+
+    /// Lets `body` add to the bounds of the revenue, and to those of the window.
+    mutating func addBounds(
+        ofWindow window: Int, tellsWindows: Bool, _ body: (inout RevenueBounds) -> Void
+    ) {
+        body(&bounds)
+        guard tellsWindows else { return }
+        while windowBounds.count <= window { windowBounds.append(RevenueBounds()) }
+        body(&windowBounds[window])
+    }
+
+    mutating func note(installs count: Int128, on day: String) {
+        installsByDay[day, default: 0] += count
     }
 
     /// Adds the sums of other rows.
@@ -38,6 +56,9 @@ struct FunnelSums {
         revenueMinMicros.merge(other.revenueMinMicros, uniquingKeysWith: +)
         revenueMaxMicros.merge(other.revenueMaxMicros, uniquingKeysWith: +)
         bounds.add(other.bounds)
+        while windowBounds.count < other.windowBounds.count { windowBounds.append(RevenueBounds()) }
+        for (window, bounds) in other.windowBounds.enumerated() { windowBounds[window].add(bounds) }
+        installsByDay.merge(other.installsByDay, uniquingKeysWith: +)
         kindsByDay.merge(other.kindsByDay) { $0.union($1) }
         apps.formUnion(other.apps)
         installs.formUnion(other.installs)

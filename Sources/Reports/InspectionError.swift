@@ -26,6 +26,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case noGrouping(String)
     /// `total` stands beside other columns, or no column is named.
     case badColumns(String)
+    /// A picture would have more curves than anybody can tell apart.
+    case tooManyCurves(Int)
     /// An order of rows is no column, with a direction or without.
     case badOrder(String)
     /// A column is compared with what it can never hold.
@@ -59,7 +61,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             false
         case .unknownDump, .unknownColumn, .unknownMeasure, .curveColumn,
             .badTimes, .noMaturity, .noCurves, .noGrouping,
-            .badColumns, .badOrder, .badCondition:
+            .badColumns, .badOrder, .tooManyCurves, .badCondition:
             true
         }
     }
@@ -80,7 +82,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(directories.joined(separator: " and ")) have no store of one stream in common, of "
                 + "\(streams.joined(separator: ", ")): give directories that hold the same stores"
         case .unknownDump(let name, let known):
-            "no dump '\(name)': there are \(known.joined(separator: ", ")), \(Funnel.name), \(FraudSignals.name) and \(NullEstimates.name)"
+            "no dump '\(name)': there are \(known.joined(separator: ", ")) and \(Funnel.name)"
         case .unknownColumn(let name, let dump, let known):
             "no column '\(name)' in \(dump): there are \(known.joined(separator: ", "))"
         case .unknownMeasure(let name, let known):
@@ -97,6 +99,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(name) has intervals, which do not add up: leave --by out, and choose rows by --where"
         case .badColumns(let columns):
             "'\(columns)' does not name columns: give column,column,..., each once; --by may be total alone"
+        case .tooManyCurves(let most):
+            "there are more than \(most) curves: give --by fewer columns, or --where"
         case .badOrder(let order):
             "'\(order)' is no order of rows: give column, or column:desc for the largest first"
         case .badCondition(let column, let value, let wanted):

@@ -84,9 +84,14 @@ package struct ReportTable: Sendable {
         try sink(writer.finish())
     }
 
-    /// The table with only the wanted columns.
-    func limited(to isWanted: (String) -> Bool) -> ReportTable {
-        limited(toPlaces: columns.indices.filter { isWanted(columns[$0].name) })
+    /// The table with what says what a row is of, and only these measures. Throws `unknownMeasure`.
+    package func limited(toMeasures names: [String]) throws(InspectionError) -> ReportTable {
+        let all = columns.map(\.name)
+        if let unknown = names.first(where: { !all.contains($0) }) {
+            throw .unknownMeasure(unknown, known: Array(all.dropFirst(keyCount)))
+        }
+        return limited(
+            toPlaces: columns.indices.filter { $0 < keyCount || names.contains(all[$0]) })
     }
 
     /// The table with the columns of these places, in this order.
@@ -100,7 +105,7 @@ package struct ReportTable: Sendable {
     /// The table as programs compute with it: amounts are numbers of one currency, which a column names. A row of
     /// several currencies becomes a row for each, of which only the first has what is no money, so that every column
     /// adds up.
-    private var toldApartByCurrency: ReportTable {
+    var toldApartByCurrency: ReportTable {
         let money = columns.indices.filter { columns[$0].isMoney }
         guard !money.isEmpty, !columns.contains(where: { $0.name == Dump.currency }) else {
             return self

@@ -43,7 +43,7 @@ struct WeirCommand: ParsableCommand {
         version: WeirVersion.current,
         subcommands: [
             PublishCommand.self, CostsCommand.self, ReadCommand.self, TopicsCommand.self,
-            DumpCommand.self, ReportCommand.self,
+            DumpCommand.self, ReportCommand.self, PlotCommand.self,
             DigestCommand.self, ExplainCommand.self, EvidenceCommand.self, DiffCommand.self,
             WhatIfCommand.self, ChangesCommand.self, ReconcileCommand.self, ExportCommand.self,
             VerifyCommand.self, DecodeCommand.self,

@@ -117,6 +117,43 @@ struct FunnelBoundsTests {
         #expect(try estimates() == [["", "0.500000"]])
     }
 
+    @Test(
+        "a return on cost is at least that of the windows that are over, at most that of those that have begun"
+    )
+    func returns() throws {
+        try stores.postbacks(
+            watermark: SampleStores.noon + 12 * SampleStores.hour, row(["postbacks": 1]),
+            row(["sequence_index": 1, "postbacks": 2, "null_values": 1]))
+        try stores.decoded(
+            "conversion-values", value("fine", "1"),
+            value("coarse", "high", ["sequence_index": 1]))
+        try stores.store(
+            "costs", row(["day": "2026-11-20", "currency": "USD", "cost_micros": 20]),
+            row(["day": "2026-11-20", "currency": "USD", "cost_micros": 5, "campaign": "1"]))
+        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
+        func returns(_ campaign: String) throws -> [[String]] {
+            let query = DumpQuery(
+                name: "roas", grouping: .total,
+                conditions: [.init(column: "campaign", value: campaign)])
+            return try stores.sample.stores("data")
+                .returns(FunnelQuery(query: query, catalog: stores.catalog)).table.rows
+                .map { $0.map(\.plainText) }
+        }
+        // [4, 10] of the first window, then [6, 8] and one without a value of the second.
+        let (cost, most) = ("USD 0.00002", "USD 0.000026")
+        #expect(
+            try returns("5239") == [
+                [
+                    "0", "1", cost, "USD 0.00", "USD 0.00001", "0.000000", "0.500000", "1.000000",
+                ],
+                ["3", "1", cost, "USD 0.000004", most, "0.200000", "1.300000", "0.000000"],
+                ["7", "1", cost, "USD 0.00001", most, "0.500000", "1.300000", "0.000000"],
+                ["30", "1", cost, "USD 0.00001", most, "0.500000", "1.300000", "0.000000"],
+            ])
+        // What costs and brings nothing has a return, which is 0.
+        #expect(try returns("1").map { $0[5] } == Array(repeating: "0.000000", count: 4))
+    }
+
     @Test("a dump of postbacks says which share of its windows is closed, and when it is final")
     func maturity() throws {
         let day = FunnelStores.morning - 5 * SampleStores.hour

@@ -179,4 +179,23 @@ struct CostsTableTests {
         }
         #expect(try added.lines.map { try $0.get().amountMicros } == [3_000_000, 4_000_000])
     }
+
+    @Test("of lines that are added up, the one at fault is named")
+    func addedFaults() throws {
+        func faults(_ amounts: String...) throws -> [String] {
+            let lines = amounts.map { "2026-11-20,1,\($0)\n" }.joined()
+            return try table("Day,Campaign,Cost\n" + lines) { $0.repeatedRows = .addUp }.lines
+                .compactMap {
+                    guard case .failure(let fault) = $0 else { return nil }
+                    return "\(fault.line): \(fault)"
+                }
+        }
+        #expect(try faults("1", "2").isEmpty)
+        #expect(try faults("-1", "2") == ["2: has an amount that is not between 0 and 1000000000"])
+        #expect(try faults("1", "-2") == ["3: has an amount that is not between 0 and 1000000000"])
+        #expect(
+            try faults("1", "600000000", "700000000") == [
+                "4: brings the amount of its cell, which begins in line 2, above 1000000000"
+            ])
+    }
 }

@@ -23,6 +23,12 @@ struct PageTests {
         #expect(steps.contains { $0.command.hasPrefix("weir promote") })
     }
 
+    @Test("which campaigns earned their cost is answered by the lines of the page as written")
+    func returns() throws {
+        let steps = try type("docs/roas.md", in: PagePlace())
+        #expect(steps.contains { $0.command.hasPrefix("weir plot roas") })
+    }
+
     /// Runs the steps of a page, and compares what they print with what the page says.
     private func type(_ path: String, in place: PagePlace) throws -> [PageStep] {
         let steps = try PageStep.steps(of: path)

@@ -82,9 +82,9 @@ package struct WatchReport: Sendable {
     /// For people: without what the words say too.
     package var table: ReportTable {
         let hasClosed = warnings.contains { !$0.isOpen }
-        return all.limited {
-            Self.columnsOfTable.contains($0) || ($0 == "closed" && hasClosed)
-        }
+        let (all, shown) = (all, Self.columnsOfTable + (hasClosed ? ["closed"] : []))
+        return all.limited(
+            toPlaces: all.columns.indices.filter { shown.contains(all.columns[$0].name) })
     }
 
     /// A row a warning.

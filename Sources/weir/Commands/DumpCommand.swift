@@ -11,7 +11,7 @@ struct DumpCommand: ParsableCommand {
         abstract: "Prints an aggregate.",
         discussion: """
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name), \
-            \(FraudSignals.name), \(NullEstimates.name).
+            \(CampaignReturns.name), \(FraudSignals.name), \(NullEstimates.name).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
             that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
@@ -36,6 +36,9 @@ struct DumpCommand: ParsableCommand {
             (docs/conversion-values.md); the models of --pipelines say which version those are of.
 
             funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns.
+
+            roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 \
+            since, as bounds: docs/roas.md.
 
             fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and \
             an interval of 95 %: docs/fraud-signals.md.

@@ -52,7 +52,10 @@ struct ReportCommand: ParsableCommand {
         let period: String?
         do {
             period = try question.limit(to: file, stores, asOf: asked?.milliseconds)
-            answer = try question.answer(stores, source.pipelines, as: format)
+            answer = try question.answer(stores, source.pipelines, as: format).fitting(
+                format == .table && file.columns == nil
+                    ? StandardStream.output.terminalColumns : nil,
+                ranking: file.dump == Funnel.name ? Funnel.ranking : [])
         } catch let error as InspectionError where error.isUsage {
             throw file.fault(question.key(of: error), "\(error)")
         } catch CommandError.usage(let explanation) {

@@ -45,7 +45,7 @@ final class PageSource {
                 measures = Self.shownMeasures(of: funnel)
             }
             let table =
-                measures.isEmpty ? funnel.table : try funnel.table(ofMeasures: measures)
+                measures.isEmpty ? funnel.table : try funnel.table.limited(toMeasures: measures)
             return AnsweredQuestion(
                 question: question, table: table, keyCount: question.by.count,
                 firstMeasure: question.by.count, notices: funnel.notices)

@@ -34,12 +34,23 @@ struct DumpQuestion {
         query.measures = (shown + arrangement.orders.map(\.column)).filter(measures.contains)
     }
 
-    private func known() throws(InspectionError) -> (columns: [String], measures: [String]) {
+    /// The columns and the measures that its dump has.
+    func known() throws(InspectionError) -> (columns: [String], measures: [String]) {
         guard !isFunnel else { return (Funnel.columnNames, Funnel.measureNames) }
+        guard query.name != CampaignReturns.name else {
+            return (Funnel.columnNames, CampaignReturns.measureNames)
+        }
         guard query.name != FraudSignals.name else {
             return (FraudSignals.columnNames, FraudSignals.measureNames)
         }
-        let description = try DumpDescription.named(query.name)
+        guard query.name != NullEstimates.name else { return ([], []) }
+        let description: DumpDescription
+        do throws(InspectionError) {
+            description = try DumpDescription.named(query.name)
+        } catch .unknownDump(let name, let known) {
+            throw .unknownDump(
+                name, known: known + [CampaignReturns.name, FraudSignals.name, NullEstimates.name])
+        }
         return (description.columns.map(\.name), description.measures)
     }
 
@@ -50,6 +61,7 @@ struct DumpQuestion {
         _ stores: OpenStores, _ pipelines: PipelinesOptions, as format: DumpFormat
     ) throws -> DumpAnswer {
         try check()
+        _ = try known()
         if query.name == FraudSignals.name {
             return try fraudSignals(stores, pipelines, as: format)
         }
@@ -57,11 +69,17 @@ struct DumpQuestion {
             return try nullEstimates(stores, pipelines, as: format)
         }
         let conversion = try conversion(pipelines)
+        if query.name == CampaignReturns.name {
+            let returns = try stores.returns(funnelQuery(pipelines), converting: conversion)
+            return .table(
+                try arranged(limited(returns.table), as: format),
+                notices: [FunnelNotice.missing(returns.missingStreams), conversion?.notice]
+                    .compactMap(\.self))
+        }
         if isFunnel {
             let funnel = try stores.funnel(funnelQuery(pipelines), converting: conversion)
-            let table = try query.measures.map { try funnel.table(ofMeasures: $0) } ?? funnel.table
             return .table(
-                try arranged(table, as: format),
+                try arranged(limited(funnel.table), as: format),
                 notices: funnel.notices + [conversion?.notice].compactMap(\.self))
         }
         guard !curve else {
@@ -85,9 +103,8 @@ struct DumpQuestion {
     private func fraudSignals(
         _ stores: OpenStores, _ pipelines: PipelinesOptions, as format: DumpFormat
     ) throws -> DumpAnswer {
-        guard !curve, !maturity, !showsNames, target == nil else {
-            throw CommandError.usage(
-                "\(query.name) stands without --curve, --maturity, --names and --in")
+        guard target == nil else {
+            throw CommandError.usage("\(query.name) has no amounts: leave --in out")
         }
         let signals = try stores.fraudSignals(
             query, trustsDevelopment: pipelines.trustsDevelopment())
@@ -97,7 +114,7 @@ struct DumpQuestion {
                 "no store of \(signals.missingStreams.joined(separator: ", ")): what they would show is not known, and empty here"
             )
         }
-        return .table(try arranged(signals.table, as: format), notices: notices)
+        return .table(try arranged(limited(signals.table), as: format), notices: notices)
     }
 
     private func nullEstimates(
@@ -121,12 +138,22 @@ struct DumpQuestion {
             to: target, by: try pipelines.directory.rates(), of: pipelines.directory.ratesPath)
     }
 
+    private func limited(_ table: ReportTable) throws -> ReportTable {
+        try query.measures.map { try table.limited(toMeasures: $0) } ?? table
+    }
+
     private func arranged(_ table: ReportTable, as format: DumpFormat) throws -> ReportTable {
         try table.arranged(arrangement, as: format, of: query.name)
     }
 
     private func check() throws(CommandError) {
         guard !isFunnel else { return }
+        guard
+            !(curve || maturity)
+                || ![CampaignReturns.name, FraudSignals.name].contains(query.name)
+        else {
+            throw .usage("\(query.name) stands without --curve and --maturity")
+        }
         guard dateRule == nil else {
             throw .usage(
                 "--date is of the funnel: \(query.name) goes by the hour of its records")
@@ -169,6 +196,13 @@ enum DumpAnswer {
     /// A table, and what a reader should know beside it.
     case table(ReportTable, notices: [String])
 
+    var report: ReportTable {
+        switch self {
+        case .dump(let dump): dump.report(forPeople: false)
+        case .table(let table, _): table
+        }
+    }
+
     var notices: [String] {
         if case .table(_, let notices) = self { notices } else { [] }
     }
@@ -196,14 +230,19 @@ enum DumpAnswer {
     }
 }
 
+private enum FunnelNotice {
+    /// That some streams have no store; nil when all have one.
+    static func missing(_ streams: [String]) -> String? {
+        guard !streams.isEmpty else { return nil }
+        return
+            "no store of \(streams.joined(separator: ", ")): what comes of them is not known, and empty here"
+    }
+}
+
 extension Funnel {
     var notices: [String] {
         var notices: [String] = []
-        if !missingStreams.isEmpty {
-            notices.append(
-                "no store of \(missingStreams.joined(separator: ", ")): what comes of them is not known, and empty here"
-            )
-        }
+        if let missing = FunnelNotice.missing(missingStreams) { notices.append(missing) }
         if !unknownBundles.isEmpty {
             notices.append(
                 "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "

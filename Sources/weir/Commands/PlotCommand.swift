@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+import Program
+import Reports
+
+struct PlotCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plot",
+        abstract: "Draws a measure of a dump: bars at the terminal, curves as SVG.",
+        discussion: """
+            The columns of --by tell curves apart; the last of them is what they go along, or the column that \
+            --along names. A measure with bounds is drawn as a band: --measure revenue stands for \
+            revenue_min_micros and revenue_max_micros, --measure roas for roas_min and roas_max. What can still grow, \
+            by maturity, has a star, or an open dot in SVG.
+
+              weir plot roas --by campaign --measure roas
+              weir plot cohorts --by currency --curve --measure gross_micros
+              weir plot funnel --by day --measure installs --since 30d --svg installs.svg
+            """)
+
+    @Argument(help: "Name of the dump.")
+    var name: String
+    @OptionGroup var selection: SelectionOptions
+    @Option(help: "The measure, or the name that its bounds have in common.")
+    var measure: String
+    @Option(help: ArgumentHelp("The column to go along (default: the last).", valueName: "column"))
+    var along: String?
+    @Flag(help: "Of cohorts and install-cohorts: add up what comes with age.")
+    var curve = false
+    @Option(
+        name: .customLong("in"),
+        help: ArgumentHelp(
+            "Convert amounts into this currency, by the rates of rates.csv in --pipelines.",
+            valueName: "currency"))
+    var target: String?
+    @Option(help: ArgumentHelp("Write SVG to this file; -: to standard output.", valueName: "file"))
+    var svg: String?
+    @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
+
+    /// Where standard output is no terminal.
+    private static let columns = 80
+
+    func run() throws {
+        var question = DumpQuestion(query: try selection.query(name))
+        question.curve = curve
+        question.target = target
+        // Counts are of no currency, and are not told apart by it.
+        let known = try question.known().measures
+        if let shown = Plot.columns(of: measure, in: known) {
+            question.query.measures =
+                [shown.low, shown.high] + known.filter { $0 == "maturity" }
+        }
+        let answer = try question.answer(data.stores(), pipelines, as: .ndjson)
+        let chart = try Plot(answer.report, value: measure, step: along, of: name)
+        switch svg {
+        case nil:
+            try BufferedOutput.print(
+                chart.text(columns: StandardStream.output.terminalColumns ?? Self.columns))
+        case "-": try BufferedOutput.print(chart.svg)
+        case let path?:
+            do {
+                try Data(chart.svg.utf8).write(to: URL(fileURLWithPath: path))
+            } catch {
+                throw CommandError.failure("cannot write \(path): \(error.localizedDescription)")
+            }
+        }
+        answer.notices.forEach(Console.write)
+    }
+}
