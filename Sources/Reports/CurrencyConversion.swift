@@ -136,7 +136,7 @@ extension OpenStores {
         _ query: DumpQuery, converting conversion: CurrencyConversion
     ) throws(InspectionError) -> Dump {
         let (query, added) = try query.withDay()
-        return try dump(query).converted(by: conversion, dropping: added)
+        return try dumpByCurrency(query).converted(by: conversion, dropping: added)
     }
 }
 

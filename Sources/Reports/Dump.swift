@@ -44,6 +44,11 @@ extension OpenStores {
     /// - Throws: `noStore` when there is none that could have it; `unknownDump`, `unknownColumn` and
     ///   `badCondition` for what cannot be asked.
     package func dump(_ query: DumpQuery) throws(InspectionError) -> Dump {
+        try dumpByCurrency(query).withoutAddedCurrency(query)
+    }
+
+    /// The same, with a column for the currency wherever rows are told apart by it.
+    func dumpByCurrency(_ query: DumpQuery) throws(InspectionError) -> Dump {
         let number = try DumpNumber(query)
         return try view(of: number.streams) { try $0.dump(number) }
     }
@@ -58,7 +63,6 @@ extension StoreView {
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
-        if number.addsCurrency { dump = dump.withoutAddedCurrency }
         if number.notesMaturity { dump.watermarkMilliseconds = postbacksWatermark }
         return dump
     }
@@ -209,10 +213,10 @@ extension Dump {
     }
 
     /// The dump as it was asked for, where all amounts are of one currency: its rows need not be told apart.
-    var withoutAddedCurrency: Dump {
-        guard let place = columns.firstIndex(where: { $0.name == Self.currency }) else {
-            return self
-        }
+    fileprivate func withoutAddedCurrency(_ query: DumpQuery) -> Dump {
+        guard query.tellsCurrenciesApart, !query.grouping.names(Self.currency),
+            let place = columns.firstIndex(where: { $0.name == Self.currency })
+        else { return self }
         let money = measures.indices.filter { MoneyByCurrency.isMoney(measures[$0]) }
         let paid = Set(
             rows.filter { row in money.contains { row.measures[$0] != 0 } }

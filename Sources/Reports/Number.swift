@@ -68,8 +68,6 @@ extension Number {
 package final class DumpNumber: Number {
     let description: DumpDescription
     let selection: RowSelection
-    /// Whether its rows are told apart by a currency that they were not asked to be grouped by.
-    let addsCurrency: Bool
     package let sources: [(stream: String, tables: [AggregateTable])]
     package let query: DumpQuery
     /// The models by which a value gets a version, by app.
@@ -91,9 +89,6 @@ package final class DumpNumber: Number {
                 MoneyByCurrency.isMoney(measure) && query.measures?.contains(measure) ?? true
             }
         selection = try RowSelection(query, of: description.columns, isByCurrency: isByCurrency)
-        addsCurrency =
-            isByCurrency && !query.grouping.names(Dump.currency)
-            && selection.columns.contains { $0.name == Dump.currency }
         guard !query.notesMaturity || description.hasWindows else {
             throw .noMaturity(
                 description.name, known: DumpDescription.all.filter(\.hasWindows).map(\.name))

@@ -70,6 +70,34 @@ struct CurrencyConversionTests {
             ])
     }
 
+    @Test(
+        "rows and columns are those that were asked for where all amounts are of one currency; else rows are told apart by it"
+    )
+    func shape() throws {
+        try stores.store(
+            "costs", reported("EUR", day: "2026-11-20", micros: 1),
+            reported("CHF", day: "2026-11-20", micros: 0),
+            reported("EUR", day: "2026-11-21", micros: 2),
+            reported("USD", day: "2026-11-21", micros: 3))
+        var query = DumpQuery(name: "costs", grouping: .columns(["day"]))
+        query.tellsCurrenciesApart = true
+        query.measures = ["cost_micros"]
+        query.untilMilliseconds = UTC.milliseconds(text: "2026-11-21")
+        func rows() throws -> [[String]] {
+            let dump = try stores.sample.stores("data").dump(query)
+                .limited(toMeasures: ["cost_micros"])
+            return [dump.columns.map(\.name)]
+                + dump.report(forPeople: true).rows.map { $0.map(\.plainText) }
+        }
+        #expect(try rows() == [["day"], ["2026-11-20", "EUR 0.000001"]])
+        query.untilMilliseconds = nil
+        #expect(
+            try rows().filter { !$0.contains("CHF") } == [
+                ["day", "currency"], ["2026-11-20", "EUR", "EUR 0.000001"],
+                ["2026-11-21", "EUR", "EUR 0.000002"], ["2026-11-21", "USD", "USD 0.000003"],
+            ])
+    }
+
     @Test("an amount without a rate is an error that names currency and days, and never left out")
     func missing() throws {
         try stores.store(

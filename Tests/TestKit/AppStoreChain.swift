@@ -43,11 +43,7 @@ package struct AppStoreChain: Sendable {
                 try plan.leafMark.map { try Self.mark($0) },
                 try plan.leafInsistsOn.map { try Self.mark($0, critical: true) },
             ])
-        certificates = try [leaf, intermediate, root].map { certificate in
-            var serializer = DER.Serializer()
-            try serializer.serialize(certificate)
-            return serializer.serializedBytes
-        }
+        certificates = try [leaf, intermediate, root].map(Self.bytes)
         rootPEM = try root.serializeAsPEM().pemString
     }
 
@@ -78,13 +74,27 @@ package struct AppStoreChain: Sendable {
         _ issuerKey: Certificate.PrivateKey, validity: AppStoreChainPlan.Validity,
         _ extensions: [Certificate.Extension?]
     ) throws -> Certificate {
-        try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key,
-            notValidBefore: Date(timeIntervalSince1970: Double(validity.notBeforeSeconds)),
-            notValidAfter: Date(timeIntervalSince1970: Double(validity.notAfterSeconds)),
-            issuer: issuer, subject: subject, signatureAlgorithm: .ecdsaWithSHA384,
-            extensions: Certificate.Extensions(extensions.compactMap { $0 }),
-            issuerPrivateKey: issuerKey)
+        // Of the same length each time, since a simulation that repeats has to write as many pages.
+        while true {
+            let certificate = try Certificate(
+                version: .v3, serialNumber: Certificate.SerialNumber(bytes: [1, 2, 3, 4]),
+                publicKey: key,
+                notValidBefore: Date(timeIntervalSince1970: Double(validity.notBeforeSeconds)),
+                notValidAfter: Date(timeIntervalSince1970: Double(validity.notAfterSeconds)),
+                issuer: issuer, subject: subject, signatureAlgorithm: .ecdsaWithSHA384,
+                extensions: Certificate.Extensions(extensions.compactMap { $0 }),
+                issuerPrivateKey: issuerKey)
+            // The signature is the end: a sequence of 101 bytes.
+            if try bytes(of: certificate).suffix(103).prefix(2) == [0x30, 101] {
+                return certificate
+            }
+        }
+    }
+
+    private static func bytes(of certificate: Certificate) throws -> [UInt8] {
+        var serializer = DER.Serializer()
+        try serializer.serialize(certificate)
+        return serializer.serializedBytes
     }
 
     private static func constraints(_ isAuthority: Bool) -> BasicConstraints {

@@ -226,6 +226,14 @@ extension PageWriter {
             try $0.table(Question("install-cohorts", by: ["cohort", "window", "currency"]))
         }
         try section(
+            "What campaigns brought for their cost, by the day of the install",
+            "Up to the days 0, 3, 7 and 30 since, as bounds; maturity says how much of it is known."
+        ) { page in
+            try page.table(
+                Question(CampaignReturns.name, by: ["day", "app_id", "campaign", "name"]),
+                link: page.campaignLink)
+        }
+        try section(
             "Buyers by the day of their first purchase, and their age in days",
             "Each age has all that was counted up to it."
         ) { page in
@@ -264,6 +272,9 @@ extension PageWriter {
         try section("Clicks by placement and format", "People's clicks, and those that are not.") {
             try $0.table(Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
         }
+        try section(
+            "Signals of fraud", "Shares with their counts and an interval of 95 %; no verdict."
+        ) { try $0.table(Question(FraudSignals.name, by: ["ad_network_id"])) }
         try section("Ads whose signature is wrong", "By seat of the bidder.") {
             try $0.table(Question("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
         }

@@ -332,7 +332,9 @@ struct PageWriter {
 extension AnsweredQuestion {
     /// Whether records add up to a measure, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
-        guard !question.isCurve, !question.isByInstall else { return false }
+        guard !question.isCurve, !question.isByInstall,
+            !Question.workedOut.contains(question.dump)
+        else { return false }
         if question.dump == Funnel.name { return FunnelNumber.isExplained(measure) }
         return measure != "maturity" && measure != "final_after"
     }

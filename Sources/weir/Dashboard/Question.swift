@@ -31,9 +31,11 @@ struct Question: Equatable {
 
     /// Columns that a dump has, in its own order.
     static func columns(of dump: String) throws(InspectionError) -> [String] {
-        guard dump != Funnel.name else { return Funnel.columnNames }
-        return try DumpDescription.named(dump).columns.map(\.name)
+        try DumpQuestion(query: DumpQuery(name: dump)).known().columns
     }
+
+    /// Dumps that are worked out of others: no record adds to a number of theirs.
+    static let workedOut = [CampaignReturns.name, FraudSignals.name]
 
     // MARK: Addresses
 

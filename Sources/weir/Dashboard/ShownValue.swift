@@ -25,7 +25,10 @@ enum ShownValue {
             guard MoneyByCurrency.isMoney(column) else { return grouped(integer) }
             return money(integer, currency ?? "")
         case .money(let money):
-            return money.amounts.map { self.money($0.micros, $0.currency) }.joined(separator: "; ")
+            // Sums of prices for a thousand impressions say so.
+            let unit = money.plainText.hasSuffix(" CPM") ? " CPM" : ""
+            return money.amounts.map { self.money($0.micros, $0.currency) + unit }
+                .joined(separator: "; ")
         }
     }
 
@@ -55,7 +58,7 @@ enum ShownValue {
 
     /// Whether a column is a share of a whole, which is shown in hundredths.
     static func isShare(_ column: String) -> Bool {
-        column.hasSuffix("_rate") || column.hasSuffix("_share")
+        column.hasSuffix("_rate") || column.hasSuffix("_share") || column.hasPrefix("share")
             || ["ctr", "maturity"].contains(column)
     }
 
