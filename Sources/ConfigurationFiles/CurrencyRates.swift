@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a unit of a currency was worth, by day: `rates.csv`.
 ///
 ///     day,currency,base,rate
@@ -47,7 +49,7 @@ package struct CurrencyRates: Equatable, Sendable {
                     "", "has \(fields.count) fields: write \(header.joined(separator: ","))")
             }
             let (day, currency, lineBase) = (fields[0], fields[1], fields[2])
-            guard day.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil else {
+            guard day.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil, isDay(day) else {
                 throw fault("day", "is '\(day)': write a day, as 2026-11-20")
             }
             for (column, code) in [("currency", currency), ("base", lineBase)] {
@@ -103,4 +105,13 @@ extension PipelineDirectory {
         }
         return try CurrencyRates(ConfigurationFile.text(of: ratesPath), file: ratesPath)
     }
+}
+
+/// Whether the calendar has a day.
+private func isDay(_ text: String) -> Bool {
+    let parts = text.split(separator: "-").compactMap { Int($0) }
+    guard parts.count == 3, parts[0] > 0 else { return false }
+    let calendar = Calendar(identifier: .gregorian)
+    return DateComponents(calendar: calendar, year: parts[0], month: parts[1], day: parts[2])
+        .isValidDate
 }

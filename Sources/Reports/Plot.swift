@@ -51,6 +51,11 @@ package struct Plot: Sendable {
         }
         let maturity = columns.firstIndex(of: "maturity")
         func number(_ value: ReportValue) -> Double? {
+            // Amounts that have their currency beside them.
+            if case .money(let money) = value {
+                guard money.amounts.count == 1, let amount = money.amounts.first else { return nil }
+                return Double(amount.micros) / Self.microsInUnit
+            }
             guard let number = Double(value.plainText) else { return nil }
             return isMoney ? number / Self.microsInUnit : number
         }

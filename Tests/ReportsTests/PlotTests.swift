@@ -64,6 +64,16 @@ struct PlotTests {
         #expect(try Plot(both, value: "clicks", step: nil, of: "t").curves.map(\.name) == ["a"])
     }
 
+    @Test("an amount whose currency stands in a column is drawn")
+    func currencyColumn() throws {
+        let euros = MoneyByCurrency([.text("EUR"): 2_000_000])
+        let table = ReportTable(
+            columns: [.init("day"), .init("currency"), .init("cost_micros", isNumber: true)],
+            rows: [[.text("2026-11-20"), .text("EUR"), .money(euros)]], keyCount: 2)
+        let text = try Plot(table, value: "cost_micros", step: "day", of: "t").text(columns: 60)
+        #expect(text.contains("2.00") && !text.contains("not known"), "\(text)")
+    }
+
     @Test("a text from outside is no markup and moves no cursor")
     func texts() throws {
         let chart = try Plot(

@@ -120,6 +120,29 @@ struct DashboardTests {
         }
     }
 
+    @Test("an amount of money leads to the records that it is made of, by its currency")
+    func money() throws {
+        let campaign = "campaign=5239&app_id=525463029&ad_network_id=com.example"
+        for (measure, sums) in [
+            ("cost_micros", ["USD 108.28 CPM"]), ("revenue_max_micros", ["USD 1,000.00"]),
+            ("cpi", ["USD 108.28 CPM", "1"]),
+        ] {
+            let page = try asker.page("/explain/funnel?\(campaign)&measure=\(measure)")
+            let shown = page.text.matches(of: #/<span class="amount">([^<]*)<\/span>/#)
+                .map { String($0.1) }
+            #expect(shown == sums, "\(measure)")
+            #expect(page.text.contains("adds up: ") && !page.text.contains("0 records"))
+        }
+    }
+
+    @Test("a question that is misspelt or asked twice is refused, not answered in part")
+    func misspelt() throws {
+        for question in ["campain=5239", "campaign=5239&campaign=5240"] {
+            #expect(try asker.page("/dump/bids.csv?\(question)").status == 400, "\(question)")
+        }
+        #expect(try asker.page("/dump/bids?by=total").status == 200)
+    }
+
     @Test(
         "a table as a file has the rows of the command that it names",
         arguments: ["/campaigns", "/postbacks"])

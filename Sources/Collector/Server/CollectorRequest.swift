@@ -26,6 +26,8 @@ struct CollectorRequest: Sendable {
 /// The decoded parameters of a query or a form. Of several with one name, the first counts.
 package struct QueryParameters: Sendable, Equatable {
     private var values: [String: String] = [:]
+    /// Names that stand there more than once, of which the first value counts.
+    package private(set) var repeated: Set<String> = []
 
     static let maxCount = 256
 
@@ -40,14 +42,14 @@ package struct QueryParameters: Sendable, Equatable {
             guard let name = Self.decoded(pair[..<nameEnd]),
                 let value = Self.decoded(pair[valueStart...])
             else { return nil }
-            if values[name] == nil { values[name] = value }
+            if values[name] == nil { values[name] = value } else { repeated.insert(name) }
         }
     }
 
     package subscript(name: String) -> String? { values[name] }
 
     /// In bytewise order.
-    var names: [String] {
+    package var names: [String] {
         values.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 

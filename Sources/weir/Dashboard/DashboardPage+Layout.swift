@@ -134,10 +134,12 @@ struct PageFooter {
             let newest = viewing.newestMilliseconds.map { UTC.text(milliseconds: $0) }
             html.element(
                 "p",
-                text:
-                    "As of the record of \(newest ?? "no time yet"). Folded up to: \(standings.map(\.place).joined(separator: "; ")). All times are UTC."
-            )
+                text: "As of the record of \(newest ?? "no time yet"). All times are UTC.")
+            // How much there is of everybody is no business of who sees a part.
             guard viewing.scope.isEmpty else { return }
+            html.element(
+                "p",
+                text: "Folded up to: \(standings.map(\.place).joined(separator: "; ")).")
             html.element(
                 "p",
                 text:

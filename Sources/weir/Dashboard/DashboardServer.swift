@@ -115,6 +115,8 @@ final class DashboardServer: Sendable {
                 .misdirectedRequest,
                 "this dashboard is open to this machine only: ask for it as localhost")
         case .signIn where path == "/sign-in": return signInPage(asked, fault: nil)
+        case .signIn where request.headers[.authorization] != nil:
+            return Self.plain(.unauthorized, "this is no read token, or it has expired")
         case .signIn: return Self.redirect(to: "/sign-in")
         case .reads(let scope): return await page(asked, scope)
         }

@@ -58,12 +58,12 @@ struct ExplanationPage {
     ) throws {
         try emit(beginning)
         let number = try number
-        let measures = try CellOptions.measures(measure, of: number)
         var report = ExplainReport(number.name, [], limit: Self.mostRecords)
         var fault: (any Error)?
         var (read, shown) = (0, 0)
         let explanation = try source.options.explainer(while: isWanted).explain(
-            number, measures: { _ in measures },
+            // Amounts of money are known by their currencies once the rows are read.
+            number, measures: { try CellOptions.measures(measure, of: $0) },
             progress: { count, left in
                 read += count
                 guard fault == nil, read - shown >= Self.progressRecords else { return }
@@ -126,9 +126,7 @@ struct ExplanationPage {
                     html.element("span", text: ShownValue.heading(measure.name))
                     html.element(
                         "span", ["class": "amount"],
-                        text: ShownValue.text(
-                            .integer(measure.stored), in: measure.name, isKey: false,
-                            currency: currency))
+                        text: ShownValue.sum(measure.stored, of: measure.name, currency))
                 }
             }
             for line in explanation.summary {
@@ -216,13 +214,15 @@ struct ExplanationPage {
             }
             form("/dump/\(question.dump)", "What did this say on ", "as_of", "Show")
             form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
-            html.element("p") { html in
-                html.link(
-                    "Take this as evidence",
-                    to: PageAddress("/evidence/\(question.dump)", parameters))
-                html.text(
-                    ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
-                )
+            if viewing.scope.isEmpty {
+                html.element("p") { html in
+                    html.link(
+                        "Take this as evidence",
+                        to: PageAddress("/evidence/\(question.dump)", parameters))
+                    html.text(
+                        ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
+                    )
+                }
             }
             html.element(
                 "pre",

@@ -67,7 +67,8 @@ extension PageWriter {
             let options = page.source.options
             let file = try options.pipelines.directory.watch()
             var report = try page.source.stores.watch(
-                Watch(file), nowMilliseconds: nil, sinceMilliseconds: nil)
+                Watch(file), nowMilliseconds: page.viewing.newestMilliseconds,
+                sinceMilliseconds: nil)
             try report.add(file.failures, in: options.data.existingDeliveryStores())
             let table = report.table
             page.write { ReportView.write(table, to: &$0) }

@@ -53,7 +53,9 @@ struct PageMaking {
         var title = page?.title ?? ""
         if let page {
             let day = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
-            if page == .today, let day { title = "The day of \(day)" }
+            if page == .today, viewing.period(default: .day) == .day, let day {
+                title = "The day of \(day)"
+            }
             writer.write { $0.element("h1", text: title) }
             try writer.write(page)
         } else if path == "/campaign" {

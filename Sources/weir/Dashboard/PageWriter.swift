@@ -150,7 +150,7 @@ struct PageWriter {
         let places = Self.filledPlaces(of: answer)
         var rows = answer.rows
         if let sort, let place = answer.place(of: sort) {
-            let amounts = rows.map { ShownValue.amount($0[place], in: sort) ?? -.infinity }
+            let amounts = rows.map { ShownValue.order($0[place], in: sort) }
             rows = rows.indices.sorted {
                 amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
             }.map { rows[$0] }
@@ -284,6 +284,14 @@ struct PageWriter {
         guard let day = answer.place(of: column) else { return }
         let names = chartDays(rows.map { $0[day].plainText })
         guard names.count > 1 else { return }
+        let places = lines.flatMap { [$0.low, $0.high] }.compactMap(answer.place)
+        let currencies = Set(rows.flatMap { row in places.flatMap { row[$0].currencies } })
+        guard currencies.count < 2 else {
+            return paragraph(
+                "\(title): not drawn, since amounts of \(currencies.sorted().joined(separator: ", ")) have no common scale. The tables have them.",
+                class: "note")
+        }
+        let title = currencies.first.map { $0.isEmpty ? title : "\(title), \($0)" } ?? title
         let rows = Dictionary(
             rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
         let maturity = answer.place(of: "maturity")
@@ -327,6 +335,12 @@ struct PageWriter {
     }
 
     mutating func write(_ body: (inout HTML) throws -> Void) rethrows { try body(&html) }
+}
+
+extension ReportValue {
+    fileprivate var currencies: [String] {
+        if case .money(let money) = self { money.amounts.map(\.currency) } else { [] }
+    }
 }
 
 extension AnsweredQuestion {

@@ -48,13 +48,28 @@ struct Question: Equatable {
         static let measures = "measures"
         static let date = "date"
         static let curve = "curve"
+
+        static let all = [
+            by, since, until, asOf, measures, date, curve, "measure", "from", "period",
+        ]
     }
 
     /// Reads the parameters of a page: those that are named as columns are conditions.
-    init(_ dump: String, _ parameters: QueryParameters) throws(InspectionError) {
+    ///
+    /// - Throws: for a name that means nothing here, or that stands there twice: an answer to less than was asked would
+    ///   look like one.
+    init(_ dump: String, _ parameters: QueryParameters) throws {
         self.init(dump)
         let columns = try Self.columns(of: dump)
-        by = Self.names(parameters[Parameter.by])
+        let known = columns + Parameter.all + Viewing.filters
+        if let unknown = parameters.names.first(where: { !known.contains($0) }) {
+            throw CommandError.usage(
+                "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
+        }
+        if let twice = parameters.repeated.min() {
+            throw CommandError.usage("\(twice) stands there twice: one value at a time")
+        }
+        by = Self.names(parameters[Parameter.by]).filter { $0 != "total" }
         measures = Self.names(parameters[Parameter.measures])
         since = parameters[Parameter.since].nonempty
         until = parameters[Parameter.until].nonempty

@@ -134,6 +134,9 @@ extension PageWriter {
             }
             page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
         }
+        // Other records are not signed as a whole.
+        let signed = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
+        guard signed.contains(place.topic) else { return }
         let verifier = try source.options.pipelines.verifier()
         let verdict = line.withUnsafeBytes { verifier.verify($0).text(.table) }
         try section("Who signed it", "As weir verify says it.") { page in

@@ -5,8 +5,7 @@ import Streams
 enum ShownValue {
     /// `revenue_min_micros` is "revenue min": the cells have the currency.
     static func heading(_ column: String) -> String {
-        let name = column.hasSuffix("_micros") ? String(column.dropLast(7)) : column
-        return name.replacing("_", with: " ")
+        column.replacing("_micros", with: "").replacing("_", with: " ")
     }
 
     /// - Parameters:
@@ -30,6 +29,20 @@ enum ShownValue {
             return money.amounts.map { self.money($0.micros, $0.currency) + unit }
                 .joined(separator: "; ")
         }
+    }
+
+    /// A sum of an explanation, whose name may end in the currency that it is of.
+    static func sum(_ amount: Int128, of measure: String, _ currency: String?) -> String {
+        let words = measure.split(separator: " ", maxSplits: 1).map(String.init)
+        guard let name = words.first, MoneyByCurrency.isMoney(name) else { return grouped(amount) }
+        let ofThousand = name.contains("price") ? " CPM" : ""
+        return money(amount, words.count > 1 ? words[1] : currency ?? "") + ofThousand
+    }
+
+    /// What rows are ordered by: of several currencies the largest amount.
+    static func order(_ value: ReportValue, in column: String) -> Double {
+        guard case .money(let money) = value else { return amount(value, in: column) ?? -.infinity }
+        return money.amounts.map { Double($0.micros) }.max() ?? -.infinity
     }
 
     /// Units with their currency: two decimals, more where the amount is below one.

@@ -61,7 +61,7 @@ struct ArrangementOptions: ParsableArguments {
     var vertical = false
 
     func validate() throws {
-        if let limit { try requirePositive(limit: limit) }
+        if let limit, limit < 1 { throw ValidationError("--limit is \(limit): write 1 or more") }
     }
 
     func arrangement() throws -> TableArrangement {
@@ -133,7 +133,7 @@ struct ComparisonOptions: ParsableArguments {
     var limit: Int?
 
     func validate() throws {
-        if let limit, limit < 0 { throw CommandError.usage("--limit \(limit) is below 0") }
+        if let limit, limit < 0 { throw ValidationError("--limit \(limit) is below 0") }
     }
 
     var isDefault: Bool { measure.isEmpty && !all && limit == nil }
