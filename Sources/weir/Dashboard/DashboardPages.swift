@@ -54,15 +54,7 @@ extension PageWriter {
                     ("cost_micros", "Spend"), ("installs", "Installs"), ("cpi", "Cost per install"),
                     ("null_rate", "Null values"), ("maturity", "Windows closed"),
                 ])
-            try page.intervals(
-                Question(Funnel.name),
-                [
-                    (
-                        "revenue_min_micros", "revenue_max_micros",
-                        "Revenue, by the values that came"
-                    ),
-                    ("roas_min", "roas_max", "Return on spend"),
-                ])
+            try page.writeEarnings()
         }
         try section("Campaigns of the day", "The costliest first. A name leads to the campaign.") {
             try $0.table(
@@ -85,6 +77,18 @@ extension PageWriter {
                 html.element("p") { $0.link("What is silent, or left its band", to: warnings) }
             }
         }
+    }
+
+    private mutating func writeEarnings() throws {
+        try intervals(
+            Question(Funnel.name),
+            [
+                (
+                    "revenue_min_micros", "revenue_max_micros",
+                    "Revenue, by the values that came"
+                ),
+                ("roas_min", "roas_max", "Return on spend"),
+            ])
     }
 
     private static let aboutIntervals = """
@@ -150,15 +154,7 @@ extension PageWriter {
                     ("clicks", "Clicks"), ("installs", "Installs"), ("cost_micros", "Spend"),
                     ("cpi", "Cost per install"), ("null_rate", "Null values"),
                 ])
-            try page.intervals(
-                Question(Funnel.name),
-                [
-                    (
-                        "revenue_min_micros", "revenue_max_micros",
-                        "Revenue, by the values that came"
-                    ),
-                    ("roas_min", "roas_max", "Return on spend"),
-                ])
+            try page.writeEarnings()
             try page.writeCurves(of: Question(Funnel.name))
         }
         try section("Day by day") {
