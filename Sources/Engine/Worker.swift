@@ -140,8 +140,8 @@ package final class Worker<Fold: StreamFold> {
         lanes.settle()
     }
 
-    /// Waits until no other thread works for this one. What came of that is found by the next turn: between turns
-    /// a simulation may do to the process what it likes, and has to find it the same each time.
+    /// Waits until the commit and the lanes on other threads have ended. The next turn reads their results. A simulation
+    /// disturbs a process between turns, and needs the same state there in each run.
     package func standStill() {
         store.standStill()
         lanes.settle()

@@ -15,7 +15,7 @@ package struct CampaignReturns: Sendable {
     private static let days = [0, 3, 7, 30]
 
     package let table: ReportTable
-    /// The streams without a store: what comes of them is null.
+    /// The streams without a store. Values that need one of them are null.
     package let missingStreams: [String]
 }
 

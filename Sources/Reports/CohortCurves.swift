@@ -104,7 +104,7 @@ extension Dump {
     ///
     /// - Parameters:
     ///   - cohort: name of the column of the days.
-    ///   - names: of the columns that curves are told apart by.
+    ///   - names: names of the columns by which curves are grouped.
     ///   - shownMeasures: nil for all.
     fileprivate func curves(
         _ rule: CurveRule, cohort: String, by names: [String], shown shownMeasures: [String]?,

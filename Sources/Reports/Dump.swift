@@ -47,7 +47,7 @@ extension OpenStores {
         try dumpByCurrency(query).withoutAddedCurrency(query)
     }
 
-    /// The same, with a column for the currency wherever rows are told apart by it.
+    /// As `dump`, but the currency column stays, even when all amounts have the same currency.
     func dumpByCurrency(_ query: DumpQuery) throws(InspectionError) -> Dump {
         let number = try DumpNumber(query)
         return try view(of: number.streams) { try $0.dump(number) }

@@ -56,8 +56,7 @@ package struct DumpQuery: Sendable {
     package var conditions: [Condition]
     /// Only these measures are asked for; nil for all.
     package var measures: [String]?
-    /// Whether rows are told apart by their currency where amounts are asked for, whatever they are grouped by:
-    /// amounts of several currencies are never added up for people.
+    /// Whether rows get a currency column where they would otherwise add amounts of several currencies up.
     package var tellsCurrenciesApart = false
     /// Of `conversion-updates`: the models by which values of postbacks get a version.
     package var conversionModels: [ConversionModel] = []

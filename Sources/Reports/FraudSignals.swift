@@ -33,7 +33,7 @@ package struct FraudSignals: Sendable {
     ]
 
     package let table: ReportTable
-    /// The streams without a store: what comes of them is null.
+    /// The streams without a store. Values that need one of them are null.
     package let missingStreams: [String]
 }
 
@@ -263,7 +263,7 @@ private struct SignalFold {
         }
     }
 
-    /// Repetitions are counted by hour and type, and nothing says of whom: only rows of everything can tell.
+    /// Stores count repeated ids by hour and type, not by network or app. Only the total can show them.
     private mutating func addReplayed(_ slice: StoreSlice) throws {
         guard selection.places.isEmpty, !selection.hasConditionsBesideTime else { return }
         let table = OutcomeKey.table

@@ -43,7 +43,7 @@ package struct Plot: Sendable {
         let columns = table.columns.map(\.name)
         guard let low = columns.firstIndex(of: names.low),
             let high = columns.firstIndex(of: names.high)
-        else { preconditionFailure("no column goes") }
+        else { throw .unknownMeasure(value, known: measures) }
         let keys = columns.prefix(table.keyCount)
         let along = step ?? keys.last { $0 != Dump.currency } ?? ""
         guard let stepPlace = keys.firstIndex(of: along) else {

@@ -117,7 +117,7 @@ private enum ValueOrder {
 }
 
 extension ReportTable.Column {
-    /// Amounts of several currencies are not compared: these rows are told apart by the currency, in either direction.
+    /// Amounts of different currencies are not compared. Such rows are ordered by currency, in both directions.
     fileprivate func order(of left: ReportValue, _ right: ReportValue) -> ValueOrder {
         if left.isNothing != right.isNothing { return .always(right.isNothing) }
         switch (left, right) {

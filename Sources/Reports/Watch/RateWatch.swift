@@ -2,8 +2,8 @@ import Foundation
 
 /// Finds rates that leave their band: shares, as of null values among postbacks, and ratios, as of refunds to sales.
 ///
-/// The last hours are held against the same hours of the weeks before. How far apart both are is told by the
-/// likelihood ratio of two samples, whose root is a distance in standard deviations. The usual distance is the second
+/// Compares the last hours with the same hours of earlier weeks. Their distance is the root of the likelihood ratio
+/// of two samples, in standard deviations. The usual distance is the second
 /// largest of the last weeks, so that days that differ by nature widen the band. Beyond a multiple of it a rate is a
 /// warning.
 package struct RateWatch {

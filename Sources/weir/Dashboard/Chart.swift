@@ -28,7 +28,7 @@ struct Chart {
     private static let left = 64.0
     private static let bottom = 26.0
     private static let top = 10.0
-    /// Series are told apart by the classes `s0` to `s3` of the stylesheet.
+    /// Each series has a colour of its own, by the classes `s0` to `s3` of the stylesheet.
     private static let styles: [String] = ["s0", "s1", "s2", "s3"]
 
     func write(to html: inout HTML) {

@@ -1,0 +1,285 @@
+import Collector
+import ConfigurationFiles
+import Foundation
+import Reports
+import TestKit
+import Testing
+
+@testable import weir
+
+private let chromium = "/usr/bin/chromium"
+
+@Suite("Who reads the dashboard", .timeLimit(.minutes(10)))
+struct DashboardAccessTests {
+    /// A reader of one campaign of an app.
+    private func reader() throws -> PageAsker {
+        PageAsker(
+            source: try DemoStores.source(),
+            scope: [DumpQuery.Condition(column: "campaign", value: "5240")])
+    }
+
+    @Test("whoever may see one campaign sees nothing of another, by no address")
+    func scope() throws {
+        let asker = try reader()
+        var known: Set<String> = []
+        var waiting = DashboardPage.allCases.map(\.path) + ["/dumps"]
+        waiting += DumpDescription.all.map { "/dump/\($0.name)?by=\($0.columns[0].name)" }
+        waiting += [
+            "/dump/funnel?by=campaign", "/dump/funnel?campaign=5239", "/explain/bids?measure=bids",
+        ]
+        waiting += [
+            "/dump/bids?by=campaign&campaign=5239", "/dump/bids.csv?by=campaign",
+            "/record?topic=bids&partition=0&offset=0",
+        ]
+        waiting += [
+            "/changes/funnel?from=2026-11-01", "/evidence/funnel", "/delivery?id=1",
+            "/explain/funnel?measure=app_refunds",
+        ]
+        while let address = waiting.popLast(), known.count < 400 {
+            guard known.insert(address).inserted, address != "/dashboard.css" else { continue }
+            let page = try asker.page(address)
+            for other in ["5239", "3342", "Rides, launch", "mj797d8u6f", "example123"] {
+                // What was asked for may be named again in a refusal.
+                guard !address.contains(other) else { continue }
+                #expect(!page.text.contains(other), "\(address) shows \(other)")
+            }
+            guard page.status == 200 else { continue }
+            waiting += page.links.map(\.address).filter {
+                !$0.hasPrefix("/explain/") || known.count < 60
+            }
+        }
+        for path in [
+            "/warnings", "/partners", "/operation", "/live",
+            "/record?topic=bids&partition=0&offset=0",
+            "/evidence/funnel",
+        ] {
+            #expect(try asker.page(path).status == 403, "\(path)")
+        }
+        let own = try asker.page("/dump/bids.csv?by=campaign&measures=bids")
+        #expect(
+            own.text.split(whereSeparator: \.isNewline).map(String.init) == [
+                "campaign,bids", "5240,96",
+            ])
+        #expect(try asker.page("/dump/bids?campaign=5239").status == 403)
+        #expect(try asker.page("/dump/store-notifications?by=product_id").status == 403)
+    }
+
+    private static func keys() throws -> (files: TemporaryDirectory, keys: TokenKeys) {
+        let files = try TemporaryDirectory()
+        try files.write(String(repeating: "k", count: 43) + "\n", to: "k1")
+        try files.write("token_keys: [{id: k1, file: k1}]\n", to: "collector.yaml")
+        return (files, TokenKeys(try PipelineDirectory(files.path).collector().tokenKeys))
+    }
+
+    @Test("a token signs in for what it fixes and until it ends, and its cookie is no token")
+    func sessions() throws {
+        let (files, keys) = try Self.keys()
+        defer { withExtendedLifetime(files) {} }
+        let access = DashboardAccess(keys: keys)
+        let token = try #require(
+            try keys.sign(
+                ReadToken(
+                    conditions: [ReadToken.Condition(column: "campaign", value: "5240")],
+                    expiresAtSeconds: 2000)))
+        #expect(access.signIn("nonsense", address: "1", nowSeconds: 1000) == nil)
+        #expect(access.signIn(token, address: "1", nowSeconds: 2000) == nil)
+        let id = try #require(access.signIn(token, address: "1", nowSeconds: 1000))
+        #expect(!token.contains(id))
+        func decision(_ id: String, _ now: Int64) -> String {
+            let cookies = [DashboardAccess.cookie: id]
+            return "\(access.decision(host: "h", cookies: cookies, bearer: nil, nowSeconds: now))"
+        }
+        #expect(decision(id, 1999).contains("5240"))
+        #expect(decision(id, 2000) == "signIn")
+        #expect(decision(token, 1000) == "signIn")
+        access.signOut(id)
+        #expect(decision(id, 1000) == "signIn")
+        let bearer = access.decision(host: "h", cookies: [:], bearer: token, nowSeconds: 1000)
+        #expect("\(bearer)".contains("5240"))
+        // A token of an event reads nothing.
+        let event = try keys.sign(
+            EventToken(
+                use: .impression, type: "skadn.impression", event: "{}", openMembers: [],
+                target: "", expiresAtSeconds: 2000))
+        #expect(access.signIn(try #require(event), address: "1", nowSeconds: 1000) == nil)
+    }
+
+    @Test("after ten refused tokens an address waits for a minute, and others do not")
+    func throttling() throws {
+        let (files, keys) = try Self.keys()
+        defer { withExtendedLifetime(files) {} }
+        let access = DashboardAccess(keys: keys)
+        let token = try #require(
+            try keys.sign(ReadToken(conditions: [], expiresAtSeconds: 9000)))
+        for second in 0..<10 {
+            #expect(access.signIn("x", address: "1", nowSeconds: 1000 + Int64(second)) == nil)
+        }
+        #expect(access.signIn(token, address: "1", nowSeconds: 1010) == nil)
+        #expect(access.signIn(token, address: "2", nowSeconds: 1010) != nil)
+        #expect(access.signIn(token, address: "1", nowSeconds: 1075) != nil)
+    }
+
+    @Test("open to this machine only, it answers no request that names another host")
+    func hosts() {
+        let access = DashboardAccess(keys: nil)
+        func reads(_ host: String) -> Bool {
+            if case .reads = access.decision(host: host, cookies: [:], bearer: nil, nowSeconds: 0) {
+                return true
+            }
+            return false
+        }
+        for host in ["localhost:8090", "127.0.0.1:8090", "127.0.0.1", "[::1]:8090", "localhost"] {
+            #expect(reads(host), "\(host)")
+        }
+        for host in ["evil.example", "127.0.0.1.evil.example:8090", "10.0.0.1:8090", ""] {
+            #expect(!reads(host), "\(host)")
+        }
+    }
+}
+
+@Suite("The dashboard over HTTP", .timeLimit(.minutes(10)))
+struct DashboardServerTests {
+    private func start(_ arguments: [String]) throws -> (program: Program, port: UInt16) {
+        let program = try Program("weir", ["dashboard"] + arguments)
+        return (program, try program.port(after: "dashboard: http://\(arguments[1].dropLast())"))
+    }
+
+    private func ask(_ port: UInt16, _ head: String, body: String = "") throws -> Answer {
+        let connection = try RawConnection(port: port)
+        let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+        connection.send("\(head)\r\n\(length)Connection: close\r\n\r\n\(body)")
+        return try #require(connection.answer())
+    }
+
+    @Test("on this machine it is open, and no page may run a script or ask another host")
+    func open() throws {
+        let (program, port) = try start([
+            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            Repository.path("pipelines"),
+        ])
+        let page = try ask(port, "GET / HTTP/1.1\r\nHost: localhost:\(port)")
+        #expect(page.status == 200)
+        let policy = try #require(page.headers["content-security-policy"])
+        #expect(policy.hasPrefix("default-src 'none'; style-src 'self'"))
+        #expect(!policy.contains("unsafe") && !policy.contains("http"))
+        #expect(!page.text.contains("style=\"") && !page.text.contains("<script"))
+        #expect(page.headers["x-content-type-options"] == "nosniff")
+        #expect(page.headers["cache-control"] == "no-store")
+        let other = try ask(port, "GET / HTTP/1.1\r\nHost: evil.example")
+        #expect(other.status == 421)
+        #expect(!other.text.contains("Spend"))
+        #expect(try ask(port, "DELETE / HTTP/1.1\r\nHost: localhost").status == 405)
+        let style = try ask(port, "GET /dashboard.css HTTP/1.1\r\nHost: localhost")
+        #expect(style.headers["content-type"] == "text/css; charset=utf-8")
+        let file = try ask(port, "GET /dump/bids.csv?by=campaign HTTP/1.1\r\nHost: localhost")
+        #expect(file.headers["content-type"] == "text/csv; charset=utf-8")
+        #expect(try program.stop() == 0)
+    }
+
+    @Test(
+        "a browser shows every page without an error, and nothing in it is from elsewhere",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: chromium)))
+    func browser() throws {
+        let (program, port) = try start([
+            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            Repository.path("pipelines"),
+        ])
+        let files = try TemporaryDirectory()
+        let explanation = "/explain/postbacks?measure=postbacks"
+        for path in DashboardPage.allCases.map(\.path) + [explanation] {
+            let process = Process()
+            let (output, error) = (Pipe(), try files.write("", to: "error"))
+            process.executableURL = URL(fileURLWithPath: chromium)
+            process.arguments = [
+                "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+                "--disable-component-update", "--no-first-run",
+                "--user-data-dir=\(files.path)/browser",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+                "--enable-logging=stderr", "--dump-dom", "http://127.0.0.1:\(port)\(path)",
+            ]
+            process.standardOutput = output
+            process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: error))
+            try Spawning.apart { try process.run() }
+            let shown = String(
+                decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            let said = try String(contentsOfFile: error, encoding: .utf8)
+            #expect(shown.contains("<h1>"), "\(path): \(said.suffix(500))")
+            #expect(shown.contains("</footer>"), "\(path)")
+            #expect(!said.contains("CONSOLE"), "\(path): \(said)")
+            #expect(!shown.contains(#/(src|href|action)="(https?:)?\/\//#), "\(path)")
+        }
+        #expect(try program.stop() == 0)
+    }
+
+    @Test("elsewhere a reader signs in with a token of weir token make --read, and out again")
+    func signIn() throws {
+        let files = try TemporaryDirectory()
+        let pipelines = "\(files.path)/pipelines"
+        try FileManager.default.copyItem(atPath: Repository.path("pipelines"), toPath: pipelines)
+        try files.write(String(repeating: "k", count: 43) + "\n", to: "pipelines/k1")
+        try files.write("token_keys: [{id: k1, file: k1}]\n", to: "pipelines/collector.yaml")
+        let made = try Program.run(
+            "weir",
+            ["token", "make", "--read", "--where", "campaign=5240", "--pipelines", pipelines])
+        #expect(made.status == 0, "\(made.error)")
+        let token = made.output.trimmingCharacters(in: .newlines)
+        let (program, port) = try start([
+            "--listen", "0.0.0.0:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            pipelines,
+        ])
+        let closed = try ask(port, "GET /campaigns HTTP/1.1\r\nHost: weir.example")
+        #expect(closed.status == 303)
+        #expect(closed.headers["location"] == "/sign-in")
+        let form = try ask(port, "GET /sign-in HTTP/1.1\r\nHost: weir.example")
+        let formCookie = try #require(form.headers["set-cookie"]?.split(separator: ";").first)
+        let value = try #require(form.text.firstMatch(of: #/name="form" value="([0-9a-f]+)"/#)?.1)
+        func post(
+            _ path: String, _ body: String, _ cookie: some StringProtocol, _ more: String = ""
+        ) throws -> Answer {
+            try ask(
+                port,
+                "POST \(path) HTTP/1.1\r\nHost: weir.example\r\nCookie: \(cookie)\(more)\r\nContent-Type: application/x-www-form-urlencoded",
+                body: body)
+        }
+        // A page elsewhere has not the value of the form.
+        #expect(try post("/sign-in", "token=\(token)&form=0", formCookie).status == 403)
+        #expect(try post("/sign-in", "token=x&form=\(value)", formCookie).status == 403)
+        let signed = try post(
+            "/sign-in", "token=\(token)&form=\(value)", formCookie, "\r\nX-Forwarded-Proto: https")
+        #expect(signed.status == 303)
+        let cookie = try #require(signed.headers["set-cookie"])
+        for attribute in ["HttpOnly", "SameSite=Strict", "Secure", "Path=/"] {
+            #expect(cookie.contains(attribute), "\(attribute)")
+        }
+        let session = try #require(cookie.split(separator: ";").first)
+        let page = try ask(
+            port, "GET /campaigns HTTP/1.1\r\nHost: weir.example\r\nCookie: \(session)")
+        #expect(page.status == 200)
+        #expect(page.text.contains("5240") && !page.text.contains("5239"))
+        let bearer = try ask(
+            port,
+            "GET /dump/bids.csv?by=campaign&measures=bids HTTP/1.1\r\nHost: weir.example\r\nAuthorization: Bearer \(token)"
+        )
+        #expect(bearer.text == "campaign,bids\r\n5240,96\r\n")
+        let out = try #require(page.text.firstMatch(of: #/name="form" value="([0-9a-f]+)"/#)?.1)
+        #expect(try post("/sign-out", "form=\(out)", session).status == 303)
+        #expect(
+            try ask(port, "GET / HTTP/1.1\r\nHost: weir.example\r\nCookie: \(session)").status
+                == 303)
+        #expect(try program.stop() == 0)
+    }
+
+    @Test("without a key to sign in by it is not served to other machines")
+    func noKeys() throws {
+        let refused = try Program.run(
+            "weir",
+            [
+                "dashboard", "--listen", "0.0.0.0:0", "--data", try DemoStores.shared.get().data,
+                "--pipelines", Repository.path("pipelines"),
+            ])
+        #expect(refused.status == 1)
+        #expect(refused.error.contains("token_keys"))
+        #expect(try Program.run("weir", ["dashboard", "--listen", "here"]).status == 64)
+    }
+}
