@@ -9,12 +9,12 @@ package struct TrustedKeys: Sendable {
     /// A parsed key of AdAttributionKit.
     struct KeyWithID: Sendable {
         let kid: [UInt8]
-        let key: P256.Signing.PublicKey
+        let key: P256PublicKey
         let verdict: Verdict
     }
 
     let p192: KeyRing<P192PublicKey>
-    let p256: KeyRing<P256.Signing.PublicKey>
+    let p256: KeyRing<P256PublicKey>
     /// `valid` keys come first, so that the order of configuration does not matter.
     private(set) var adAttributionKit: [KeyWithID] = []
 
@@ -57,7 +57,7 @@ package struct TrustedKeys: Sendable {
 
     private struct Listed {
         var p192: [(spki: [UInt8], key: P192PublicKey)] = []
-        var p256: [(spki: [UInt8], key: P256.Signing.PublicKey)] = []
+        var p256: [(spki: [UInt8], key: P256PublicKey)] = []
 
         mutating func add(_ text: String, entry: String) throws(TrustedKeysError) {
             var spki: [UInt8] = []

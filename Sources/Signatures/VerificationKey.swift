@@ -5,12 +5,12 @@ import JSON
 /// A public key for verifying signatures.
 package enum VerificationKey: Sendable {
     case p192(P192PublicKey)
-    case p256(P256.Signing.PublicKey)
+    case p256(P256PublicKey)
 
     /// An X.509 SubjectPublicKeyInfo in DER; nil for other curves.
     package init?(spki: [UInt8]) {
         if let key = try? P256.Signing.PublicKey(derRepresentation: spki) {
-            self = .p256(key)
+            self = .p256(P256PublicKey(key))
         } else if let key = P192PublicKey(spki: spki) {
             self = .p192(key)
         } else {

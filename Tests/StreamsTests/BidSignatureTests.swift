@@ -9,7 +9,7 @@ struct BidSignatureTests {
     private let network = "net.skadnetwork"
 
     private func keys(_ extra: [VerificationKey] = []) -> [String: [VerificationKey]] {
-        [network: extra + [.p256(signer.publicKey)]]
+        [network: extra + [.p256(P256PublicKey(signer.publicKey))]]
     }
 
     /// The signature over fields that are joined as Apple's documentation says.
@@ -116,7 +116,8 @@ struct BidSignatureTests {
 
     @Test("any of a network's keys may have signed, and other networks' ads are not looked at")
     func whoseKeys() throws {
-        let stranger = VerificationKey.p256(P256.Signing.PrivateKey().publicKey)
+        let stranger = VerificationKey.p256(
+            P256PublicKey(P256.Signing.PrivateKey().publicKey))
         let auction = fidelities([try fidelity(1)])
         #expect(try rows(auction, keys: keys([stranger])).keys.map { $0["verdict"] } == ["valid"])
         #expect(

@@ -10,7 +10,7 @@ import X509
 
 /// A path from a leaf to pinned roots that is valid except for the time, which depends on the JWS.
 struct ValidatedPath: Sendable {
-    let key: P256.Signing.PublicKey
+    let key: P256PublicKey
     /// The joint validity of leaf, intermediate and root, for each root that issued the
     /// intermediate, in the order of configuration; at least one.
     private let validities: [Validity]
@@ -31,7 +31,7 @@ struct ValidatedPath: Sendable {
         guard leaf.maySign, intermediate.mayIssue(intermediatesBelow: 0) else { throw .wrongUse }
         guard leaf.isIssued(by: intermediate) else { throw .brokenChain }
         let ownValidity = Validity(leaf).intersection(Validity(intermediate))
-        self.key = key
+        self.key = P256PublicKey(key)
         validities = roots.filter { $0.issued(intermediate) }
             .map { ownValidity.intersection($0.validity) }
         guard !validities.isEmpty else { throw .untrustedRoot }
