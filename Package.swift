@@ -246,7 +246,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Store", "Streams", "TestKit", grdb],
+            dependencies: ["EventLog", "Store", "Streams", "TestKit", grdb],
             swiftSettings: strict),
         .testTarget(
             name: "SignaturesTests",

@@ -70,7 +70,7 @@ final class RowReading {
         let hours = try hours()
         guard let place = hourPlaces[hour] else { return }
         let keys = try keys(of: table)
-        let rows = try SlotRows(of: table, keys, RowChoice(), db, path: path)
+        let rows = try SlotRows(of: table, .all, db, path: path)
         for slot in hours[place].slots where partitions.contains(slot.partition) {
             try rows.forEach(in: slot.number) { row in
                 try keys.require(row.integer(0))
@@ -84,7 +84,7 @@ final class RowReading {
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         let keys = try keys(of: table)
-        let rows = try SlotRows(of: table, keys, choice, db, path: path)
+        let rows = try SlotRows(of: table, keys.wanted(by: choice), db, path: path)
         for hour in try hours() where choice.isHourWanted(hour.text) {
             let time = Self.time(of: hour.text, in: table)
             for slot in hour.slots where partitions.contains(slot.partition) {
@@ -104,27 +104,27 @@ final class RowReading {
         _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         let keys = try keys(of: table)
-        let rows = try SlotRows(of: table, keys, choice, db, path: path)
-        var sums = SumsByKey(measureCount: table.measures.count)
-        // In order of their texts, so that the hours of a day lie together.
+        let wanted = try keys.wanted(by: choice)
+        // In order of their texts, so that the hours of a day lie together. What has no day has an empty one.
         let hours = try hours().filter { choice.isHourWanted($0.text) }
+        var days: [(hour: String, slots: [Int64])] = []
         for (index, hour) in hours.enumerated() {
-            let time = Self.time(of: hour.text, in: table)
-            for slot in hour.slots where partitions.contains(slot.partition) {
-                try rows.forEach(in: slot.number) { row in
-                    guard !sums.add(row) else { return }
-                    let key = row.integer(0)
-                    try body(try keys.columns(ofKey: key, time: time), sums.take(key))
-                    _ = sums.add(row)
-                }
+            let isOfNewDay =
+                index == 0 || Self.day(of: hour.text) != Self.day(of: days[days.count - 1].hour)
+            if isOfNewDay { days.append((hour.text, [])) }
+            days[days.count - 1].slots += hour.slots.filter { partitions.contains($0.partition) }
+                .map(\.number)
+        }
+        let reading = DayReading(of: table, wanted, days: days.map(\.slots), path: path)
+        if try reading.isLong(keys: keys.count()) { reading.readBeside(db) }
+        defer { reading.end() }
+        let rows = try SlotRows(of: table, wanted, db, path: path)
+        for (index, day) in days.enumerated() {
+            let time = Self.time(of: day.hour, in: table)
+            let sums = try reading.take(index, rows)
+            try sums.forEach { key, measures in
+                try body(try keys.columns(ofKey: key, time: time), measures)
             }
-            // What has no day has an empty one.
-            let next = index + 1 < hours.count ? Self.day(of: hours[index + 1].text) : nil
-            guard next != Self.day(of: hour.text) else { continue }
-            for key in sums.keys {
-                try body(try keys.columns(ofKey: key, time: time), sums.take(key))
-            }
-            sums.removeAll()
         }
     }
 
@@ -140,123 +140,6 @@ final class RowReading {
         let keys = try AggregateKeys(table, db, path: path)
         tables[name] = keys
         return keys
-    }
-}
-
-/// The wanted rows of slots: all, one by one where few keys are wanted, or those of all that have a wanted key.
-private struct SlotRows {
-    private enum Keys {
-        case all
-        case few([Int64])
-        case many(Set<Int64>)
-    }
-
-    private let rows: StatementRow
-    private let keys: Keys
-    private let path: String
-
-    /// Finding a row by its number takes about as long as reading so many.
-    private static let rowsASearch = 16
-
-    init(
-        of table: AggregateTable, _ keys: AggregateKeys, _ choice: RowChoice, _ db: Database,
-        path: String
-    ) throws {
-        self.path = path
-        if let isWanted = choice.isKeyWanted {
-            let wanted = try keys.numbers().filter {
-                isWanted(try keys.columns(ofKey: $0, time: .text("")))
-            }
-            self.keys =
-                try wanted.count * Self.rowsASearch < keys.count()
-                ? .few(wanted) : .many(Set(wanted))
-        } else {
-            self.keys = .all
-        }
-        var condition = "number >= ?1 << 32 AND number < (?1 + 1) << 32"
-        if case .few = self.keys { condition = "number = ?1 << 32 | ?2" }
-        rows = StatementRow(
-            try db.makeStatement(
-                sql: """
-                    SELECT \((["number & 4294967295"] + table.measures).joined(separator: ", "))
-                    FROM \(table.sqlName)_sums WHERE \(condition)
-                    """))
-    }
-
-    /// Calls `body` with each wanted row of a slot: its key, and its measures.
-    func forEach(in slot: Int64, _ body: (StatementRow) throws -> Void) throws {
-        switch keys {
-        case .all: try read(slot, key: nil, body)
-        case .few(let keys): for key in keys { try read(slot, key: key, body) }
-        case .many(let keys):
-            try read(slot, key: nil) { row in
-                if keys.contains(row.integer(0)) { try body(row) }
-            }
-        }
-    }
-
-    private func read(
-        _ slot: Int64, key: Int64?, _ body: (StatementRow) throws -> Void
-    ) throws {
-        rows.begin()
-        rows.bind(slot)
-        if let key { rows.bind(key) }
-        while try StoreError.naming("read", path, rows.next) { try body(rows) }
-    }
-}
-
-/// Sums of rows by the numbers of their keys.
-private struct SumsByKey {
-    private let measureCount: Int
-    /// Of each key the place of its sums, from 1; 0 for one that has none.
-    private var places: [Int32] = []
-    private var sums: [Int64] = []
-    private(set) var keys: [Int64] = []
-
-    init(measureCount: Int) {
-        self.measureCount = measureCount
-    }
-
-    /// Adds the present row, whose first column is the key.
-    ///
-    /// - Returns: false when a sum would not fit 64 bits; nothing is added then.
-    mutating func add(_ row: StatementRow) -> Bool {
-        let start = start(of: row.integer(0))
-        var hasOverflowed = false
-        for measure in 0..<measureCount {
-            let (sum, overflow) = sums[start + measure]
-                .addingReportingOverflow(row.integer(measure + 1))
-            sums[start + measure] = sum
-            if overflow { hasOverflowed = true }
-        }
-        if hasOverflowed {
-            for measure in 0..<measureCount { sums[start + measure] &-= row.integer(measure + 1) }
-        }
-        return !hasOverflowed
-    }
-
-    /// The sums of a key, which begin anew.
-    mutating func take(_ key: Int64) -> [Int64] {
-        let start = start(of: key)
-        defer { for place in start..<start + measureCount { sums[place] = 0 } }
-        return Array(sums[start..<start + measureCount])
-    }
-
-    mutating func removeAll() {
-        for key in keys { places[Int(key)] = 0 }
-        keys.removeAll(keepingCapacity: true)
-        sums.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func start(of key: Int64) -> Int {
-        let place = Int(key)
-        while places.count <= place { places.append(0) }
-        if places[place] == 0 {
-            keys.append(key)
-            places[place] = Int32(keys.count)
-            for _ in 0..<measureCount { sums.append(0) }
-        }
-        return (Int(places[place]) - 1) * measureCount
     }
 }
 
@@ -293,6 +176,13 @@ private final class AggregateKeys {
         var columns = try known[key] ?? read(key)
         if let timePlace { columns[timePlace] = time }
         return columns
+    }
+
+    /// The keys whose rows are wanted.
+    func wanted(by choice: RowChoice) throws -> WantedKeys {
+        guard let isWanted = choice.isKeyWanted else { return .all }
+        let wanted = try numbers().filter { isWanted(try columns(ofKey: $0, time: .text(""))) }
+        return try WantedKeys(wanted, of: count())
     }
 
     func count() throws -> Int {

@@ -20,6 +20,8 @@ package final class StoreTransaction {
     /// The indices and fingerprints of the records of the batch that were looked for.
     private var places: [RecordPosition: Int] = [:]
     private var fingerprints: [RecordPosition: String] = [:]
+    /// Statements that write a row of memory, by the names of tables.
+    private var memoryRows: [String: StatementRow] = [:]
 
     init(
         _ db: Database, batch: RecordBatch, rowNumbers: RowNumbers, memory: any FoldMemory,
@@ -184,7 +186,9 @@ extension StoreTransaction: FoldMemoryWriter {
             if try memory.row(of: table, partition: partition, key: key) == nil { newIDs += 1 }
             ids?.insert(id, partition: partition)
         }
-        let statement = StatementRow(try db.cachedStatement(sql: table.insertSQL))
+        let statement =
+            try memoryRows[table.name] ?? StatementRow(db.cachedStatement(sql: table.insertSQL))
+        memoryRows[table.name] = statement
         statement.begin()
         statement.bind(Int64(partition))
         for value in row { statement.bind(value) }

@@ -1,0 +1,254 @@
+import DatabaseFiles
+import Dispatch
+import Foundation
+import GRDB
+import Streams
+
+/// The keys whose rows are read.
+enum WantedKeys: Sendable {
+    case all
+    /// So few that their rows are looked for one by one.
+    case few([Int64])
+    case many(Set<Int64>)
+
+    /// Finding a row by its number takes about as long as reading so many.
+    private static let rowsASearch = 16
+
+    init(_ keys: [Int64], of count: Int) {
+        self = keys.count * Self.rowsASearch < count ? .few(keys) : .many(Set(keys))
+    }
+}
+
+/// The wanted rows of slots.
+struct SlotRows {
+    private let rows: StatementRow
+    private let keys: WantedKeys
+    private let path: String
+
+    init(
+        of table: AggregateTable, _ keys: WantedKeys, _ db: Database, path: String
+    ) throws {
+        self.keys = keys
+        self.path = path
+        var condition = "number >= ?1 << 32 AND number < (?1 + 1) << 32"
+        if case .few = keys { condition = "number = ?1 << 32 | ?2" }
+        rows = StatementRow(
+            try db.makeStatement(
+                sql: """
+                    SELECT \((["number & 4294967295"] + table.measures).joined(separator: ", "))
+                    FROM \(table.sqlName)_sums WHERE \(condition)
+                    """))
+    }
+
+    /// Calls `body` with each wanted row of a slot: its key, and its measures.
+    func forEach(in slot: Int64, _ body: (StatementRow) throws -> Void) throws {
+        switch keys {
+        case .all: try read(slot, key: nil, body)
+        case .few(let keys): for key in keys { try read(slot, key: key, body) }
+        case .many(let keys):
+            try read(slot, key: nil) { row in
+                if keys.contains(row.integer(0)) { try body(row) }
+            }
+        }
+    }
+
+    private func read(
+        _ slot: Int64, key: Int64?, _ body: (StatementRow) throws -> Void
+    ) throws {
+        rows.begin()
+        rows.bind(slot)
+        if let key { rows.bind(key) }
+        while try StoreError.naming("read", path, rows.next) { try body(rows) }
+    }
+}
+
+/// The sums of a day's rows by the numbers of their keys.
+struct DaySums: Sendable {
+    private let measureCount: Int
+    /// Of each key the place of its sums, from 1; 0 for one that has none.
+    private var places: [Int32] = []
+    private var keys: [Int64] = []
+    private var sums: [Int64] = []
+
+    init(of slots: [Int64], _ rows: SlotRows, measureCount: Int) throws {
+        self.measureCount = measureCount
+        for slot in slots { try rows.forEach(in: slot) { add($0) } }
+        places = []
+    }
+
+    /// Calls `body` with the sums of each key; with several of one where a sum would not fit 64 bits.
+    func forEach(_ body: (_ key: Int64, _ measures: [Int64]) throws -> Void) rethrows {
+        for (index, key) in keys.enumerated() {
+            try body(key, Array(sums[index * measureCount..<(index + 1) * measureCount]))
+        }
+    }
+
+    private mutating func add(_ row: StatementRow) {
+        let place = Int(row.integer(0))
+        while places.count <= place { places.append(0) }
+        if places[place] == 0 { return begin(row, place) }
+        let start = (Int(places[place]) - 1) * measureCount
+        for measure in 0..<measureCount {
+            let (sum, overflow) = sums[start + measure]
+                .addingReportingOverflow(row.integer(measure + 1))
+            sums[start + measure] = sum
+            guard overflow else { continue }
+            for added in 0...measure { sums[start + added] &-= row.integer(added + 1) }
+            return begin(row, place)
+        }
+    }
+
+    /// Begins sums with those of a row.
+    private mutating func begin(_ row: StatementRow, _ place: Int) {
+        keys.append(row.integer(0))
+        places[place] = Int32(keys.count)
+        for measure in 0..<measureCount { sums.append(row.integer(measure + 1)) }
+    }
+}
+
+/// Adds up the rows of days, of which the next ones are read on other threads while one is taken.
+///
+/// The other threads have connections of their own. They read nothing unless they see the same state of the same file;
+/// the taker reads whatever they did not.
+///
+/// `@unchecked Sendable`: all that changes is changed with `condition` locked.
+final class DayReading: @unchecked Sendable {
+    /// With fewer rows other connections cost more than they save.
+    private static let rowsWorthIt = 200_000
+
+    fileprivate enum Day {
+        case waiting, underWay
+        case read(DaySums)
+        case taken
+    }
+
+    private let table: AggregateTable
+    private let wanted: WantedKeys
+    /// Numbers of the slots of each day.
+    private let slots: [[Int64]]
+    private let path: String
+    private let threadCount = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
+    private let group = DispatchGroup()
+    private let condition = NSCondition()
+    private var days: [Day]
+    /// The day that was taken last.
+    private var taken = 0
+    private var isOver = false
+
+    init(of table: AggregateTable, _ wanted: WantedKeys, days: [[Int64]], path: String) {
+        self.table = table
+        self.wanted = wanted
+        slots = days
+        self.path = path
+        self.days = days.map { _ in .waiting }
+    }
+
+    /// Whether there are enough rows, of so many keys, to share them among threads.
+    func isLong(keys: Int) -> Bool {
+        if case .few = wanted { return false }
+        return slots.count > 1 && slots.reduce(0) { $0 + $1.count } * keys > Self.rowsWorthIt
+    }
+
+    /// Begins to read on other threads.
+    ///
+    /// - Parameter db: the taker's connection, within a transaction.
+    func readBeside(_ db: Database) {
+        // A file that is not in place any more is not what the others would open.
+        guard let file = FileIdentity(path), (try? CheckedPages.requireInPlace(db)) != nil,
+            let state = try? StoreReader.partitionStates(db)
+        else { return }
+        for _ in 0..<threadCount {
+            DispatchQueue.global().async(group: group) { self.read(file, state) }
+        }
+    }
+
+    /// What a commit changes that changes a sum is how far the partitions are.
+    private func read(_ file: FileIdentity, _ state: [PartitionState]) {
+        try? CheckedPages.openToRead(path).read { db in
+            guard try StoreReader.partitionStates(db) == state else { return }
+            try CheckedPages.requireInPlace(db)
+            guard FileIdentity(path) == file else { return }
+            let rows = try SlotRows(of: table, wanted, db, path: path)
+            while let day = claim(orWait: true), read(day, rows) {}
+        }
+    }
+
+    /// The next day that nobody reads yet, so far as days are read ahead.
+    ///
+    /// - Parameter orWait: whether to wait until there is one; it is nil then only at the end.
+    private func claim(orWait: Bool) -> Int? {
+        condition.withLock { () -> Int? in
+            while !isOver {
+                let ahead = taken + 1..<min(taken + 3 + threadCount, days.count)
+                guard !ahead.isEmpty else { return nil }
+                if let day = ahead.first(where: { days[$0].isWaiting }) {
+                    days[day] = .underWay
+                    return day
+                }
+                guard orWait else { return nil }
+                condition.wait()
+            }
+            return nil
+        }
+    }
+
+    /// Reads a day that was claimed; false when that failed, and it waits for the taker.
+    private func read(_ day: Int, _ rows: SlotRows) -> Bool {
+        let sums = try? DaySums(of: slots[day], rows, measureCount: table.measures.count)
+        condition.withLock {
+            days[day] = sums.map { .read($0) } ?? .waiting
+            condition.broadcast()
+        }
+        return sums != nil
+    }
+
+    /// The sums of a day; to be called with each day in order.
+    ///
+    /// - Parameter rows: those of the taker's connection.
+    func take(_ day: Int, _ rows: SlotRows) throws -> DaySums {
+        condition.withLock {
+            taken = day
+            condition.broadcast()
+        }
+        // While another thread reads the day, a later one is read here.
+        while isUnderWay(day), let other = claim(orWait: false), read(other, rows) {}
+        let known: DaySums? = condition.withLock {
+            while days[day].isUnderWay { condition.wait() }
+            defer { days[day] = .taken }
+            if case .read(let sums) = days[day] { return sums }
+            return nil
+        }
+        return try known ?? DaySums(of: slots[day], rows, measureCount: table.measures.count)
+    }
+
+    private func isUnderWay(_ day: Int) -> Bool { condition.withLock { days[day].isUnderWay } }
+
+    /// Waits until no other thread reads.
+    func end() {
+        condition.withLock {
+            isOver = true
+            condition.broadcast()
+        }
+        group.wait()
+    }
+}
+
+extension DayReading.Day {
+    fileprivate var isWaiting: Bool { if case .waiting = self { true } else { false } }
+
+    fileprivate var isUnderWay: Bool { if case .underWay = self { true } else { false } }
+}
+
+/// Tells a file from another one at the same path.
+private struct FileIdentity: Equatable {
+    private let device: UInt
+    private let inode: UInt
+
+    /// Nil when there is no file.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
+    }
+}
