@@ -63,10 +63,11 @@ extension StoreView {
         }.sorted {
             ($0 + "\"").utf8.lexicographicallyPrecedes(($1 + "\"").utf8)
         }
+        var starts = keys.noStarts
         var pending: [WrittenLines] = []
         for hour in hours {
-            let rows = try keys.rows(in: hour, slices)
-            guard !rows.isEmpty else { continue }
+            let rows = try keys.rows(in: hour, slices, starts: &starts)
+            guard !rows.keys.isEmpty else { continue }
             if pending.count == WrittenLines.limit { lines.add(pending.removeFirst().wait()) }
             pending.append(WrittenLines { keys.lines(of: rows, in: hour) })
         }
@@ -80,7 +81,9 @@ extension StoreView {
         for (snapshot, state) in partitions {
             let partition = "\(stream) \(state.partition)"
             lines.add("\(partition) next_offset \(state.nextOffset)")
-            for id in try snapshot.rememberedIDs(of: state) { lines.add("\(partition) id \(id)") }
+            try snapshot.forEachRememberedID(of: state) {
+                lines.add("\(partition) id ", Array($0.utf8))
+            }
             for id in try snapshot.outboxIDs(of: state.partition) {
                 lines.add("\(partition) outbox \(id)")
             }
@@ -93,8 +96,11 @@ extension StoreView {
 
 /// The keys of an aggregate in some stores, each as the text that stands in the lines of its rows after the time.
 private struct HashedKeys: Sendable {
-    /// Sums of the measures, one after the other, by the places of keys.
-    typealias Rows = [(key: Int32, sums: [Int128])]
+    /// Places of keys, in order, and sums of all measures of each.
+    struct Rows: Sendable {
+        fileprivate(set) var keys: [Int32] = []
+        fileprivate var sums: [Int128] = []
+    }
 
     private let table: AggregateTable
     private let objects: JSONObjects
@@ -132,25 +138,45 @@ private struct HashedKeys: Sendable {
         self.places = places
     }
 
+    /// Where the sums of each key begin while none has any.
+    var noStarts: [Int32] { [Int32](repeating: -1, count: texts.count) }
+
     /// The sums of an hour's rows that are not 0.
-    func rows(in hour: String, _ slices: [StoreSlice]) throws -> Rows {
-        var rows: Rows = []
-        var found: [Int32: Int] = [:]
+    ///
+    /// - Parameter starts: `noStarts`, which it is again afterwards.
+    func rows(
+        in hour: String, _ slices: [StoreSlice], starts: inout [Int32]
+    ) throws -> Rows {
+        let count = table.measures.count
+        var keys: [Int32] = []
+        var sums: [Int128] = []
         for (store, slice) in slices.enumerated() {
             try slice.snapshot.forEachRow(of: table, partitions: slice.numbers, inHour: hour) {
                 key, measures in
-                let place = places[store][Int(key)]
-                if let row = found[place] {
-                    for (index, measure) in measures.enumerated() {
-                        rows[row].sums[index] += Int128(measure)
-                    }
+                let place = Int(places[store][Int(key)])
+                if starts[place] < 0 {
+                    starts[place] = Int32(sums.count)
+                    keys.append(Int32(place))
+                    for measure in measures { sums.append(Int128(measure)) }
                 } else {
-                    found[place] = rows.count
-                    rows.append((place, measures.map { Int128($0) }))
+                    let start = Int(starts[place])
+                    for (index, measure) in measures.enumerated() {
+                        sums[start + index] += Int128(measure)
+                    }
                 }
             }
         }
-        return rows.filter { $0.sums.contains { $0 != 0 } }.sorted { $0.key < $1.key }
+        var rows = Rows()
+        keys.sort()
+        for key in keys {
+            let start = Int(starts[Int(key)])
+            starts[Int(key)] = -1
+            let row = sums[start..<start + count]
+            guard row.contains(where: { $0 != 0 }) else { continue }
+            rows.keys.append(key)
+            rows.sums += row
+        }
+        return rows
     }
 
     /// The lines of an hour's rows, in order.
@@ -158,11 +184,15 @@ private struct HashedKeys: Sendable {
         let time = table.hasDays ? String(hour.prefix { $0 != "T" }) : hour
         let begin = Array("\(table.name) ".utf8) + objects.text(of: [.text(time)], from: 0)
         var lines: [UInt8] = []
-        for row in rows {
+        let count = table.measures.count
+        for (index, key) in rows.keys.enumerated() {
             lines += begin
-            lines += texts[Int(row.key)]
-            objects.append(row.sums.map { .integer($0) }, from: columnCount, to: &lines)
-            lines += [UInt8(ascii: "}"), UInt8(ascii: "\n")]
+            lines += texts[Int(key)]
+            objects.append(
+                integers: rows.sums[index * count..<(index + 1) * count], from: columnCount,
+                to: &lines)
+            lines.append(UInt8(ascii: "}"))
+            lines.append(UInt8(ascii: "\n"))
         }
         return lines
     }
@@ -192,7 +222,7 @@ private struct HashedLines {
     private var hash = SHA256()
 
     mutating func add(_ line: String, _ rest: [UInt8] = []) {
-        hash.update(data: Array(line.utf8) + rest + [UInt8(ascii: "\n")])
+        hash.update(data: line.utf8 + rest + [UInt8(ascii: "\n")])
     }
 
     /// Whole lines.

@@ -76,9 +76,19 @@ struct JSONObjects {
 
     /// Appends a part of an object: the members from this place on.
     func append(_ values: some Sequence<ReportValue>, from place: Int, to json: inout [UInt8]) {
-        for (lead, value) in zip(leads[place...], values) {
-            json.append(contentsOf: lead)
+        for (index, value) in values.enumerated() {
+            json.append(contentsOf: leads[place + index])
             value.append(to: &json)
+        }
+    }
+
+    /// Appends members that are integers: those from this place on.
+    func append(integers: some Sequence<Int128>, from place: Int, to json: inout [UInt8]) {
+        for (index, integer) in integers.enumerated() {
+            json.append(contentsOf: leads[place + index])
+            // The text of 64 bits is made without division of 128.
+            let text = Int64(exactly: integer).map { String($0) } ?? String(integer)
+            json.append(contentsOf: text.utf8)
         }
     }
 

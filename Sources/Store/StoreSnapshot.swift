@@ -169,9 +169,13 @@ package struct StoreSnapshot {
         return found.first { $0.offset == offset }
     }
 
-    /// Ids of a partition that are remembered, as text that is equal for equal memory, in order.
-    package func rememberedIDs(of partition: PartitionState) throws -> [String] {
-        guard try db.tableExists("dedupe") else { return try digests(of: partition.partition) }
+    /// Calls `body` with each id of a partition that is remembered, as text that is equal for equal memory, in order.
+    package func forEachRememberedID(
+        of partition: PartitionState, _ body: (String) -> Void
+    ) throws {
+        guard try db.tableExists("dedupe") else {
+            return try forEachDigest(of: partition.partition, body)
+        }
         let window = DedupeWindow(
             windowMilliseconds: try epochs(of: partition.partition).last?
                 .configuration.dedupeWindowMilliseconds ?? 0,
@@ -179,8 +183,8 @@ package struct StoreSnapshot {
         for entry in try DedupeBlock.entries(of: partition.partition, in: db) {
             window.restore(entry)
         }
-        return window.aliveEntries().map { entry in
-            "\(entry.id.high)/\(entry.id.low)@\(entry.timestampMilliseconds)"
+        for entry in window.aliveEntries() {
+            body("\(entry.id.high)/\(entry.id.low)@\(entry.timestampMilliseconds)")
         }
     }
 
@@ -197,18 +201,19 @@ package struct StoreSnapshot {
             arguments: [partition])
     }
 
-    /// What of a fold's memory belongs to the digest, in order.
-    private func digests(of partition: Int32) throws -> [String] {
+    /// Calls `body` with what of a fold's memory belongs to the digest, in order.
+    private func forEachDigest(of partition: Int32, _ body: (String) -> Void) throws {
         var parts: [String] = []
         let fold = Streams.stream(named: stream)
         for table in fold?.memoryTables ?? [] {
             guard let digest = table.digest else { continue }
             parts.append("SELECT \(digest) FROM \(table.name) WHERE partition = ?1")
         }
-        guard !parts.isEmpty else { return [] }
-        return try String.fetchAll(
+        guard !parts.isEmpty else { return }
+        let digests = try String.fetchCursor(
             db, sql: parts.joined(separator: " UNION ALL ") + " ORDER BY 1",
             arguments: [partition])
+        while let digest = try digests.next() { body(digest) }
     }
 
     /// A text that was read as bytes: GRDB would end it at a NUL.
