@@ -211,9 +211,11 @@ package final class Workplace {
     /// How many ids a store remembers.
     package func idCount(_ stream: String, data: String = "data") throws -> Int {
         try snapshot(stream, data: data) { snapshot in
-            try snapshot.partitionStates().reduce(0) {
-                try $0 + snapshot.rememberedIDs(of: $1).count
+            var count = 0
+            for partition in try snapshot.partitionStates() {
+                try snapshot.forEachRememberedID(of: partition) { _ in count += 1 }
             }
+            return count
         }
     }
 
