@@ -32,6 +32,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case badOrder(String)
     /// A column is compared with what it can never hold.
     case badCondition(column: String, value: String, wanted: String)
+    /// An export cannot go on from where another one ended.
+    case staleCursor(String)
     /// Amounts have no rate into the currency that is asked for.
     case noRates(file: String, String)
     /// A store that was in force at an instant is no longer there.
@@ -57,7 +59,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
-            .noRates, .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
+            .noRates, .staleCursor, .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
             false
         case .unknownDump, .unknownColumn, .unknownMeasure, .curveColumn,
             .badTimes, .noMaturity, .noCurves, .noGrouping,
@@ -105,6 +107,9 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "'\(order)' is no order of rows: give column, or column:desc for the largest first"
         case .badCondition(let column, let value, let wanted):
             "\(column) is never '\(value)': give \(wanted)"
+        case .staleCursor(let reason):
+            "--changed-since cannot be gone on from: \(reason); export everything with --changed-since "
+                + "start, and replace what was loaded"
         case .noRates(let file, let missing):
             "no rate of \(missing): add lines of these days to \(file), or leave --in out"
         case .storeGone(let path, let instant):

@@ -9,8 +9,12 @@ package struct ExportOmissions: Equatable, Sendable {
     package internal(set) var adAttributionKit: Int
     /// Postbacks that arrived outside of the selected time.
     package internal(set) var otherTimes: Int
+    /// Postbacks that were exported before, whose best copy now was not published, where the profile has no column
+    /// to say so.
+    package internal(set) var withdrawn: Int
 
-    package init(adAttributionKit: Int = 0, otherTimes: Int = 0) {
+    package init(adAttributionKit: Int = 0, otherTimes: Int = 0, withdrawn: Int = 0) {
+        self.withdrawn = withdrawn
         self.adAttributionKit = adAttributionKit
         self.otherTimes = otherTimes
     }
@@ -24,11 +28,14 @@ package struct ExportQuery: Sendable {
     /// Only postbacks that arrived at this time or later; milliseconds since 1970.
     package var sinceMilliseconds: Int64?
     package var untilMilliseconds: Int64?
+    /// Only postbacks whose best copy came since; nil for all.
+    package var changedSince: ExportCursor?
 
     package init(
         profile: ExportProfile, partner: String? = nil, sinceMilliseconds: Int64? = nil,
-        untilMilliseconds: Int64? = nil
+        untilMilliseconds: Int64? = nil, changedSince: ExportCursor? = nil
     ) {
+        self.changedSince = changedSince
         self.profile = profile
         self.partner = partner
         self.sinceMilliseconds = sinceMilliseconds
@@ -47,21 +54,24 @@ extension OpenStores {
     /// each piece is handed over before later rows are read.
     ///
     /// - Parameter isRaw: whether CSV has every text as it is.
-    /// - Returns: how many rows there are, and what was left out.
-    /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks; what `sink` throws.
+    /// - Returns: how many rows there are, what was left out, and where the next export of changes begins.
+    /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks, `staleCursor` when what was
+    ///   exported before is not what the stores hold; what `sink` throws.
     package func export(
         _ query: ExportQuery, catalog: Catalog, as format: ExportFormat,
         isRaw: Bool = false, to sink: ([UInt8]) throws -> Void
-    ) throws -> (rowCount: Int, omissions: ExportOmissions) {
+    ) throws -> (rowCount: Int, omissions: ExportOmissions, cursor: ExportCursor) {
         let columns = query.profile.columns
         var writer = RowWriter(
             columns.map(\.name), as: format == .csv ? .csv(isRaw: isRaw) : .lines)
         var omissions = ExportOmissions()
         var sinkError: (any Error)?
+        let cursor: ExportCursor
         do {
-            try view(of: [PostbacksFold.streamName]) { view in
-                try view.forEachExported(query, catalog, &omissions) { postback in
-                    writer.append(columns.map { $0.value(postback) })
+            cursor = try view(of: [PostbacksFold.streamName]) { view in
+                try query.changedSince?.check(view.slices, partner: query.partner)
+                try view.forEachExported(query, catalog, &omissions) { row in
+                    writer.append(columns.map { $0.value(row) })
                     guard let piece = writer.fullPiece() else { return }
                     do {
                         try sink(piece)
@@ -70,13 +80,14 @@ extension OpenStores {
                         throw error
                     }
                 }
+                return try ExportCursor(view.slices, partner: query.partner)
             }
         } catch {
             throw sinkError ?? error
         }
         let rowCount = writer.rowCount
         try sink(writer.finish())
-        return (rowCount, omissions)
+        return (rowCount, omissions, cursor)
     }
 }
 
@@ -85,7 +96,7 @@ extension StoreView {
     /// left out.
     fileprivate func forEachExported(
         _ query: ExportQuery, _ catalog: Catalog, _ omissions: inout ExportOmissions,
-        _ body: (ExportedPostback) throws -> Void
+        _ body: (ExportedRow) throws -> Void
     ) throws {
         let partitions = slices.flatMap { slice in
             slice.partitions.map { ($0.partition, slice.snapshot) }
@@ -95,8 +106,10 @@ extension StoreView {
                 operation: "read", path: "outbox", detail: "no memory for a JSON parser")
         }
         for (partition, snapshot) in partitions.sorted(by: { $0.0 < $1.0 }) {
-            try snapshot.forEachPublishedPostback(of: partition, partner: query.partner) {
-                published in
+            let first = query.changedSince?.nextOffset(of: partition) ?? .min
+            try snapshot.forEachPublishedPostback(
+                of: partition, from: first, partner: query.partner
+            ) { published in
                 let bytes = Array(published.document.utf8)
                 try bytes.withUnsafeBytes { bytes in
                     let document = try parser.parse(bytes)
@@ -110,11 +123,40 @@ extension StoreView {
                         omissions.otherTimes += 1
                         return
                     }
-                    try body(postback)
+                    try body(
+                        ExportedRow(
+                            partition: partition, id: published.id, postback: postback,
+                            revision: published.offset))
                 }
+            }
+            // Nobody has seen those of the first export.
+            guard query.changedSince != nil, first > .min else { continue }
+            try snapshot.forEachWithdrawnPostback(
+                of: partition, from: first, partner: query.partner
+            ) { id, offset in
+                guard query.profile.tellsWithdrawn else {
+                    omissions.withdrawn += 1
+                    return
+                }
+                try body(
+                    ExportedRow(partition: partition, id: id, postback: nil, revision: offset))
             }
         }
     }
+}
+
+/// A row of an export.
+struct ExportedRow {
+    let partition: Int32
+    /// Of the postback within its partition.
+    let id: [UInt8]
+    /// Nil for one that was exported before, and whose best copy now was not published.
+    let postback: ExportedPostback?
+    /// Rises whenever the row changes: the offset of the best copy.
+    let revision: Int64
+
+    /// The same in every export.
+    var key: String { "\(partition)-\(id.hexDigits)" }
 }
 
 /// The formats of an export. Each writes a row as soon as it is read.
@@ -136,17 +178,37 @@ package enum ExportProfile: String, CaseIterable, Sendable {
     case weir
 
     /// Names and values of the columns, in order.
-    var columns: [(name: String, value: (ExportedPostback) -> ReportValue)] {
+    var columns: [(name: String, value: (ExportedRow) -> ReportValue)] {
         switch self {
-        case .appsflyer: Self.appsflyerColumns
-        case .adjust: Self.adjustColumns
-        case .singular: Self.singularColumns
-        case .weir: Self.weirColumns
+        case .appsflyer: Self.ofPostbacks(Self.appsflyerColumns)
+        case .adjust: Self.ofPostbacks(Self.adjustColumns)
+        case .singular: Self.ofPostbacks(Self.singularColumns)
+        case .weir: Self.ofPostbacks(Self.weirColumns) + Self.mergeColumns
         }
     }
 
     /// No page of the services names columns for AdAttributionKit.
     var hasAdAttributionKit: Bool { self == .weir }
+
+    /// Whether there is a column for rows that are to be taken out.
+    var tellsWithdrawn: Bool { self == .weir }
+
+    private static func ofPostbacks(
+        _ columns: Columns
+    ) -> [(name: String, value: (ExportedRow) -> ReportValue)] {
+        columns.map { column in
+            (column.name, { row in row.postback.map(column.value) ?? .null })
+        }
+    }
+
+    /// What a warehouse goes by that merges exports.
+    private static var mergeColumns: [(name: String, value: (ExportedRow) -> ReportValue)] {
+        [
+            ("key", { .text($0.key) }),
+            ("revision", { .integer(Int128($0.revision)) }),
+            ("withdrawn", { .boolean($0.postback == nil) }),
+        ]
+    }
 }
 
 extension ExportProfile {

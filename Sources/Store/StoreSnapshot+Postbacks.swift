@@ -87,6 +87,9 @@ extension PartnerPostback {
 
 /// The best copy of a postback as partners got it.
 package struct PublishedPostback: Sendable {
+    /// Which postback it is, within the partition.
+    package var id: [UInt8]
+    package var offset: Int64
     package var adNetworkID: String
     /// The source identifier or campaign id.
     package var campaign: String
@@ -101,9 +104,12 @@ extension StoreSnapshot {
     /// Calls `body` with the best accepted copy of each postback of a partition that was published, in
     /// order of their offsets: one for a postback, however many partners got it.
     ///
-    /// - Parameter partner: only what this partner got; nil for what any of them got.
+    /// - Parameters:
+    ///   - offset: only copies from here on.
+    ///   - partner: only what this partner got; nil for what any of them got.
     package func forEachPublishedPostback(
-        of partition: Int32, partner: String?, _ body: (PublishedPostback) throws -> Void
+        of partition: Int32, from offset: Int64 = .min, partner: String?,
+        _ body: (PublishedPostback) throws -> Void
     ) throws {
         // Older revisions are those of copies that are no longer the best.
         let rows = try Row.fetchCursor(
@@ -111,21 +117,48 @@ extension StoreSnapshot {
             sql: """
                 SELECT min(outbox.partner), CAST(outbox.ad_network_id AS BLOB) AS network,
                   CAST(outbox.campaign AS BLOB) AS campaign,
-                  outbox.app_id, CAST(outbox.document AS BLOB) AS document, best.rank
+                  outbox.app_id, CAST(outbox.document AS BLOB) AS document, best.rank, best.id,
+                  best.offset
                 FROM outbox
                 JOIN postback_ids AS best
                   ON best.partition = outbox.partition AND best.offset = outbox.origin_offset
                 WHERE outbox.partition = ?1 AND (?2 IS NULL OR outbox.partner = ?2)
+                  AND best.offset >= ?3
                 GROUP BY outbox.origin_offset ORDER BY outbox.origin_offset
                 """,
-            arguments: [partition, partner])
+            arguments: [partition, partner, offset])
         while let row = try rows.next() {
             try body(
                 PublishedPostback(
+                    id: [UInt8](row["id"] as Data), offset: row["offset"],
                     adNetworkID: Self.text(row["network"]), campaign: Self.text(row["campaign"]),
                     appID: row["app_id"], document: Self.text(row["document"]),
                     isValid: row["rank"] == 2))
         }
+    }
+
+    /// Calls `body` with each postback of a partition that was published, and whose best copy, from an offset on, was
+    /// not; in order of the offsets of these.
+    ///
+    /// - Parameter partner: only what this partner got; nil for what any of them got.
+    package func forEachWithdrawnPostback(
+        of partition: Int32, from offset: Int64, partner: String?,
+        _ body: (_ id: [UInt8], _ offset: Int64) throws -> Void
+    ) throws {
+        // Names of partners hold neither of the signs between them.
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT id, offset FROM postback_ids
+                WHERE partition = ?1 AND offset >= ?2 AND published IS NOT NULL
+                  AND (?3 IS NULL OR instr(',' || published, ',' || ?3 || '='))
+                  AND offset NOT IN (
+                    SELECT origin_offset FROM outbox
+                    WHERE partition = ?1 AND (?3 IS NULL OR partner = ?3))
+                ORDER BY offset
+                """,
+            arguments: [partition, offset, partner])
+        while let row = try rows.next() { try body([UInt8](row[0] as Data), row[1]) }
     }
 }
 

@@ -109,6 +109,22 @@ struct CommandLineTests {
         #expect(throws: CommandError.self) { try query("branch") }
     }
 
+    @Test("what changed is asked for by a cursor or start, and by no other time")
+    func exportCursor() throws {
+        func query(_ options: String...) throws -> ExportQuery? {
+            let words = ["export", "postbacks", "--profile", "weir"] + options
+            return try (try WeirCommand.parseAsRoot(words) as? ExportCommand)?.query()
+        }
+        let cursor = "c1:0123456789abcdef:0=12@fedcba9876543210"
+        #expect(try query("--changed-since", cursor + "\n")?.changedSince?.description == cursor)
+        #expect(try query("--changed-since", "start")?.changedSince == nil)
+        #expect(throws: CommandError.self) { try query("--changed-since", "") }
+        #expect(throws: CommandError.self) { try query("--changed-since", "c1") }
+        #expect(throws: CommandError.self) {
+            try query("--changed-since", cursor, "--since", "1795318668500")
+        }
+    }
+
     @Test("a flag is set by its option, or by a variable that says yes")
     func flags() throws {
         #expect(try Environment([:]).isSet("WEIR_NAMES", option: true))

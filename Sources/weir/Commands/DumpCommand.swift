@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConfigurationFiles
+import DatabaseFiles
 import Foundation
 import Program
 import Reports
@@ -179,6 +180,13 @@ struct ExportCommand: ParsableCommand {
             today. The profile weir has Weir's own names, and postbacks of both frameworks; the others leave those of \
             AdAttributionKit out, since no page of the services names columns for them. An existing warehouse table of that service takes the rows; \
             docs/export-profiles.md says what each column is and which are not there.
+
+            An export can go on where the last one ended: --next-cursor writes a file, and --changed-since takes what \
+            stands there. Then only rows come that changed in between, and a warehouse merges them by the \
+            columns key and revision of the profile weir:
+
+            weir export postbacks --profile weir --changed-since start --next-cursor cursor
+            weir export postbacks --profile weir --changed-since "$(cat cursor)" --next-cursor cursor
             """)
 
     enum Subject: String, ExpressibleByArgument, CaseIterable {
@@ -195,6 +203,16 @@ struct ExportCommand: ParsableCommand {
     var profile: String
     @Option(help: "Only what this partner got (default: what any partner got).")
     var partner: String?
+    @Option(
+        help: ArgumentHelp(
+            "Only what changed since an earlier export: what --next-cursor wrote, or start for everything (WEIR_CHANGED_SINCE).",
+            valueName: "cursor"))
+    var changedSince: String?
+    @Option(
+        help: ArgumentHelp(
+            "Writes where the next export of changes begins to this file, once all is printed (WEIR_NEXT_CURSOR).",
+            valueName: "file"))
+    var nextCursor: String?
     @OptionGroup var times: TimeOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
@@ -211,6 +229,34 @@ struct ExportCommand: ParsableCommand {
         try output.flush()
         notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
             .forEach(Console.write)
+        if let path = nextCursor ?? Environment()["WEIR_NEXT_CURSOR"] {
+            do {
+                try Data("\(written.cursor)\n".utf8).write(
+                    to: URL(fileURLWithPath: path), options: .atomic)
+            } catch {
+                throw CommandError.failure(
+                    "cannot write \(path): \(SystemRefusal.explanation(of: error)); the next export begins where this one did"
+                )
+            }
+        }
+    }
+
+    /// Where an earlier export ended; nil for everything.
+    private func cursor() throws -> ExportCursor? {
+        let given = changedSince ?? Environment()["WEIR_CHANGED_SINCE"]
+        guard let text = given?.trimmingCharacters(in: .whitespacesAndNewlines), text != "start"
+        else { return nil }
+        guard let cursor = ExportCursor(text) else {
+            throw CommandError.usage(
+                "--changed-since '\(text)' is no cursor: give what --next-cursor wrote, or start")
+        }
+        let times = try times.milliseconds()
+        guard times.since == nil, times.until == nil else {
+            throw CommandError.usage(
+                "--changed-since goes with neither --since nor --until: what they leave out would never come"
+            )
+        }
+        return cursor
     }
 
     func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {
@@ -225,7 +271,12 @@ struct ExportCommand: ParsableCommand {
                 "\(omissions.otherTimes) postbacks are left out: they did not arrive in the time "
                     + "that --since and --until ask for")
         }
-        if isEmpty, notices.isEmpty {
+        if omissions.withdrawn > 0 {
+            notices.append(
+                "\(omissions.withdrawn) postbacks that were exported before are in no export any more: "
+                    + "the profile has no column for that; weir has")
+        }
+        if isEmpty, notices.isEmpty, changedSince == nil {
             notices.append(
                 "no postback was decoded for a partner: exports hold what partners of "
                     + "\(pipelines.directory.path)/partners got")
@@ -241,6 +292,6 @@ struct ExportCommand: ParsableCommand {
         let times = try times.milliseconds()
         return ExportQuery(
             profile: profile, partner: partner, sinceMilliseconds: times.since,
-            untilMilliseconds: times.until)
+            untilMilliseconds: times.until, changedSince: try cursor())
     }
 }
