@@ -74,6 +74,18 @@ enum PartnerDeliveryFile {
         "timeout_seconds", "concurrency", "rate_per_second", "secret_file", "secrets",
     ]
 
+    /// A receiver of warnings, of fewer keys: each is sent whole.
+    static func webhook(_ node: ConfigurationNode) throws(ConfigurationError) -> Partner {
+        let mapping = try node.mapping([
+            "url", "allow_private", "headers", "timeout_seconds", "secret_file", "secrets",
+        ])
+        _ = try mapping.required("url")
+        return Partner(
+            name: "watch", trust: [],
+            filter: Partner.Filter(networks: nil, apps: nil, windows: nil),
+            delivery: try delivery(node))
+    }
+
     static func delivery(_ node: ConfigurationNode) throws(ConfigurationError) -> Partner.Delivery {
         let mapping = try node.mapping(keys)
         let delivery = Partner.Delivery(

@@ -70,6 +70,8 @@ package struct WatchFile: Equatable, Sendable {
     package var rates: [Rate] = []
     package var budgets: [Budget] = []
     package var failures: [Failures] = []
+    /// Who is sent what opens and closes; nil for nobody.
+    package var webhook: Partner?
 
     static let name = "watch.yaml"
 }
@@ -92,11 +94,12 @@ extension PipelineDirectory {
 
 extension WatchFile {
     fileprivate init(_ node: ConfigurationNode) throws(ConfigurationError) {
-        let mapping = try node.mapping(["silence", "rates", "budgets", "deliveries"])
+        let mapping = try node.mapping(["silence", "rates", "budgets", "deliveries", "webhook"])
         silences = try mapping["silence"]?.list { $0.silence } ?? []
         rates = try mapping["rates"]?.list { $0.rate } ?? []
         budgets = try mapping["budgets"]?.list { $0.budget } ?? []
         failures = try mapping["deliveries"]?.list { $0.failures } ?? []
+        webhook = try mapping["webhook"].map(PartnerDeliveryFile.webhook)
         for (key, names) in [
             ("silence", silences.map(\.name)), ("rates", rates.map(\.name)),
             ("budgets", budgets.map(\.name)),

@@ -95,7 +95,7 @@ extension StoreView {
         report.warnings.append(
             WatchWarning(
                 kind: .budget, rule: budget.name,
-                series: budget.conditions.map(\.ofQuery),
+                series: budget.conditions.map(\.ofQuery), step: step,
                 openedMilliseconds: opened[step].map { $0 * Hour.milliseconds },
                 found: .ratio(spent, 1_000_000),
                 limit: .ratio(Int128(budget.amountMicros), 1_000_000), unit: budget.currency,

@@ -10,6 +10,8 @@ package struct WatchWarning: Sendable {
     package let rule: String
     /// The columns and values of the series.
     package let series: [DumpQuery.Condition]
+    /// The step of a limit that is reached, in percent; nil for what has no steps.
+    package let step: Int64?
     /// The end of the hour in which it opened, or the beginning of the day; milliseconds since 1970. Nil where that
     /// is not known.
     package let openedMilliseconds: Int64?
@@ -27,23 +29,27 @@ package struct WatchWarning: Sendable {
 
     /// Of a limit that is reached by steps.
     package init(
-        kind: Kind, rule: String, series: [DumpQuery.Condition] = [], openedMilliseconds: Int64?,
-        found: ReportValue, limit: ReportValue, unit: String, words: String, look: String
+        kind: Kind, rule: String, series: [DumpQuery.Condition] = [], step: Int64,
+        openedMilliseconds: Int64?, found: ReportValue, limit: ReportValue, unit: String,
+        words: String, look: String
     ) {
         self.init(
-            kind: kind, rule: rule, series: series, openedMilliseconds: openedMilliseconds,
-            closedMilliseconds: nil, found: found, low: .null, high: limit, unit: unit,
+            kind: kind, rule: rule, series: series, step: step,
+            openedMilliseconds: openedMilliseconds, closedMilliseconds: nil, found: found,
+            low: .null, high: limit, unit: unit,
             words: words, look: look)
     }
 
     init(
-        kind: Kind, rule: String, series: [DumpQuery.Condition], openedMilliseconds: Int64?,
+        kind: Kind, rule: String, series: [DumpQuery.Condition], step: Int64? = nil,
+        openedMilliseconds: Int64?,
         closedMilliseconds: Int64?, found: ReportValue, low: ReportValue, high: ReportValue,
         unit: String, words: String, look: String
     ) {
         self.kind = kind
         self.rule = rule
         self.series = series
+        self.step = step
         self.openedMilliseconds = openedMilliseconds
         self.closedMilliseconds = closedMilliseconds
         self.found = found

@@ -55,7 +55,11 @@ extension CheckReport {
             let models = try directory.conversionModels().count
             let partners = try directory.partners()
             for partner in partners { _ = try RequestTemplate(partner.delivery) }
-            if directory.hasWatch { _ = try Watch(directory.watch()) }
+            if directory.hasWatch {
+                let watch = try directory.watch()
+                _ = try Watch(watch)
+                if let webhook = watch.webhook { _ = try RequestTemplate(webhook.delivery) }
+            }
             guard wrongCount == wrongBefore else { return }
             note(
                 right:

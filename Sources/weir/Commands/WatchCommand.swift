@@ -6,6 +6,7 @@ import Logging
 import Monitoring
 import Program
 import Reports
+import Store
 import Streams
 
 struct WatchCommand: ParsableCommand {
@@ -26,6 +27,7 @@ struct WatchCommand: ParsableCommand {
               weir watch --as-of now --format json || mail -s 'weir watch' ops@example.com
               weir watch --since 30d           what would have been said in the last 30 days
               weir watch --follow --metrics 127.0.0.1:9470
+              weir watch --follow --send       to the webhook of watch.yaml
 
             While workers catch up, hours lack records that are there: see weir lag. docs/warnings.md \
             describes the method and how often it is wrong.
@@ -55,12 +57,18 @@ struct WatchCommand: ParsableCommand {
             "With --follow: serve /metrics with what is open, /livez and /readyz (WEIR_METRICS; default: off).",
             valueName: "host:port"))
     var metrics: String?
+    @Flag(
+        help:
+            "Send what is open, and with --follow what opens and closes, to the webhook of watch.yaml (WEIR_WATCH_SEND)."
+    )
+    var send = false
     @OptionGroup var source: SourceOptions
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try format.chosen()
+        let webhook = try webhook()
         guard !follow || (asOf == nil && since == nil) else {
             throw CommandError.usage("--follow looks at the present: leave --as-of and --since out")
         }
@@ -69,7 +77,8 @@ struct WatchCommand: ParsableCommand {
         }
         if follow {
             return try WatchFollowing(
-                command: self, seconds: try seconds(), isJSON: format != .table
+                command: self, seconds: try seconds(), isJSON: format != .table,
+                webhook: webhook
             ).run(metrics: try metricsAddress)
         }
         let report = try report()
@@ -78,7 +87,30 @@ struct WatchCommand: ParsableCommand {
             table, as: format, isRaw: csv.isSet(),
             ifEmpty: since == nil ? "nothing is open\n" : "nothing opened\n")
         Console.write(report.summary)
+        if let webhook {
+            for warning in report.warnings {
+                try webhook.add(
+                    warning.document(change: warning.isOpen ? .opened : .closed, report))
+            }
+            // The next line of cron sends again what failed, under the same ids.
+            if let (fault, _) = webhook.send(nowMilliseconds: LogTime.now) {
+                throw CommandError.failure(
+                    "\(webhook.waitingCount) warnings are not sent: \(fault)")
+            }
+        }
         guard report.open.isEmpty else { throw CommandError.differs }
+    }
+
+    /// Nil unless something is to be sent.
+    private func webhook() throws -> WebhookSender? {
+        guard try Environment().isSet("WEIR_WATCH_SEND", option: send) else { return nil }
+        let directory = source.pipelines.directory
+        guard let receiver = try directory.watch().webhook else {
+            throw CommandError.usage(
+                "--send needs a webhook in \(directory.path)/watch.yaml: add it, or leave --send out"
+            )
+        }
+        return try WebhookSender(to: receiver, directory: directory.path)
     }
 
     /// What there is to say now, or as of the time that was given.
@@ -149,7 +181,8 @@ extension WatchReport {
                 }
                 warnings.append(
                     WatchWarning(
-                        kind: .deliveries, rule: partner, openedMilliseconds: found.first,
+                        kind: .deliveries, rule: partner, step: step,
+                        openedMilliseconds: found.first,
                         found: .integer(Int128(found.count)), limit: .integer(Int128(rule.limit)),
                         unit: "documents",
                         words:
@@ -165,6 +198,7 @@ private struct WatchFollowing {
     let command: WatchCommand
     let seconds: Int
     let isJSON: Bool
+    let webhook: WebhookSender?
 
     private static let pollSeconds = 0.2
 
@@ -180,26 +214,33 @@ private struct WatchFollowing {
             var now: [String: WatchWarning] = [:]
             for warning in report.open { now[warning.id] = warning }
             for (id, warning) in now.sorted(by: { $0.key < $1.key }) where open[id] == nil {
-                try show(warning, "opened", report)
+                try show(warning, .opened, report)
             }
             for (id, warning) in open.sorted(by: { $0.key < $1.key }) where now[id] == nil {
-                try show(warning, "closed", report)
+                try show(warning, .closed, report)
             }
             open = now
             let end = ContinuousClock.now + .seconds(seconds)
             while ContinuousClock.now < end, !StopSignal.ofProcess.isRequested {
+                if let (fault, next) = webhook?.send(nowMilliseconds: LogTime.now) {
+                    Console.write("\(fault): \(next)")
+                }
                 Thread.sleep(forTimeInterval: Self.pollSeconds)
             }
         }
     }
 
-    private func show(_ warning: WatchWarning, _ change: String, _ report: WatchReport) throws {
+    private func show(
+        _ warning: WatchWarning, _ change: WatchChange, _ report: WatchReport
+    ) throws {
+        try webhook?.add(warning.document(change: change, report))
         let output = BufferedOutput()
         if isJSON {
             try output.write(warning.row(change: change, report), as: .ndjson)
         } else {
             let parts = [
-                UTC.text(milliseconds: report.nowMilliseconds), change, warning.kind.rawValue,
+                UTC.text(milliseconds: report.nowMilliseconds), change.rawValue,
+                warning.kind.rawValue,
                 warning.rule, warning.seriesText, warning.words,
             ]
             try output.write(
@@ -209,20 +250,49 @@ private struct WatchFollowing {
     }
 }
 
+/// What happened to a warning.
+enum WatchChange: String { case opened, closed }
+
 extension WatchWarning {
     /// What tells it from other warnings.
-    fileprivate var id: String { "\(kind.rawValue) \(rule) \(seriesText)" }
+    fileprivate var id: String {
+        "\(kind.rawValue) \(rule) \(seriesText)" + (step.map { " \($0)" } ?? "")
+    }
 
     /// Its row, after what happened to it, and when.
-    fileprivate func row(change: String, _ report: WatchReport) -> ReportTable {
+    fileprivate func row(change: WatchChange, _ report: WatchReport) -> ReportTable {
         var one = report
         one.warnings = [self]
         let all = one.all
         return ReportTable(
             columns: [.init("change"), .init("at")] + all.columns,
             rows: all.rows.map {
-                [.text(change), .text(UTC.text(milliseconds: report.nowMilliseconds))] + $0
+                [.text(change.rawValue), .text(UTC.text(milliseconds: report.nowMilliseconds))] + $0
             })
+    }
+
+    /// Its row as a document for the webhook. The id is the same whenever it is sent, of failing deliveries for a day;
+    /// the revision is 1 while the warning is open, and 2 once it has closed.
+    func document(change: WatchChange, _ report: WatchReport) -> [UInt8] {
+        let row = row(change: change, report)
+        // The first failure of the last hours is another one as time goes by.
+        let opened =
+            kind == .deliveries
+            ? UTC.text(milliseconds: report.nowMilliseconds).prefix { $0 != "T" }.description
+            : openedMilliseconds.map { "\($0)" } ?? ""
+        let number = Array("\(id) \(opened)".utf8).withUnsafeBytes { HexDigest.sha256($0) }.prefix(
+            32)
+        let table = ReportTable(
+            columns: [.init("id"), .init("revision", isNumber: true), .init("partner")]
+                + row.columns,
+            rows: row.rows.map {
+                [
+                    .text(String(number)), .integer(change == .opened ? 1 : 2), .text("watch"),
+                ] + $0
+            })
+        var document: [UInt8] = []
+        table.write(as: .ndjson) { document += $0 }
+        return document
     }
 }
 
