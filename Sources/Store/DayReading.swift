@@ -158,7 +158,12 @@ final class DayReading: @unchecked Sendable {
             let state = try? StoreReader.partitionStates(db)
         else { return }
         for _ in 0..<threadCount {
-            DispatchQueue.global().async(group: group) { self.read(file, state) }
+            group.enter()
+            // A new thread has the priority of the one that begins it.
+            Thread.detachNewThread {
+                self.read(file, state)
+                self.group.leave()
+            }
         }
     }
 

@@ -18,6 +18,9 @@ final class DashboardServer: Sendable {
     private let access: DashboardAccess
     /// Pages are made on these threads, so that none holds up the connections.
     private let pages: NIOThreadPool
+    private let shared = SharedPages()
+    /// Stands in shared pages where the form of each reader has its token.
+    private let formMark = SecretText.random()
     /// Explanations read the log and use all cores: a few at a time.
     private let explanations: NIOThreadPool
     private let explaining = Mutex(0)
@@ -72,6 +75,8 @@ final class DashboardServer: Sendable {
     private struct Asked {
         let path: String
         let query: QueryParameters
+        /// As it was asked.
+        let queryText: String
         let cookies: [String: String]
         let isSecure: Bool
         let address: String
@@ -95,7 +100,7 @@ final class DashboardServer: Sendable {
             return Self.plain(.badRequest, "the query is not percent-encoded UTF-8")
         }
         let asked = Asked(
-            path: path, query: parameters, cookies: Self.cookies(request.headers[.cookie]),
+            path: path, query: parameters, queryText: String(query), cookies: Self.cookies(request.headers[.cookie]),
             isSecure: HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] }
                 == "https",
             address: channel.remoteAddress?.ipAddress ?? "")
@@ -229,20 +234,38 @@ final class DashboardServer: Sendable {
 
     // MARK: Pages
 
+    /// Lowers the priority of the calling thread, which makes pages: readers wait rather than workers.
+    private static func giveWayToWorkers() {
+        // On Linux 0 is the thread, not the process.
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    }
+
     private func page(_ asked: Asked, _ scope: [DumpQuery.Condition]) async -> Response {
         let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
         let formToken = session.map(DashboardAccess.formToken)
         if asked.path.hasPrefix("/explain/") || asked.path.hasPrefix("/evidence/") {
             return await explanation(asked, scope, formToken)
         }
-        let made = try? await pages.runIfActive { [source] in
-            PageMaking(
-                source: PageSource(source), path: asked.path, parameters: asked.query, scope: scope
-            )
-            .response(formToken: formToken)
+        let mark = formToken == nil ? nil : formMark
+        let key = SharedPages.Key(
+            path: asked.path, query: asked.queryText,
+            scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""])
+        let made = await shared.page(key) { [source] finish in
+            pages.submit { state in
+                guard case .active = state else { return finish(nil) }
+                Self.giveWayToWorkers()
+                finish(
+                    PageMaking(
+                        source: PageSource(source), path: asked.path, parameters: asked.query,
+                        scope: scope
+                    )
+                    .response(formToken: mark))
+            }
         }
         guard let made else { return Self.plain(.serviceUnavailable, "the dashboard is stopping") }
-        return Self.response(.init(code: made.status), made.contentType, made.body)
+        var body = made.body
+        if let mark, let formToken { body.replace(Array(mark.utf8), with: Array(formToken.utf8)) }
+        return Self.response(.init(code: made.status), made.contentType, body)
     }
 
     private func explanation(
@@ -260,6 +283,7 @@ final class DashboardServer: Sendable {
         let (pieces, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         continuation.onTermination = { _ in wanted.lower() }
         explanations.submit { [self] _ in
+            Self.giveWayToWorkers()
             let making = PageMaking(
                 source: PageSource(source), path: asked.path, parameters: asked.query, scope: scope)
             making.stream(formToken: formToken, isWanted: { wanted.isRaised }) { piece in

@@ -1,0 +1,66 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import weir
+
+@Suite("Pages that several readers ask for")
+final class SharedPagesTests {
+    private let shared = SharedPages()
+    private let made = Mutex(0)
+
+    private func key(_ query: String = "", scope: String...) -> SharedPages.Key {
+        SharedPages.Key(path: "/", query: query, scope: scope)
+    }
+
+    private func page(_ key: SharedPages.Key, status: Int = 200) async -> String? {
+        let page = await shared.page(key) { finish in
+            let number = made.withLock { count in
+                count += 1
+                return count
+            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) {
+                finish(SharedPages.Page(status: status, body: Array("\(number)".utf8)))
+            }
+        }
+        return page.map { String(decoding: $0.body, as: UTF8.self) }
+    }
+
+    @Test("readers who ask at the same time are answered by one making, and soon after by the same")
+    func atOnce() async {
+        await withTaskGroup(of: String?.self) { group in
+            for _ in 0..<50 { group.addTask { await page(key()) } }
+            for await text in group { #expect(text == "1") }
+        }
+        #expect(await page(key()) == "1")
+        #expect(made.withLock { $0 } == 1)
+    }
+
+    @Test("other questions, and readers of another scope, have pages of their own")
+    func apart() async {
+        #expect(await page(key()) == "1")
+        #expect(await page(key("period=week")) == "2")
+        #expect(await page(key(scope: "campaign=1")) == "3")
+        #expect(await page(key(scope: "campaign=2")) == "4")
+        #expect(await page(key(scope: "campaign=1")) == "3")
+    }
+
+    @Test("a page that failed is made anew for the next reader")
+    func failures() async {
+        #expect(await page(key(), status: 404) == "1")
+        #expect(await page(key()) == "2")
+    }
+
+    @Test("a page is made anew after a while")
+    func old() async throws {
+        #expect(await page(key()) == "1")
+        try await Task.sleep(for: .seconds(1.1))
+        #expect(await page(key()) == "2")
+    }
+
+    @Test("readers of what cannot be made are told so, and do not wait")
+    func ending() async {
+        let page = await shared.page(key()) { $0(nil) }
+        #expect(page == nil)
+    }
+}
