@@ -29,7 +29,7 @@ final class SharedPagesTests {
     @Test("readers who ask at the same time are answered by one making, and soon after by the same")
     func atOnce() async {
         await withTaskGroup(of: String?.self) { group in
-            for _ in 0..<50 { group.addTask { await page(key()) } }
+            for _ in 0..<50 { group.addTask { await self.page(self.key()) } }
             for await text in group { #expect(text == "1") }
         }
         #expect(await page(key()) == "1")
