@@ -17,6 +17,9 @@ package struct Environment {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Whether a variable is set, and holds nothing: such as what a command that failed printed.
+    package func isSetToNothing(_ name: String) -> Bool { variables[name]?.isEmpty == true }
+
     /// The data directories: those of the options, else of `WEIR_DATA`, else `data`.
     package func dataDirectories(_ options: [String]) -> [String] {
         if !options.isEmpty { return options }

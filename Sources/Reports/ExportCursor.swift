@@ -5,64 +5,65 @@ import Streams
 /// How far an export has come: the next one hands over what changed since.
 ///
 /// It holds as long as the rows that came of the records below it stay what they are: in the same log, for the same
-/// partner, folded under the same configurations. So it names them, and another one is refused.
+/// partner and profile, of the same records, folded under the same configurations. So it has their digests, and one that
+/// does not fit is refused.
 package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     private struct Partition: Equatable {
         var nextOffset: Int64
-        /// Digest of the configurations that were in force below it.
-        var configurations: String
+        /// Digest of what was folded below it.
+        var history: String
     }
 
     private static let version = "c1"
 
-    /// Digest of the log, the topic and the partner.
+    /// Digest of the log, the topic, the partner and the profile.
     private let subject: String
     private let partitions: [Int32: Partition]
 
     /// Where these stores are.
-    init(_ slices: [StoreSlice], partner: String?) throws {
-        subject = Self.subject(slices, partner)
+    init(_ slices: [StoreSlice], of query: ExportQuery) throws {
+        subject = Self.subject(slices, query)
         partitions = try slices.reduce(into: [:]) { partitions, slice in
             for state in slice.partitions {
                 partitions[state.partition] = Partition(
                     nextOffset: state.nextOffset,
-                    configurations: try Self.configurations(
+                    history: try Self.history(
                         of: state.partition, below: state.nextOffset, in: slice.snapshot))
             }
         }
     }
 
-    /// Reads what `description` wrote; nil for anything else.
+    /// Reads what `description` wrote; nil for anything else, such as a part of it.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == Self.version else { return nil }
+        guard parts.count == 4, parts[0] == Self.version else { return nil }
         var partitions: [Int32: Partition] = [:]
         for entry in parts[2].split(separator: ",") {
             let words = entry.split { $0 == "=" || $0 == "@" }
-            guard words.count == 3, let partition = Int32(words[0]), let offset = Int64(words[1]),
-                partitions[partition] == nil
+            guard words.count == 3, let partition = Int32(words[0]), let offset = Int64(words[1])
             else { return nil }
-            partitions[partition] = Partition(
-                nextOffset: offset, configurations: String(words[2]))
+            partitions[partition] = Partition(nextOffset: offset, history: String(words[2]))
         }
         subject = String(parts[1])
         self.partitions = partitions
+        guard description == text else { return nil }
     }
 
     package var description: String {
         let entries = partitions.sorted { $0.key < $1.key }.map {
-            "\($0.key)=\($0.value.nextOffset)@\($0.value.configurations)"
+            "\($0.key)=\($0.value.nextOffset)@\($0.value.history)"
         }
-        return "\(Self.version):\(subject):\(entries.joined(separator: ","))"
+        let text = "\(Self.version):\(subject):\(entries.joined(separator: ","))"
+        return "\(text):\(Self.digest([text]).prefix(8))"
     }
 
     /// The offset from which on a partition has changes.
     func nextOffset(of partition: Int32) -> Int64 { partitions[partition]?.nextOffset ?? .min }
 
     /// Throws `staleCursor` unless the rows below it are those that were exported.
-    func check(_ slices: [StoreSlice], partner: String?) throws {
-        guard Self.subject(slices, partner) == subject else {
-            throw InspectionError.staleCursor("it is of another log, topic or --partner")
+    func check(_ slices: [StoreSlice], of query: ExportQuery) throws {
+        guard Self.subject(slices, query) == subject else {
+            throw InspectionError.staleCursor("it is of another log, topic, --partner or --profile")
         }
         var missing = Set(partitions.keys)
         for slice in slices {
@@ -74,11 +75,12 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
                         "partition \(state.partition) is folded to \(state.nextOffset), and was to "
                             + "\(known.nextOffset)")
                 }
-                let configurations = try Self.configurations(
+                let history = try Self.history(
                     of: state.partition, below: known.nextOffset, in: slice.snapshot)
-                guard configurations == known.configurations else {
+                guard history == known.history else {
                     throw InspectionError.staleCursor(
-                        "partition \(state.partition) was folded again under another configuration")
+                        "partition \(state.partition) has other records than then, or was folded again "
+                            + "under another configuration")
                 }
             }
         }
@@ -87,20 +89,23 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func subject(_ slices: [StoreSlice], _ partner: String?) -> String {
+    private static func subject(_ slices: [StoreSlice], _ query: ExportQuery) -> String {
         digest([
             slices.first?.snapshot.topic ?? "", slices.first?.snapshot.logIdentity ?? "",
-            partner ?? "",
+            query.partner ?? "", query.profile.rawValue,
         ])
     }
 
-    private static func configurations(
+    /// Of the configurations that were in force below an offset, and of the last postback there: a log that was
+    /// restored and written on has another one.
+    private static func history(
         of partition: Int32, below offset: Int64, in snapshot: StoreSnapshot
     ) throws -> String {
-        digest(
-            try snapshot.epochs(of: partition).filter { $0.fromOffset < offset }.flatMap {
-                ["\($0.fromOffset)", $0.configuration.hash]
-            })
+        let configurations = try snapshot.epochs(of: partition).filter { $0.fromOffset < offset }
+        return digest(
+            configurations.flatMap { ["\($0.fromOffset)", $0.configuration.hash] } + [
+                try snapshot.lastPostbackCopy(of: partition, below: offset) ?? ""
+            ])
     }
 
     private static func digest(_ texts: [String]) -> String {

@@ -69,7 +69,7 @@ extension OpenStores {
         let cursor: ExportCursor
         do {
             cursor = try view(of: [PostbacksFold.streamName]) { view in
-                try query.changedSince?.check(view.slices, partner: query.partner)
+                try query.changedSince?.check(view.slices, of: query)
                 try view.forEachExported(query, catalog, &omissions) { row in
                     writer.append(columns.map { $0.value(row) })
                     guard let piece = writer.fullPiece() else { return }
@@ -80,7 +80,7 @@ extension OpenStores {
                         throw error
                     }
                 }
-                return try ExportCursor(view.slices, partner: query.partner)
+                return try ExportCursor(view.slices, of: query)
             }
         } catch {
             throw sinkError ?? error

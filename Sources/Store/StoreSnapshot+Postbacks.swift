@@ -192,6 +192,19 @@ package struct StoredPostbackCopy: Sendable {
 }
 
 extension StoreSnapshot {
+    /// The last copy of a postback below an offset, as text that is another one for any other copy; nil without one.
+    package func lastPostbackCopy(of partition: Int32, below offset: Int64) throws -> String? {
+        try String.fetchOne(
+            db,
+            sql: """
+                SELECT offset || ' ' || hex(id) || ' ' || timestamp_ms || ' ' || verdict || ' '
+                  || coalesce(conversion_value, '-') || ' ' || coalesce(coarse_value, '-')
+                FROM postback_copies WHERE partition = ? AND offset < ?
+                ORDER BY offset DESC LIMIT 1
+                """,
+            arguments: [partition, offset])
+    }
+
     /// Calls `body` with every copy of the postbacks of these partitions: those of one postback follow
     /// each other, in order of their offsets.
     package func forEachPostbackCopy(

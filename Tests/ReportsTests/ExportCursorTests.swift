@@ -75,6 +75,7 @@ struct ExportCursorTests {
     func withdrawn() throws {
         try fold(Self.forged, .losingPostback(1), trust: [.invalid])
         let first = try rows(partner: "acme")
+        let whole = try rows(partner: "acme", profile: .adjust)
         let key = try #require(first.rows.values.first { $0.campaign == "43" }?.key)
         try fold(.postback(2), trust: [.invalid])
         let second = try rows(since: first.cursor, partner: "acme")
@@ -82,7 +83,7 @@ struct ExportCursorTests {
         let row = try #require(second.rows[key])
         #expect((row.withdrawn, row.revision, row.campaign) == (true, 2, nil))
         #expect(try rows().rows[key] == nil)
-        let services = try rows(since: first.cursor, partner: "acme", profile: .adjust)
+        let services = try rows(since: whole.cursor, partner: "acme", profile: .adjust)
         #expect(services.rows.isEmpty)
         #expect(services.omissions == ExportOmissions(withdrawn: 1))
     }
@@ -102,9 +103,24 @@ struct ExportCursorTests {
         try fold(.postback(0), trust: [.valid])
         let cursor = try rows().cursor
         #expect(ExportCursor("\(cursor)") == cursor)
-        for text in ["", "start", "c1", "c1::x", "c2:a:0=1@b", "c1:a:0=1", "c1:a:0=1@b,0=2@b"] {
-            #expect(ExportCursor(text) == nil, "\(text)")
+        let text = "\(cursor)"
+        for end in 0..<text.count { #expect(ExportCursor(String(text.prefix(end))) == nil) }
+        for (part, other) in [("0=1", "0=2"), ("0=1", "0=+1"), ("0=1", "0=0"), ("c1:", "c2:")] {
+            #expect(text.contains(part))
+            #expect(ExportCursor(text.replacing(part, with: other)) == nil, "\(other)")
         }
+        #expect(ExportCursor(text + ",1=2@b") == nil)
+    }
+
+    @Test("a cursor of records that a restored log does not have is refused")
+    func restored() throws {
+        try fold(.postback(0), .losingPostback(1), trust: [.valid])
+        let cursor = try rows().cursor
+        #expect(throws: InspectionError.self) { try rows(since: cursor, profile: .adjust) }
+        try stores.change(
+            "UPDATE postback_copies SET timestamp_ms = timestamp_ms + 1 WHERE offset = 1",
+            stream: "postbacks")
+        #expect(throws: InspectionError.self) { try rows(since: cursor) }
     }
 
     @Test("a cursor of other rows is refused, and says what to do")
@@ -121,8 +137,9 @@ struct ExportCursorTests {
         }
         #expect(
             reason { _ = try rows(since: cursor, partner: "acme") }
-                == "--changed-since cannot be gone on from: it is of another log, topic or --partner; export "
-                + "everything with --changed-since start, and replace what was loaded")
+                == "--changed-since cannot be gone on from: it is of another log, topic, --partner "
+                + "or --profile; export everything with --changed-since start, and replace what was loaded"
+        )
         try stores.change("UPDATE partitions SET next_offset = 1", stream: "postbacks")
         #expect(
             reason { _ = try rows(since: cursor) }
@@ -132,7 +149,8 @@ struct ExportCursorTests {
             stream: "postbacks")
         #expect(
             reason { _ = try rows(since: cursor) }
-                .contains("partition 0 was folded again under another configuration;"))
+                .contains(
+                    "partition 0 has other records than then, or was folded again under another"))
         try stores.change(
             "UPDATE partitions SET partition = 2; UPDATE slots SET partition = 2;"
                 + "UPDATE hours SET partition = 2", stream: "postbacks")

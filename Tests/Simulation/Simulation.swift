@@ -61,7 +61,7 @@ package final class Simulation {
     var report: Report
     /// Topics that have lost their beginning, or are not those that they were.
     var trimmed: Set<String> = []
-    private var madeAnew: Set<String> = []
+    private(set) var madeAnew: Set<String> = []
     /// Copies of stores, by the names of their workers.
     var backups: [String: String] = [:]
     /// How many sets were replayed for a worker, by its name.

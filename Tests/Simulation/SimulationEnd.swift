@@ -14,6 +14,12 @@ extension Simulation {
             worker.mendDisk()
         }
         try catchUp()
+        if !madeAnew.isEmpty {
+            // A worker looks every 30 seconds whether its topic is another one. One that was made anew between two
+            // looks, and is as long as the old one when the worker reads on, shows at the next.
+            weir_sim_pass(60 * 1_000_000_000)
+            try catchUp()
+        }
         for worker in workers {
             worker.stop()
             for _ in 0..<100 where worker.isRunning { try turn(worker) }
@@ -39,6 +45,7 @@ extension Simulation {
     }
 
     private func catchUp() throws {
+        guard !workers.isEmpty else { return }
         var idleTurns = 0
         for turn in 0..<Self.mostTurnsToCatchUp {
             guard idleTurns <= workers.count * 4 else { return }

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import Foundation
 import Program
 import Reports
 import TestKit
@@ -115,7 +116,7 @@ struct CommandLineTests {
             let words = ["export", "postbacks", "--profile", "weir"] + options
             return try (try WeirCommand.parseAsRoot(words) as? ExportCommand)?.query()
         }
-        let cursor = "c1:0123456789abcdef:0=12@fedcba9876543210"
+        let cursor = "c1:0123456789abcdef:0=12@fedcba9876543210:b763e21a"
         #expect(try query("--changed-since", cursor + "\n")?.changedSince?.description == cursor)
         #expect(try query("--changed-since", "start")?.changedSince == nil)
         #expect(throws: CommandError.self) { try query("--changed-since", "") }
@@ -123,6 +124,32 @@ struct CommandLineTests {
         #expect(throws: CommandError.self) {
             try query("--changed-since", cursor, "--since", "1795318668500")
         }
+        #expect(throws: CommandError.self) { try query("--partner", "") }
+    }
+
+    @Test("what the next export would not bring is not left out, and only a file is replaced")
+    func nextCursor() throws {
+        let place = try TemporaryDirectory()
+        func fault(_ options: String...) throws -> String {
+            let words =
+                ["export", "postbacks", "--profile", "weir", "--data", place.path] + options
+            do {
+                var command = try WeirCommand.parseAsRoot(words)
+                try command.run()
+                return ""
+            } catch {
+                return CommandError(error)?.explanation ?? "\(error)"
+            }
+        }
+        let file = place.path + "/cursor"
+        #expect(
+            try fault("--changed-since", "start", "--until", "1795318668500", "--next-cursor", file)
+                .hasPrefix("--next-cursor goes with neither --since nor --until"))
+        #expect(try fault("--next-cursor", "").hasPrefix("--next-cursor is empty"))
+        #expect(try fault("--next-cursor", place.path).contains("is no file"))
+        #expect(mkfifo(file, 0o600) == 0)
+        #expect(try fault("--next-cursor", file).contains("is no file"))
+        #expect(try fault("--next-cursor", place.path + "/a/b").contains("there is no directory"))
     }
 
     @Test("a flag is set by its option, or by a variable that says yes")

@@ -5,9 +5,9 @@ import Testing
 @testable import weir
 
 @Suite("Pages that several readers ask for")
-final class SharedPagesTests {
+struct SharedPagesTests {
     private let shared = SharedPages()
-    private let made = Mutex(0)
+    private let made = Counter()
 
     private func key(_ query: String = "", scope: String...) -> SharedPages.Key {
         SharedPages.Key(path: "/", query: query, scope: scope)
@@ -15,10 +15,7 @@ final class SharedPagesTests {
 
     private func page(_ key: SharedPages.Key, status: Int = 200) async -> String? {
         let page = await shared.page(key) { finish in
-            let number = made.withLock { count in
-                count += 1
-                return count
-            }
+            let number = made.next()
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) {
                 finish(SharedPages.Page(status: status, body: Array("\(number)".utf8)))
             }
@@ -29,11 +26,11 @@ final class SharedPagesTests {
     @Test("readers who ask at the same time are answered by one making, and soon after by the same")
     func atOnce() async {
         await withTaskGroup(of: String?.self) { group in
-            for _ in 0..<50 { group.addTask { await self.page(self.key()) } }
+            for _ in 0..<50 { group.addTask { await page(key()) } }
             for await text in group { #expect(text == "1") }
         }
         #expect(await page(key()) == "1")
-        #expect(made.withLock { $0 } == 1)
+        #expect(made.count == 1)
     }
 
     @Test("other questions, and readers of another scope, have pages of their own")
@@ -62,5 +59,18 @@ final class SharedPagesTests {
     func ending() async {
         let page = await shared.page(key()) { $0(nil) }
         #expect(page == nil)
+    }
+}
+
+private final class Counter: Sendable {
+    private let made = Mutex(0)
+
+    var count: Int { made.withLock { $0 } }
+
+    func next() -> Int {
+        made.withLock { count in
+            count += 1
+            return count
+        }
     }
 }

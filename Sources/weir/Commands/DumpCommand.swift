@@ -185,8 +185,9 @@ struct ExportCommand: ParsableCommand {
             stands there. Then only rows come that changed in between, and a warehouse merges them by the \
             columns key and revision of the profile weir:
 
-            weir export postbacks --profile weir --changed-since start --next-cursor cursor
-            weir export postbacks --profile weir --changed-since "$(cat cursor)" --next-cursor cursor
+            weir export postbacks --profile weir --changed-since start --next-cursor new > rows.csv
+            load rows.csv && mv new cursor
+            weir export postbacks --profile weir --changed-since "$(cat cursor)" --next-cursor new > rows.csv
             """)
 
     enum Subject: String, ExpressibleByArgument, CaseIterable {
@@ -222,33 +223,52 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         let format = try Environment().format(format, default: ExportFormat.csv)
+        let (query, file) = (try query(), try cursorFile())
         let output = BufferedOutput()
         let written = try data.stores().export(
-            query(), catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
+            query, catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
             to: output.write(bytes:))
         try output.flush()
-        notices(omissions: written.omissions, isEmpty: written.rowCount == 0)
-            .forEach(Console.write)
-        if let path = nextCursor ?? Environment()["WEIR_NEXT_CURSOR"] {
-            do {
-                try Data("\(written.cursor)\n".utf8).write(
-                    to: URL(fileURLWithPath: path), options: .atomic)
-            } catch {
-                throw CommandError.failure(
-                    "cannot write \(path): \(SystemRefusal.explanation(of: error)); the next export begins where this one did"
-                )
+        let isEmpty = written.rowCount == 0
+        notices(
+            omissions: written.omissions, isEmpty: isEmpty, isWhole: query.changedSince == nil
+        )
+        .forEach(Console.write)
+        if isEmpty, let partner {
+            let names = try pipelines.directory.partners().map(\.name)
+            if !names.contains(partner) {
+                Console.write(
+                    "nothing is for a partner '\(partner)' here: \(pipelines.directory.path)/partners has "
+                        + (names.isEmpty ? "none" : names.joined(separator: ", ")))
             }
         }
+        try file?.write(written.cursor)
+    }
+
+    private func cursorFile() throws -> CursorFile? {
+        guard let path = nextCursor ?? Environment()["WEIR_NEXT_CURSOR"] else { return nil }
+        let times = try times.milliseconds()
+        guard times.since == nil, times.until == nil else {
+            throw CommandError.usage(
+                "--next-cursor goes with neither --since nor --until: what they leave out would never come"
+            )
+        }
+        return try CursorFile(path)
     }
 
     /// Where an earlier export ended; nil for everything.
     private func cursor() throws -> ExportCursor? {
-        let given = changedSince ?? Environment()["WEIR_CHANGED_SINCE"]
+        let variable = "WEIR_CHANGED_SINCE"
+        guard changedSince != nil || !Environment().isSetToNothing(variable) else {
+            throw CommandError.usage("\(variable) is empty: give a cursor, or start for everything")
+        }
+        let given = changedSince ?? Environment()[variable]
         guard let text = given?.trimmingCharacters(in: .whitespacesAndNewlines), text != "start"
         else { return nil }
         guard let cursor = ExportCursor(text) else {
             throw CommandError.usage(
-                "--changed-since '\(text)' is no cursor: give what --next-cursor wrote, or start")
+                "--changed-since '\(text)' is no cursor: give what --next-cursor wrote, all of it, or start"
+            )
         }
         let times = try times.milliseconds()
         guard times.since == nil, times.until == nil else {
@@ -259,7 +279,9 @@ struct ExportCommand: ParsableCommand {
         return cursor
     }
 
-    func notices(omissions: ExportOmissions, isEmpty: Bool) -> [String] {
+    func notices(
+        omissions: ExportOmissions, isEmpty: Bool, isWhole: Bool = true
+    ) -> [String] {
         var notices: [String] = []
         if omissions.adAttributionKit > 0 {
             notices.append(
@@ -276,7 +298,7 @@ struct ExportCommand: ParsableCommand {
                 "\(omissions.withdrawn) postbacks that were exported before are in no export any more: "
                     + "the profile has no column for that; weir has")
         }
-        if isEmpty, notices.isEmpty, changedSince == nil {
+        if isEmpty, notices.isEmpty, isWhole {
             notices.append(
                 "no postback was decoded for a partner: exports hold what partners of "
                     + "\(pipelines.directory.path)/partners got")
@@ -289,9 +311,50 @@ struct ExportCommand: ParsableCommand {
             let known = ExportProfile.allCases.map(\.rawValue).joined(separator: ", ")
             throw CommandError.usage("no profile '\(profile)': there are \(known)")
         }
+        guard partner != "" else {
+            throw CommandError.usage("--partner is empty: name a partner, or leave it out")
+        }
         let times = try times.milliseconds()
         return ExportQuery(
             profile: profile, partner: partner, sinceMilliseconds: times.since,
             untilMilliseconds: times.until, changedSince: try cursor())
+    }
+}
+
+/// The file that the next export begins with. Another kind of file at its path is not replaced.
+private struct CursorFile {
+    private let path: String
+    /// Where a symbolic link leads.
+    private let url: URL
+
+    init(_ path: String) throws(CommandError) {
+        guard !path.isEmpty else { throw .usage("--next-cursor is empty: name a file") }
+        self.path = path
+        url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        let manager = FileManager.default
+        let kind = try? manager.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType
+        guard kind == nil || kind == .typeRegular else {
+            throw .usage("--next-cursor \(path) is no file: name one, which is replaced")
+        }
+        var isDirectory = ObjCBool(false)
+        let directory = url.deletingLastPathComponent().path
+        guard manager.fileExists(atPath: directory, isDirectory: &isDirectory),
+            isDirectory.boolValue
+        else { throw .usage("--next-cursor \(path): there is no directory \(directory): make it") }
+    }
+
+    func write(_ cursor: ExportCursor) throws {
+        let manager = FileManager.default
+        let mode = try? manager.attributesOfItem(atPath: url.path)[.posixPermissions]
+        do {
+            try Data("\(cursor)\n".utf8).write(to: url, options: .atomic)
+            if let mode {
+                try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
+            }
+        } catch {
+            throw CommandError.failure(
+                "cannot write \(path): \(SystemRefusal.explanation(of: error)); the next export begins where this one did"
+            )
+        }
     }
 }
