@@ -138,14 +138,16 @@ extension StoreSnapshot {
             fingerprints.insert(ends.last)
             if step == 0 { fingerprints.insert(ends.first) }
         }
-        let oldest = try Row.fetchOne(
+        // A store that began with a topic of which nothing is left, and went on with another one, shows there: hours
+        // may have records of both.
+        let earliest = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
                     SELECT * FROM hours WHERE partition = ? AND first_offset >= ?
-                    ORDER BY hour LIMIT 1
+                    ORDER BY first_offset LIMIT 1
                     """),
             arguments: [state.partition, offset])
-        if let oldest { fingerprints.insert(Self.ends(oldest).first) }
+        if let earliest { fingerprints.insert(Self.ends(earliest).first) }
         return fingerprints.filter { $0.offset >= offset && !$0.fingerprint.isEmpty }
             .sorted { $0.offset < $1.offset }
     }

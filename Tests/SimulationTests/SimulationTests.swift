@@ -16,6 +16,20 @@ import Testing
         #expect(run.output.contains("\n0 findings; "))
     }
 
+    @Test(
+        "Seeds that have found something find nothing any more",
+        arguments: [
+            // A topic that was made anew between two looks of its worker.
+            10_410,
+            // The same, and hours with records of both topics.
+            10_650,
+        ])
+    func findings(seed: Int) throws {
+        let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])
+        try run.waitForExit(seconds: Self.patience)
+        #expect(run.status == 0, "\(run.output.suffix(3000)) \(run.error.suffix(1000))")
+    }
+
     @Test("A seed repeats exactly, whatever the threads of a worker do")
     func repeats() throws {
         let arguments = ["--seed", "76", "--count", "4", "--trace"]

@@ -258,14 +258,16 @@ extension PageWriter {
             try page.figures(
                 Question("overlay-clicks"),
                 [
-                    ("clicks", "People's clicks"), ("automatic_clicks", "Automatic"),
+                    ("clicks", "Clicks, not automatic"), ("automatic_clicks", "Automatic"),
                     ("altered_urls", "Altered"),
                 ])
         }
         try section("Ads by placement and format") {
             try $0.table(Question("impressions", by: ["format", "placement"]), sort: "presented")
         }
-        try section("Clicks by placement and format", "People's clicks, and those that are not.") {
+        try section(
+            "Clicks by placement and format", "Automatic ones are in no other column."
+        ) {
             try $0.table(Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
         }
         try section(

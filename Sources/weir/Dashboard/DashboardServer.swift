@@ -100,7 +100,8 @@ final class DashboardServer: Sendable {
             return Self.plain(.badRequest, "the query is not percent-encoded UTF-8")
         }
         let asked = Asked(
-            path: path, query: parameters, queryText: String(query), cookies: Self.cookies(request.headers[.cookie]),
+            path: path, query: parameters, queryText: String(query),
+            cookies: Self.cookies(request.headers[.cookie]),
             isSecure: HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] }
                 == "https",
             address: channel.remoteAddress?.ipAddress ?? "")

@@ -249,7 +249,8 @@ extension PageWriter {
     /// A dump by itself, with all of its rows that the parameters select.
     mutating func writeDump(_ name: String) throws {
         let question = try viewing.limited(Question(name, viewing.parameters))
-        let note = name == Funnel.name ? "" : try DumpDescription.named(name).note
+        let workedOut = Question.workedOut.first { $0.key == name }?.value
+        let note = try name == Funnel.name ? "" : workedOut ?? DumpDescription.named(name).note
         try section(name, note) { page in
             if let asOf = question.asOf {
                 page.paragraph(

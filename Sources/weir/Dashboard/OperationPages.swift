@@ -45,6 +45,21 @@ extension PageWriter {
         }
         try section("Rejected records") { try $0.writeRefusals("rejected") }
         try section(
+            "Configuration in force",
+            "What the last records of each stream were folded under. Secrets are in none of it."
+        ) { page in
+            for entry in try page.source.configurations() {
+                page.write { html in
+                    html.element("details") { html in
+                        html.element(
+                            "summary",
+                            text: "\(entry.stream): partitions \(entry.partitions), \(entry.hash)")
+                        html.element("pre", text: entry.text)
+                    }
+                }
+            }
+        }
+        try section(
             "Stores",
             "Two sets of stores with one digest hold the same; weir digest works it out over all rows."
         ) { page in

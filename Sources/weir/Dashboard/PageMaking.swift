@@ -249,7 +249,10 @@ extension PageWriter {
                         by: names.contains("day") ? ["day"] : Array(names.prefix(1))
                     )
                 }
-                for (name, note, by) in [funnel] + others {
+                let workedOut = Question.workedOut.map {
+                    (name: $0.key, note: $0.value, by: [String]())
+                }
+                for (name, note, by) in [funnel] + workedOut + others {
                     html.element("dt") { html in
                         html.link(name, to: Question(name, by: by).address)
                     }

@@ -50,7 +50,7 @@ final class PageSource {
                 question: question, table: table, keyCount: question.by.count,
                 firstMeasure: question.by.count, notices: funnel.notices)
         }
-        if Question.workedOut.contains(question.dump) {
+        if Question.isWorkedOut(question.dump) {
             let answer = try DumpQuestion(query: query)
                 .answer(stores, options.pipelines, as: .json)
             return AnsweredQuestion(
@@ -122,6 +122,37 @@ final class PageSource {
                 }
             } catch InspectionError.noStore {
                 return nil
+            }
+        }
+    }
+
+    /// The configurations that the last records of streams were folded under: one for all partitions, or several while
+    /// workers change over.
+    func configurations() throws -> [(
+        stream: String, partitions: String, hash: String, text: String
+    )] {
+        let stores = try stores
+        return try OpenStores.streams.flatMap { stream in
+            do {
+                return try stores.withSlices(of: [stream]) { slices in
+                    var partitions: [String: [Int32]] = [:]
+                    var texts: [String: String] = [:]
+                    for slice in slices {
+                        for state in slice.partitions {
+                            guard
+                                let folded = try slice.snapshot.configurationOfLastRecord(of: state)
+                            else { continue }
+                            partitions[folded.hash, default: []].append(state.partition)
+                            texts[folded.hash] = folded.text
+                        }
+                    }
+                    return partitions.sorted { $0.value.lexicographicallyPrecedes($1.value) }.map {
+                        let numbers = $0.value.sorted().map(String.init).joined(separator: ", ")
+                        return (stream, numbers, $0.key, texts[$0.key] ?? "")
+                    }
+                }
+            } catch InspectionError.noStore {
+                return []
             }
         }
     }

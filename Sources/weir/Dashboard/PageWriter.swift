@@ -82,11 +82,15 @@ struct PageWriter {
             for (name, title) in measures {
                 html.element("div", ["class": "figure"]) { html in
                     html.element("span", ["class": "title"], text: title)
-                    Self.number(now.only(name), name, now, key: [], to: &html, class: "amount")
+                    Self.number(
+                        now.only(name), name, now, key: [], row: now.rows.first, to: &html,
+                        class: "amount")
                     guard let before else { return }
                     html.element("span", ["class": "before"]) { html in
                         html.text("before: ")
-                        Self.number(before.only(name), name, before, key: [], to: &html)
+                        Self.number(
+                            before.only(name), name, before, key: [], row: before.rows.first,
+                            to: &html)
                     }
                 }
             }
@@ -205,7 +209,7 @@ struct PageWriter {
                 let column = answer.table.columns[place]
                 guard place < answer.firstMeasure else {
                     html.element("td", ["class": "number"]) { html in
-                        number(row[place], column.name, answer, key: key, to: &html)
+                        number(row[place], column.name, answer, key: key, row: row, to: &html)
                     }
                     continue
                 }
@@ -230,17 +234,24 @@ struct PageWriter {
     /// A number as a link to what it is made of.
     private static func number(
         _ value: ReportValue?, _ measure: String, _ answer: AnsweredQuestion,
-        key: [DumpQuery.Condition],
+        key: [DumpQuery.Condition], row: [ReportValue]? = nil,
         to html: inout HTML, class name: String? = nil
     ) {
+        func unknown(_ why: String) {
+            html.element("span", ["class": "unknown", "title": why], text: "–")
+        }
         guard let value, value != .null else {
-            html.element(
-                "span", ["class": "unknown", "title": "not known: no store has it"], text: "–")
-            return
+            return unknown("not known, or of nothing: there is nothing to divide by")
         }
         let currency = (key + answer.question.conditions).first { $0.column == "currency" }?.value
-        let shown = ShownValue.text(value, in: measure, isKey: false, currency: currency)
-        let text = shown.isEmpty ? "0" : shown
+        var text = ShownValue.text(value, in: measure, isKey: false, currency: currency)
+        // No amount is not the amount 0: whatever came of it, nobody has said.
+        guard !text.isEmpty else { return unknown("no amount is known") }
+        if measure == "cpi", let cost = row?[answer.place(of: "cost_micros") ?? 0],
+            case .money(let money) = cost, let currency = money.amounts.first?.currency
+        {
+            text = "\(currency) \(text)"
+        }
         guard answer.isExplained(measure) else {
             html.element("span", ["class": name], text: text)
             return
@@ -347,7 +358,7 @@ extension AnsweredQuestion {
     /// Whether records add up to a measure, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
         guard !question.isCurve, !question.isByInstall,
-            !Question.workedOut.contains(question.dump)
+            !Question.isWorkedOut(question.dump)
         else { return false }
         if question.dump == Funnel.name { return FunnelNumber.isExplained(measure) }
         return measure != "maturity" && measure != "final_after"

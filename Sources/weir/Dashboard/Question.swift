@@ -35,7 +35,17 @@ struct Question: Equatable {
     }
 
     /// Dumps that are worked out of others: no record adds to a number of theirs.
-    static let workedOut = [CampaignReturns.name, FraudSignals.name]
+    static let workedOut: KeyValuePairs = [
+        CampaignReturns.name: "What campaigns cost and brought, by cohort and age.",
+        FraudSignals.name: "Shares that fraud shows in, with their intervals; no verdict.",
+        NullEstimates.name:
+            "What null values may be, by the known ones of their apps: estimates, in no other number.",
+    ]
+
+    /// Whether the rows cannot be added up.
+    var hasOwnRows: Bool { dump == NullEstimates.name }
+
+    static func isWorkedOut(_ dump: String) -> Bool { workedOut.contains { $0.key == dump } }
 
     // MARK: Addresses
 
@@ -128,9 +138,8 @@ struct Question: Equatable {
 
     /// The command that prints the rows, as it is typed in a shell.
     var command: String {
-        var words = [
-            "weir", "dump", dump, "--by", by.isEmpty ? "total" : by.joined(separator: ","),
-        ]
+        var words = ["weir", "dump", dump]
+        if !hasOwnRows { words += ["--by", by.isEmpty ? "total" : by.joined(separator: ",")] }
         words += selection
         if !measures.isEmpty { words += ["--measures", measures.joined(separator: ",")] }
         if let asOf { words += ["--as-of", asOf] }
@@ -153,8 +162,9 @@ struct Question: Equatable {
 
     var query: DumpQuery {
         get throws {
-            var query = DumpQuery(
-                name: dump, grouping: by.isEmpty ? .total : .columns(by), conditions: conditions)
+            let grouping: DumpQuery.Grouping =
+                hasOwnRows ? .all : by.isEmpty ? .total : .columns(by)
+            var query = DumpQuery(name: dump, grouping: grouping, conditions: conditions)
             query.tellsCurrenciesApart = true
             query.measures = measures.isEmpty ? nil : measures
             query.sinceMilliseconds = try Self.time(since, Parameter.since)

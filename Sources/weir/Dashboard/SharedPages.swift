@@ -27,6 +27,12 @@ final class SharedPages: Sendable {
     private static let mostBytes = 64 << 20
 
     private let entries = Mutex<[Key: Entry]>([:])
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    /// - Parameter now: what time it is.
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        self.now = now
+    }
 
     /// The page; nil when it cannot be made, since everything ends.
     ///
@@ -37,7 +43,7 @@ final class SharedPages: Sendable {
         await withCheckedContinuation { reader in
             let (known, isFirst) = entries.withLock { entries -> (Page?, Bool) in
                 switch entries[key] {
-                case .made(let page, let until) where ContinuousClock.now < until:
+                case .made(let page, let until) where now() < until:
                     return (page, false)
                 case .underWay(let readers):
                     entries[key] = .underWay(readers + [reader])
@@ -49,13 +55,13 @@ final class SharedPages: Sendable {
             }
             if let known { return reader.resume(returning: known) }
             guard isFirst else { return }
-            let start = ContinuousClock.now
+            let start = now()
             begin { self.finish(key, $0, since: start) }
         }
     }
 
     private func finish(_ key: Key, _ page: Page?, since start: ContinuousClock.Instant) {
-        let now = ContinuousClock.now
+        let now = now()
         let readers = entries.withLock { entries -> [CheckedContinuation<Page?, Never>] in
             guard case .underWay(let readers) = entries[key] else { return [] }
             entries[key] = nil
