@@ -119,7 +119,7 @@ extension StoreSnapshot {
     private static let steps = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
     /// A few folded records of a partition at or after an offset, in order: the last one, the first of the
-    /// last hour, the last ones of hours further and further back, and the oldest that is known.
+    /// last hour, the last ones of hours further and further back, and the first that was folded.
     ///
     /// - Parameter hours: how many of the latest hours to include without gaps.
     package func fingerprints(

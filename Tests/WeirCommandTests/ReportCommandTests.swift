@@ -105,6 +105,18 @@ struct ReportCommandTests {
             #expect(said.status == 1, "\(yaml)")
             #expect(said.error.contains(words), "\(yaml)\n\(said.error)")
         }
+        // The others are listed, and weir check names columns too.
+        try place.files.write("dump: costs\nby: [x]\n", to: "pipelines/reports/spend.yaml")
+        let checked = try place.weir(
+            ["check", "--data", place.data, "--pipelines", place.pipelines])
+        #expect(
+            checked.output.contains("spend.yaml:2: by: no column 'x' in costs"), "\(checked.output)"
+        )
+        try place.files.write("color: red\n", to: "pipelines/reports/bad.yaml")
+        let list = try place.weir(["report", "--pipelines", place.pipelines])
+        #expect(list.status == 1 && list.output.contains("spend   costs"), "\(list.output)")
+        #expect(list.error.contains("bad.yaml:1: color: unknown key"))
+        try FileManager.default.removeItem(atPath: place.pipelines + "/reports/bad.yaml")
         let missing = try place.weir(["report", "none", "--pipelines", place.pipelines])
         #expect(missing.status == 1 && missing.error.contains("there are spend"))
     }

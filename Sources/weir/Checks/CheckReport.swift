@@ -60,6 +60,10 @@ extension CheckReport {
                 _ = try Watch(watch)
                 if let webhook = watch.webhook { _ = try RequestTemplate(webhook.delivery) }
             }
+            for name in try directory.reportNames() {
+                let file = try directory.report(name)
+                attempt { _ in try DumpQuestion(file).requireColumns(as: file) }
+            }
             guard wrongCount == wrongBefore else { return }
             note(
                 right:

@@ -67,7 +67,7 @@ extension CheckReport {
     }
 
     /// Notes what is thrown as wrong.
-    private mutating func attempt(_ body: (inout CheckReport) throws -> Void) {
+    mutating func attempt(_ body: (inout CheckReport) throws -> Void) {
         do {
             try body(&self)
         } catch {

@@ -43,6 +43,10 @@ struct PlotCommand: ParsableCommand {
 
     func run() throws {
         var question = DumpQuestion(query: try selection.query(name))
+        guard question.query.grouping != .total else {
+            throw CommandError.usage(
+                "--by total has nothing that a curve goes along: give --by a column, such as day")
+        }
         question.curve = curve
         question.target = target
         // Counts are of no currency, and are not told apart by it.

@@ -74,8 +74,14 @@ struct ReportCommand: ParsableCommand {
 
     private func list() throws {
         let directory = source.pipelines.directory
-        let files = try directory.reportNames().map { name throws(ConfigurationError) in
-            try directory.report(name)
+        var files: [ReportFile] = []
+        var faults: [ConfigurationError] = []
+        for name in try directory.reportNames() {
+            do throws(ConfigurationError) {
+                files.append(try directory.report(name))
+            } catch {
+                faults.append(error)
+            }
         }
         let format = try Environment().format(format, default: DumpFormat.table)
         try BufferedOutput.print(
@@ -87,6 +93,8 @@ struct ReportCommand: ParsableCommand {
                 ]), as: format, isRaw: csv.isSet(),
             ifEmpty: "no reports: write one to \(directory.path)/reports, as docs/reports.md says\n"
         )
+        for fault in faults.dropLast() { Console.write(fault.description) }
+        if let last = faults.last { throw last }
     }
 }
 
@@ -166,6 +174,22 @@ extension DumpQuestion {
     }
 
     /// The key of a report at which an error belongs.
+    /// Throws for a column that the dump does not have, at the line that names it.
+    func requireColumns(as file: ReportFile) throws {
+        do {
+            let known = try known()
+            // The rows of estimates are not described.
+            guard !known.columns.isEmpty else { return }
+            var names = query.conditions.map(\.column)
+            if case .columns(let columns) = query.grouping { names += columns }
+            for name in names where !known.columns.contains(name) {
+                throw InspectionError.unknownColumn(name, dump: query.name, known: known.columns)
+            }
+        } catch let error as InspectionError {
+            throw file.fault(key(of: error), "\(error)")
+        }
+    }
+
     func key(of error: InspectionError) -> String {
         switch error {
         case .unknownColumn(let column, _, _):
