@@ -37,7 +37,7 @@ package final class WebhookSender {
     /// Sends what is due, and waits for the answers. One that fails is tried again later, and those behind it
     /// wait for it.
     ///
-    /// - Returns: what failed, and what comes of it if this goes on, in words; nil when nothing did.
+    /// - Returns: what failed, and what happens next, in words; nil when nothing failed.
     package func send(nowMilliseconds: Int64) -> (fault: String, next: String)? {
         while var next = waiting.first, next.dueMilliseconds <= nowMilliseconds {
             guard let fault = attempt(next.document, nowMilliseconds: nowMilliseconds) else {

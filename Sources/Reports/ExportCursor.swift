@@ -4,9 +4,8 @@ import Streams
 
 /// How far an export has come: the next one hands over what changed since.
 ///
-/// It holds as long as the rows that came of the records below it stay what they are: in the same log, for the same
-/// partner and profile, of the same records, folded under the same configurations. So it has their digests, and one that
-/// does not fit is refused.
+/// It is valid while the rows of the records below it stay the same: in the same log, for the same partner and profile,
+/// of the same records, folded under the same configurations. So it has digests of these, and is refused when they differ.
 package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     private struct Partition: Equatable {
         var nextOffset: Int64

@@ -245,7 +245,7 @@ struct PageWriter {
         }
         let currency = (key + answer.question.conditions).first { $0.column == "currency" }?.value
         var text = ShownValue.text(value, in: measure, isKey: false, currency: currency)
-        // No amount is not the amount 0: whatever came of it, nobody has said.
+        // An amount that is not known is not 0.
         guard !text.isEmpty else { return unknown("no amount is known") }
         if measure == "cpi", let cost = row?[answer.place(of: "cost_micros") ?? 0],
             case .money(let money) = cost, let currency = money.amounts.first?.currency
