@@ -150,7 +150,8 @@ extension Simulation {
         guard FileManager.default.fileExists(atPath: worker.directory) else { return false }
         weir_sim_enter(0)
         let journal = try PromotionJournal(directory: worker.directory)
-        guard FileManager.default.fileExists(atPath: journal.path(of: stream)) else { return false }
+        // A worker that found no room left a file without anything in it.
+        guard (try? StoreReader(path: journal.path(of: stream))) != nil else { return false }
         let source = ReplaySource(
             log: try LogAddress(machine.address),
             archivePath: machine.archivedEnds[stream] == nil ? nil : machine.archivePath,

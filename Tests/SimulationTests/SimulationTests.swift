@@ -23,6 +23,8 @@ import Testing
             10_410,
             // The same, and hours with records of both topics.
             10_650,
+            // A store that a full disk left empty, and an operator who replays it.
+            10_699,
         ])
     func findings(seed: Int) throws {
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])
