@@ -135,11 +135,20 @@ extension Simulation {
         weir_sim_enter(0)
         return try workers.filter { $0.program.topic == stream }.map { worker in
             let path = try Comparison.storePath(worker.directory, stream)
-            guard FileManager.default.fileExists(atPath: path) else { return 0 }
-            return try StoreReader(path: path).snapshot { snapshot in
+            guard let store = try Self.store(path) else { return 0 }
+            return try store.snapshot { snapshot in
                 try snapshot.partitionStates().first { $0.partition == partition }?.nextOffset ?? 0
             }
         }.min() ?? 0
+    }
+
+    /// Nil without a file, and for one without anything in it: a worker that finds no room leaves such a file.
+    private static func store(_ path: String) throws -> StoreReader? {
+        do {
+            return try StoreReader(path: path)
+        } catch StoreError.noStore {
+            return nil
+        }
     }
 
     /// Folds a stream again while its worker goes on, or puts such a store in the place of the worker's, which is ended
@@ -150,8 +159,7 @@ extension Simulation {
         guard FileManager.default.fileExists(atPath: worker.directory) else { return false }
         weir_sim_enter(0)
         let journal = try PromotionJournal(directory: worker.directory)
-        // A worker that found no room left a file without anything in it.
-        guard (try? StoreReader(path: journal.path(of: stream))) != nil else { return false }
+        guard try Self.store(journal.path(of: stream)) != nil else { return false }
         let source = ReplaySource(
             log: try LogAddress(machine.address),
             archivePath: machine.archivedEnds[stream] == nil ? nil : machine.archivePath,
