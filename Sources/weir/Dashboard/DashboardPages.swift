@@ -270,9 +270,9 @@ extension PageWriter {
         ) {
             try $0.table(Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
         }
-        try section(
-            "Signals of fraud", "Shares with their counts and an interval of 95 %; no verdict."
-        ) { try $0.table(Question(FraudSignals.name, by: ["ad_network_id"])) }
+        try section("Why bids lost", "What the notices of bidders' losses say.") {
+            try $0.table(Question("loss-reasons", by: ["seat", "reason"]), sort: "losses")
+        }
         try section("Ads whose signature is wrong", "By seat of the bidder.") {
             try $0.table(Question("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
         }
@@ -284,6 +284,9 @@ extension PageWriter {
             question.conditions = [DumpQuery.Condition(column: "format", value: "outbrain")]
             try $0.table(question, sort: "received")
         }
+        try section(
+            "Signals of fraud", "Shares with their counts and an interval of 95 %; no verdict."
+        ) { try $0.table(Question(FraudSignals.name, by: ["ad_network_id"])) }
     }
 
     // MARK: Subscriptions

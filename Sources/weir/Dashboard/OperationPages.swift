@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import Deliveries
 import Foundation
 import Program
@@ -93,6 +94,20 @@ extension PageWriter {
     }
 
     mutating func writePartners() throws {
+        let partners = try source.options.pipelines.directory.partners()
+        if !partners.isEmpty {
+            try section("Configured partners", "Of pipelines/partners.") { page in
+                let columns: [ReportColumn<Partner>] = [
+                    .text("partner") { $0.name },
+                    .text("trust") { $0.trust.map(\.rawValue).sorted().joined(separator: ", ") },
+                    .text("networks") {
+                        $0.filter.networks?.sorted().joined(separator: ", ") ?? "all"
+                    },
+                    .text("sent") { $0.delivery.isOff ? "no: it has no url" : "yes" },
+                ]
+                page.write { ReportView.write(ReportTable(partners, columns), to: &$0) }
+            }
+        }
         let stores = try source.options.data.existingDeliveryStores()
         guard !stores.isEmpty else {
             return paragraph(
