@@ -73,8 +73,6 @@ package enum CheckedPages {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(10)
-        // What several questions read one after the other, such as those of one page, stays in memory.
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 

@@ -111,6 +111,13 @@ package final class OpenStores {
         }
     }
 
+    /// Keeps what is read in memory, for several questions.
+    package func keepPages() throws(InspectionError) {
+        try InspectionError.ofStores { () throws(StoreError) in
+            for reader in readers.flatMap(\.readers) { try reader.keepPages() }
+        }
+    }
+
     /// Calls `body` with one consistent state of the stores of these streams.
     ///
     /// - Throws: `noStore` when none of the streams has a store.

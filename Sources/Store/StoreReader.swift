@@ -16,6 +16,13 @@ package final class StoreReader {
         (queue, stream) = try Self.open(path)
     }
 
+    /// Keeps up to 64 MiB of what is read in memory, for whoever asks several questions one after the other.
+    package func keepPages() throws(StoreError) {
+        try StoreError.naming("read", path) {
+            try queue.inDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }
+        }
+    }
+
     /// Throws `noStore` when there is no file, and `disk` when nobody can say.
     package static func requireFile(_ path: String) throws(StoreError) {
         guard access(path, F_OK) != 0 else { return }

@@ -18,6 +18,7 @@ final class PageSource {
         get throws {
             if let opened { return opened }
             let stores = try options.data.stores()
+            try stores.keepPages()
             opened = stores
             return stores
         }
