@@ -48,6 +48,8 @@ typedef struct page_file {
     const char *path; // SQLite keeps it while the file is open
     /// Of a write-ahead log the database, else NULL.
     struct page_file *database;
+    /// A rollback journal: its pages have sums of SQLite's own, and only what the system refuses is noted.
+    bool is_journal;
     uint8_t *buffer;
     size_t buffer_size;
     /// Which file was opened.
@@ -268,6 +270,7 @@ static int read_file(sqlite3_file *base, void *bytes, int count, sqlite3_int64 o
     sqlite3_file *real = below(base);
     const int code = real->pMethods->xRead(real, bytes, count, offset);
     if (code != SQLITE_OK) return note_refusal(file, code);
+    if (file->is_journal) return SQLITE_OK;
     if (file->database == NULL) return check_page(file, bytes, count, offset);
     if (offset == 0 && count == log_header_bytes) return check_recovery(file);
     return check_frame(file, bytes, count, offset);
@@ -278,7 +281,7 @@ static int write_file(sqlite3_file *base, const void *bytes, int count, sqlite3_
     sqlite3_file *real = below(base);
     if (file->database != NULL) {
         note_frame(file, count, offset);
-    } else {
+    } else if (!file->is_journal) {
         if (offset == 0 && count >= header_bytes) note_header(file, bytes);
         if (file->is_checked && weir_is_page_size(count) && offset % count == 0) {
             // Not in SQLite's own page, which may be written elsewhere at the same time.
@@ -426,7 +429,7 @@ static const sqlite3_io_methods methods = {
 
 static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int flags, int *found) {
     (void)vfs;
-    if ((flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)) == 0)
+    if ((flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) == 0)
         return system_vfs->xOpen(system_vfs, path, base, flags, found);
     page_file *file = (page_file *)base;
     memset(file, 0, sizeof *file);
@@ -447,7 +450,9 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
     }
     base->pMethods = &methods;
     file->opened = identify(path);
-    if (flags & SQLITE_OPEN_WAL) {
+    if (flags & SQLITE_OPEN_MAIN_JOURNAL) {
+        file->is_journal = true;
+    } else if (flags & SQLITE_OPEN_WAL) {
         sqlite3_file *database = sqlite3_database_file_object(path);
         if (database == NULL || database->pMethods != &methods) {
             base->pMethods = NULL;

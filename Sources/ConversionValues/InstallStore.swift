@@ -7,7 +7,8 @@ import Store
 /// The states of installs in one SQLite file: a projection of the topic `conversion-updates` that
 /// can be deleted and made again.
 ///
-/// A commit need not be durable: what a crash loses is made again from the log.
+/// A commit need not be durable: what a crash loses is made again from the log. After a loss of power the file may
+/// be told damaged, and be made again as a whole, where one that syncs each commit would not be.
 final class InstallStore {
     let path: String
     private var queue: DatabaseQueue

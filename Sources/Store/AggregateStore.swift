@@ -35,8 +35,6 @@ package final class AggregateStore {
         queue = try StoreError.naming("open", path) {
             let queue = try Self.open(path)
             try queue.inDatabase { db in
-                // GRDB sets NORMAL when it turns to WAL; the store's promise needs FULL.
-                try db.execute(sql: "PRAGMA synchronous = FULL")
                 if try StoreSchema.checkVersion(db, path: path) == 0 {
                     try StoreSchema.mark.make(StoreSchema.text(of: fold), in: db) { db in
                         try db.execute(
@@ -68,13 +66,14 @@ package final class AggregateStore {
         // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
         // copies the last copy of each only. The cache holds the rows of the hours being folded;
         // a larger one would only fill up with history.
+        // `Configuration.journalMode` would commit an empty transaction that is not synced: what a loss of power
+        // leaves of it and the next one is no log of a program that syncs each commit.
         var configuration = CheckedPages.configuration(
             pageSize: 8192,
             pragmas: """
-                PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;
-                PRAGMA wal_autocheckpoint = 2048
+                PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+                PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2048
                 """)
-        configuration.journalMode = .wal
         // A batch's transaction is open until its commit, which is the next in the queue.
         configuration.allowsUnsafeTransactions = true
         return configuration

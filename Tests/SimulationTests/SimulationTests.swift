@@ -25,6 +25,10 @@ import Testing
             10_650,
             // A store that a full disk left empty, and an operator who replays it.
             10_699,
+            // A loss of power right after a start.
+            20_418, 20_831,
+            // A disk that fails while the journal of deliveries is read.
+            20_971, 21_383,
         ])
     func findings(seed: Int) throws {
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])
