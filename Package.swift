@@ -234,8 +234,9 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CSimulatedSystem", "ConfigurationFiles", "DatabaseFiles", "Deliveries", "Engine",
-                "EventLog", "History", "Program", "Reports", "Store", "Streams", "TestKit", logging,
+                "CSimulatedSystem", "ConfigurationFiles", "ConversionModels", "ConversionValues",
+                "DatabaseFiles", "Deliveries", "Engine", "EventLog", "History", "Program",
+                "Reports", "Store", "Streams", "TestKit", logging,
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         .executableTarget(

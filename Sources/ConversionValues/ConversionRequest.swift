@@ -32,7 +32,7 @@ package struct ConversionRequest: Equatable, Sendable {
     var updateID: String?
     /// Vendor id (idfv), 1 to 128 bytes; UUIDs in capitals.
     var installID: String
-    var appID: Int64
+    package var appID: Int64
     var bundleID: String?
     var appVersion: String?
     var framework: Framework
@@ -57,6 +57,11 @@ package struct ConversionRequest: Equatable, Sendable {
 }
 
 extension ConversionRequest {
+    var install: InstallKey {
+        InstallKey(
+            appID: appID, installID: installID, framework: framework, conversion: conversion)
+    }
+
     /// The tag of a re-engagement that has one.
     var conversionTag: String? {
         if case .reengagement(let tag) = conversion, !tag.isEmpty { tag } else { nil }

@@ -299,7 +299,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
     }
 
     /// Whether the file cannot be used as it is and can be made again from the log.
-    var isOfFile: Bool {
+    package var isOfFile: Bool {
         switch self {
         case .otherLog, .store(.notAStore), .store(.damaged), .store(.newerVersion): true
         case .busy, .late, .behind, .stopped, .log, .store, .unwritable: false

@@ -41,13 +41,13 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
     /// Of a re-engagement that has one.
     var conversionTag: String?
     var bundleID: String?
-    var appVersion: String?
+    package var appVersion: String?
     /// The event that led to the request.
     var event: String
     /// The event counts as activity of its window.
     var isCounted: Bool
     /// When the request was answered, in milliseconds since 1970; never before an earlier answer.
-    var receivedAtMilliseconds: Int64
+    package var receivedAtMilliseconds: Int64
     /// The first call that counts.
     var firstCallMilliseconds: Int64
     /// The first call as the request reports it, even if wrong; nil for none.
@@ -106,7 +106,7 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
 
     /// Nil when the bytes are no such event, as another producer's may be, or when times in it are
     /// out of range.
-    static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
+    package static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
         let update = try? JSONDecoder().decode(ConversionUpdate.self, from: Data(bytes))
         let instants = [
             update?.receivedAtMilliseconds, update?.firstCallMilliseconds,
@@ -128,9 +128,10 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
 }
 
 extension ConversionUpdate {
-    /// What the values are of.
-    var conversion: ConversionRequest.Conversion {
-        conversionType == nil ? .install : .reengagement(tag: conversionTag ?? "")
+    package var install: InstallKey {
+        InstallKey(
+            appID: appID, installID: installID, framework: framework,
+            conversion: conversionType == nil ? .install : .reengagement(tag: conversionTag ?? ""))
     }
 
     /// The event as a record, with the install as its key.

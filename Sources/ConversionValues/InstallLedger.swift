@@ -2,8 +2,8 @@ import EventLog
 
 /// Answers requests in order, and keeps the states of installs in step with the log. An answer is
 /// given only after its event is durable there. One thread uses it.
-final class InstallLedger {
-    static let topic = "conversion-updates"
+package final class InstallLedger {
+    package static let topic = "conversion-updates"
 
     private let log: any LogBackend
     private let reader: any LogReader
@@ -14,7 +14,7 @@ final class InstallLedger {
     private let partitionCount: Int32
     private var progress: [Int32: TopicProgress]
     /// The log may have records that the store lacks.
-    private(set) var isBehind = true
+    package private(set) var isBehind = true
     private var followedAt = ContinuousClock.now
 
     /// How often records of other collectors are looked for.
@@ -25,7 +25,7 @@ final class InstallLedger {
     private static let batchBytes = 8 << 20
 
     /// Opens the file of states. `catchUp` reads what it lacks.
-    init(
+    package init(
         log: any LogBackend, storePath: String, models: ConversionApps,
         warn: @escaping @Sendable (String) -> Void
     ) throws(ConversionServiceError) {
@@ -47,7 +47,7 @@ final class InstallLedger {
     }
 
     /// Reads what the file lacks. When the file is unusable, everything is read into a new one.
-    func catchUp() throws(ConversionServiceError) {
+    package func catchUp() throws(ConversionServiceError) {
         guard isBehind else { return }
         do throws(ConversionServiceError) {
             try follow()
@@ -59,14 +59,14 @@ final class InstallLedger {
     }
 
     /// Begins with an empty file.
-    func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
+    package func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
         isBehind = true
         try store.makeAnew(reason)
         progress = try store.progress()
     }
 
     /// Answers requests in order. Their events are one append to the log.
-    func answer(
+    package func answer(
         _ requests: [(request: ConversionRequest, nowMilliseconds: Int64)]
     ) throws(ConversionServiceError) -> [ConversionAnswer] {
         if isBehind || followedAt.duration(to: .now) > Self.followInterval { try follow() }
@@ -77,9 +77,7 @@ final class InstallLedger {
         // between.
         var then = progress
         for (request, now) in requests {
-            let key = InstallKey(
-                appID: request.appID, installID: request.installID, framework: request.framework,
-                conversion: request.conversion)
+            let key = request.install
             let partition = partition(of: key)
             var passed = then[partition] ?? TopicProgress(nextOffset: 0)
             let stored = if let known = states[key] { known } else { try store.state(of: key) }
@@ -100,7 +98,7 @@ final class InstallLedger {
         return answers
     }
 
-    func close() {
+    package func close() {
         reader.close()
     }
 
@@ -216,9 +214,7 @@ extension InstallLedger {
             // Other records of the topic are the worker's to reject.
             let update = record.value.flatMap { ConversionUpdate.read($0) }
             if let update {
-                let key = InstallKey(
-                    appID: update.appID, installID: update.installID, framework: update.framework,
-                    conversion: update.conversion)
+                let key = update.install
                 let stored = if let known = states[key] { known } else { try store.state(of: key) }
                 let state = passed.known(stored, atMilliseconds: update.receivedAtMilliseconds)
                 states[key] = InstallState.after(update, state)

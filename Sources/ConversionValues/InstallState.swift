@@ -17,6 +17,12 @@ package struct InstallState: Codable, Equatable, Sendable {
             case content, id
             case atMilliseconds = "at"
         }
+
+        init(_ update: ConversionUpdate) {
+            content = update.content
+            id = update.id
+            atMilliseconds = update.receivedAtMilliseconds
+        }
     }
 
     var windowing = ConversionWindows.single
@@ -79,7 +85,7 @@ package struct InstallState: Codable, Equatable, Sendable {
 
     /// When it may be forgotten: after its last window has ended, and after a silence as long as
     /// the topic's retention.
-    var expiryMilliseconds: Int64 {
+    package var expiryMilliseconds: Int64 {
         max(endMilliseconds, receivedAtMilliseconds + Self.silenceMilliseconds)
     }
 
@@ -118,6 +124,7 @@ extension InstallState {
     }
 
     private mutating func apply(_ update: ConversionUpdate) {
+        guard !has(update) else { return }
         receivedAtMilliseconds = max(receivedAtMilliseconds, update.receivedAtMilliseconds)
         remember(update)
         guard update.outcome != .stale else { return }
@@ -168,12 +175,15 @@ extension InstallState {
         }
     }
 
+    /// Whether its record is in the log twice, as a producer's retry leaves it. What was asked again has another
+    /// instant, and does not count either.
+    private func has(_ update: ConversionUpdate) -> Bool {
+        recentUpdates.contains(RecentUpdate(update))
+    }
+
     private mutating func remember(_ update: ConversionUpdate) {
         recentUpdates.removeAll { $0.content == update.content }
-        recentUpdates.append(
-            RecentUpdate(
-                content: update.content, id: update.id,
-                atMilliseconds: update.receivedAtMilliseconds))
+        recentUpdates.append(RecentUpdate(update))
         if recentUpdates.count > Self.mostRecentUpdates { recentUpdates.removeFirst() }
     }
 }
@@ -283,7 +293,7 @@ struct InstallClaim {
 }
 
 /// An install, or a re-engagement of it, under one of Apple's frameworks. Each has its own values.
-struct InstallKey: Hashable, Sendable {
+package struct InstallKey: Hashable, Sendable {
     var appID: Int64
     /// Vendor id (idfv).
     var installID: String

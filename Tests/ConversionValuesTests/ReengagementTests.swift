@@ -63,7 +63,7 @@ struct ReengagementTests {
         #expect(texts[1].contains(#""conversion_tag":"a","conversion_type":"re-engagement""#))
         let read = try #require(
             Array(texts[1].utf8).withUnsafeBytes { ConversionUpdate.read($0) })
-        #expect(read == again.updates[0] && read.conversion == .reengagement(tag: "a"))
+        #expect(read == again.updates[0] && read.install.conversion == .reengagement(tag: "a"))
     }
 
     @Test("each tag, and the install, has windows and values of its own, also after a start anew")

@@ -72,6 +72,9 @@ enum Transition: String, CaseIterable {
     case operatorKilled = "operator: killed at a call"
     case operatorFailed = "operator: the disk failed"
 
+    case installAnswered = "collector: an install was answered"
+    case statesMadeAnew = "collector: its file was damaged and made anew"
+
     case published = "documents for partners"
     case delivered = "documents delivered"
 }

@@ -13,6 +13,12 @@ import Streams
 protocol Turning {
     /// Nil while there is more to do.
     func takeTurn() throws -> WorkerEnd?
+    /// Whether it knows of nothing that it has not taken from its reader.
+    var isCaughtUp: Bool { get }
+}
+
+extension Turning {
+    var isCaughtUp: Bool { true }
 }
 
 extension Worker: Turning {
@@ -49,13 +55,14 @@ extension SimulatedCluster: LogOfProcesses {
 /// A program, which a worker starts again and again.
 protocol SimulatedProgram {
     var topic: String { get }
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: any LogReader)
+    /// - Returns: the program, and what it reads; nil where it keeps that to itself.
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?)
 }
 
 struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
     var topic: String { Fold.streamName }
 
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: any LogReader) {
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?) {
         guard
             !PromotionRequest.isMade(in: place.directory)
                 || !PromotionRequest.isHeld(in: place.directory)
@@ -89,7 +96,7 @@ struct DeliveryProgram: SimulatedProgram {
 
     var topic: String { SimulatedDocuments.topic }
 
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: any LogReader) {
+    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?) {
         let configuration = try DeliveryConfiguration(place.options)
         let reader = try place.log.reader(
             topic: configuration.stream.topic, group: configuration.stream.group)
@@ -110,13 +117,15 @@ struct DeliveryProgram: SimulatedProgram {
 private final class Incarnation {
     let number: Int32
     let worker: any Turning
-    let reader: any LogReader
+    let reader: (any LogReader)?
     let stop: StopSignal
+
+    var isCaughtUp: Bool { reader?.isCaughtUp ?? true && worker.isCaughtUp }
 
     /// Nil for a log without groups.
     var member: SimulatedReader? { reader as? SimulatedReader }
 
-    init(number: Int32, worker: any Turning, reader: any LogReader, stop: StopSignal) {
+    init(number: Int32, worker: any Turning, reader: (any LogReader)?, stop: StopSignal) {
         self.number = number
         self.worker = worker
         self.reader = reader
@@ -162,7 +171,10 @@ final class SimulatedWorker {
     var isRunning: Bool { incarnation != nil }
     /// The number of the process that runs.
     var process: Int32? { incarnation?.number }
-    var isCaughtUp: Bool { incarnation?.reader.isCaughtUp ?? false }
+    var isCaughtUp: Bool {
+        guard let incarnation else { return false }
+        return incarnation.isCaughtUp
+    }
 
     /// Starts a process. Throws what the program would end with.
     func start(as number: Int32, lanes: Int, chances: weir_sim_chances, seed: UInt64) throws {
@@ -208,13 +220,13 @@ final class SimulatedWorker {
             if weir_sim_is_dead(incarnation.number) { return bury() }
             guard end != nil else { return .goesOn }
             self.incarnation = nil
-            incarnation.reader.close()
+            incarnation.reader?.close()
             return .ended
         } catch {
             if weir_sim_is_dead(incarnation.number) { return bury() }
             // What is said of the files stands in the error; the process is over.
             self.incarnation = nil
-            incarnation.reader.close()
+            incarnation.reader?.close()
             return .failed(error)
         }
     }
@@ -283,11 +295,11 @@ final class SimulatedWorker {
         weir_sim_enter(number)
         let incarnation = try open(
             as: number, lanes: 1, in: directory, isMember: false, accepting: nil)
-        defer { incarnation.reader.close() }
+        defer { incarnation.reader?.close() }
         var idle = 0
         for _ in 0..<10_000 where idle < 3 {
             _ = try incarnation.worker.takeTurn()
-            idle = incarnation.reader.isCaughtUp ? idle + 1 : 0
+            idle = incarnation.isCaughtUp ? idle + 1 : 0
         }
         incarnation.stop.request()
         guard try incarnation.worker.takeTurn() == .stopped else {

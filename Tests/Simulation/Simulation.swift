@@ -1,4 +1,5 @@
 import CSimulatedSystem
+import ConversionValues
 import Deliveries
 import Engine
 import EventLog
@@ -53,6 +54,8 @@ package final class Simulation {
     private(set) var machine: EmbeddedMachine?
     let partners: SimulatedPartners
     let documents: SimulatedDocuments
+    /// Those that ask a collector, where there is one.
+    private(set) var installs: SimulatedInstalls?
     var feeds: [any Feed] = []
     var workers: [SimulatedWorker] = []
     var kinds: Set<FaultKind> = []
@@ -88,7 +91,9 @@ package final class Simulation {
             try prepare()
             weir_sim_begin("\(root)/disks", Self.beginNanoseconds, report.seed)
             defer { weir_sim_end() }
-            try machine?.begin(with: feeds.map { $0.stream.streamName }) { 1 + number(below: 4) }
+            let topics =
+                feeds.map { $0.stream.streamName } + (installs == nil ? [] : [InstallLedger.topic])
+            try machine?.begin(with: topics) { 1 + number(below: 4) }
             for _ in 0..<options.steps {
                 report.steps += 1
                 try step()
@@ -144,6 +149,7 @@ package final class Simulation {
             cluster.make(documentTopic, partitionCount: Int32(1 + number(below: 4)))
             addWorker(documentTopic, DeliveryProgram(partners: partners))
         }
+        try drawCollector()
         let drawn = FaultKind.allCases.filter { kinds.contains($0) }
         report.kinds = drawn
         report.streams = workers.map(\.program.topic).reduce(into: []) { topics, topic in
@@ -152,6 +158,25 @@ package final class Simulation {
         note(
             "\(workers.map(\.name).joined(separator: ", ")); \(drawn.map(\.rawValue).joined(separator: " "))"
         )
+    }
+
+    /// In some runs without another producer of its topic. The choice is no draw of the others, which stay as they are
+    /// without a collector.
+    private func drawCollector() throws {
+        let isWanted =
+            options.streams.contains(CollectorProgram.name)
+            || (options.streams.isEmpty && isDrawn(1, in: 8, by: 0xC0))
+        guard isWanted, !feeds.contains(where: { $0.stream.streamName == InstallLedger.topic })
+        else { return }
+        let installs = try SimulatedInstalls(cluster, seed: report.seed ^ 0xC0)
+        self.installs = installs
+        cluster.make(InstallLedger.topic, partitionCount: Int32(1 + report.seed % 4))
+        addWorker(CollectorProgram.name, CollectorProgram(installs: installs))
+    }
+
+    private func isDrawn(_ part: UInt64, in whole: UInt64, by salt: UInt64) -> Bool {
+        var random = SeededGenerator(seed: report.seed ^ salt)
+        return random.next() % whole < part
     }
 
     private func beginMachine() throws {
@@ -182,7 +207,7 @@ package final class Simulation {
     }
 
     package static var streamNames: [String] {
-        feeds.map { $0(0).stream.streamName } + [SimulatedDocuments.topic]
+        feeds.map { $0(0).stream.streamName } + [SimulatedDocuments.topic, CollectorProgram.name]
     }
 
     /// The streams that have a model.
@@ -202,6 +227,11 @@ package final class Simulation {
         commit_interval_ms: \(1 + number(below: 300))
 
         """
+    }
+
+    /// Nil for a worker that folds nothing.
+    private func feed(of worker: SimulatedWorker) -> (any Feed)? {
+        feeds.first { $0.stream.streamName == worker.program.topic }
     }
 
     /// The worker that delivers to partners, where there is one.
@@ -343,7 +373,7 @@ package final class Simulation {
     }
 
     func start(_ worker: SimulatedWorker, chances: weir_sim_chances) throws {
-        if let feed = feeds.first(where: { $0.stream.streamName == worker.program.topic }) {
+        if let feed = feed(of: worker) {
             try drawConfiguration(of: feed)
         }
         processes += 1
@@ -398,7 +428,7 @@ package final class Simulation {
             let nanoseconds = Int64(number(below: 7_200)) * 1_000_000_000
             weir_sim_jump(chance(1, in: 2) ? nanoseconds : -nanoseconds)
         case .backup, .restore, .archive, .promotion:
-            guard let worker = one(of: workers.filter { $0 !== deliverer }) else { return }
+            guard let worker = one(of: workers.filter { feed(of: $0) != nil }) else { return }
             guard try operate(kind, on: worker) else { return }
         case .trimming, .topicMadeAnew, .morePartitions:
             // These are rare, and each of them asks for an operator.
@@ -451,6 +481,7 @@ package final class Simulation {
     private func losePower(_ worker: SimulatedWorker) {
         meet(.powerLoss)
         note("\(worker.name) loses power")
+        installs?.mayBeDamaged = true
         guard let machine else {
             kill(worker)
             return worker.losePower(seed: random.next())

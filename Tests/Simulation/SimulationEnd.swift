@@ -1,4 +1,5 @@
 import CSimulatedSystem
+import ConversionValues
 import Deliveries
 import Streams
 
@@ -27,6 +28,9 @@ extension Simulation {
         }
         try machine?.verify()
         for feed in feeds { try compare(feed) }
+        if let installs, let topic = try topic(InstallLedger.topic) {
+            try installs.compare(with: topic)
+        }
         guard let deliverer, let topic = cluster.topic(SimulatedDocuments.topic) else { return }
         let store = try DeliveryStore(existing: DeliveryStore.path(in: deliverer.directory))
         report.met[Transition.delivered.rawValue, default: 0] += try documents.compare(
