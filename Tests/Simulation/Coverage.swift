@@ -10,6 +10,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case trimming, topicMadeAnew, morePartitions
     case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
+    case flood
 
     /// Those that are done to a log in one file only.
     static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion]

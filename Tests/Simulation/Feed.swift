@@ -23,6 +23,10 @@ protocol Feed: AnyObject {
     /// Sends a record with a timestamp, now and then one more time, or a few at the edge of the dedupe window. Returns the
     /// newest timestamp.
     func send(to log: any RecordSink, at milliseconds: Int64) -> Int64
+    /// Sends a record that was rejected again and again.
+    ///
+    /// - Returns: whether there is one.
+    func flood(_ log: any RecordSink, count: Int, at milliseconds: Int64) -> Bool
     /// Takes for sent what lies in the topic, which has to hold all that was acknowledged, and nothing else but what was
     /// sent.
     func settle(with topic: SimulatedCluster.Topic) throws
@@ -127,6 +131,15 @@ final class ModelFeed<Model: StreamModel>: Feed {
         record.partition = old.partition
         append(record, old.meaning, to: log, at: newest - Int64(random.next() % 2))
         return newest
+    }
+
+    func flood(_ log: any RecordSink, count: Int, at milliseconds: Int64) -> Bool {
+        let rejected = rejected
+        let place = sent.lastIndex { rejected[$0.partition]?.contains($0.offset) ?? false }
+        guard let place else { return false }
+        let (record, meaning) = (outgoing[place], sent[place].meaning)
+        for _ in 0..<count { append(record, meaning, to: log, at: milliseconds) }
+        return true
     }
 
     private func append(

@@ -121,8 +121,12 @@ package final class Simulation {
             try? files.removeItem(atPath: "\(root)/\(name)")
             try files.createDirectory(atPath: "\(root)/\(name)", withIntermediateDirectories: true)
         }
-        kinds = Set(FaultKind.allCases.filter { _ in chance(1, in: 2) }).subtracting(
-            options.without)
+        // Floods take long. What is drawn apart from the others leaves those as they are.
+        kinds = Set(
+            FaultKind.allCases.filter { kind in
+                kind == .flood ? isDrawn(1, in: 16, by: 0xF1) : chance(1, in: 2)
+            }
+        ).subtracting(options.without)
         eventMilliseconds = Self.beginNanoseconds / 1_000_000
         drawFeeds()
         if chance(1, in: 4) {
@@ -160,8 +164,7 @@ package final class Simulation {
         )
     }
 
-    /// In some runs without another producer of its topic. The choice is no draw of the others, which stay as they are
-    /// without a collector.
+    /// In some runs without another producer of its topic.
     private func drawCollector() throws {
         let isWanted =
             options.streams.contains(CollectorProgram.name)
@@ -430,6 +433,12 @@ package final class Simulation {
         case .backup, .restore, .archive, .promotion:
             guard let worker = one(of: workers.filter { feed(of: $0) != nil }) else { return }
             guard try operate(kind, on: worker) else { return }
+        case .flood:
+            guard chance(1, in: 3), let feed = one(of: feeds),
+                feed.flood(machine ?? cluster, count: 500, at: eventMilliseconds)
+            else { return }
+            if let fault = machine?.fault { throw fault }
+            note("\(feed.stream.streamName) is flooded with records that are rejected")
         case .trimming, .topicMadeAnew, .morePartitions:
             // These are rare, and each of them asks for an operator.
             guard chance(1, in: 3), let feed = one(of: feeds) else { return }
