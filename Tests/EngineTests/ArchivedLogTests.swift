@@ -36,20 +36,6 @@ struct ArchivedLogTests {
             "weir-bids", data: data, ["--until-end", "--archive", archive ?? address(place)])
     }
 
-    @Test("killed at random instants on the way through both, the store is that of one run")
-    func killed() throws {
-        let place = try makePlace()
-        var generator = SeededGenerator(seed: 18)
-        for _ in 0..<12 {
-            let worker = try place.start(
-                "weir-bids", data: "killed", ["--until-end", "--archive", address(place)])
-            usleep(UInt32.random(in: 30_000...160_000, using: &generator))
-            worker.kill()
-        }
-        #expect(try fold(place, "killed").status == 0)
-        #expect(try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
-    }
-
     @Test("folding an archive publishes nothing; going on with its log publishes all of it")
     func emission() throws {
         let place = try Workplace()

@@ -7,19 +7,17 @@ import Testing
 
 @Suite("Workers as processes", .serialized)
 struct ProcessTests {
-    @Test(
-        "With a window: killed 20 times at random instants, the store is that of one run",
-        arguments: WindowedStream.allCases)
-    func killed(_ stream: WindowedStream) throws {
+    // Simulations kill workers of all streams at each call. Here are real files, and a real kill.
+
+    @Test("Bids: killed 20 times at random instants, the store is that of one run")
+    func killed() throws {
         let place = try Workplace()
-        try place.write("\(stream.rawValue).yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
-        try place.publish(stream.rawValue, stream.records(4000, seed: 7))
-        try place.fold(stream, data: "once")
-        try interrupt(stream.program, place)
-        try place.fold(stream, data: "killed")
-        #expect(
-            try place.contents(stream.rawValue, data: "once")
-                == place.contents(stream.rawValue, data: "killed"))
+        try place.write("bids.yaml", "batch_records: 20\ncommit_interval_ms: 1\n")
+        try place.publish("bids", WindowedStream.bids.records(4000, seed: 7))
+        try place.fold(WindowedStream.bids, data: "once")
+        try interrupt("weir-bids", place)
+        try place.fold(WindowedStream.bids, data: "killed")
+        #expect(try place.contents("bids", data: "once") == place.contents("bids", data: "killed"))
     }
 
     @Test(
@@ -44,20 +42,6 @@ struct ProcessTests {
         #expect(
             try place.contents("postbacks", data: "once")
                 == place.contents("postbacks", data: "killed"))
-    }
-
-    @Test("Store notifications: killed 20 times at random instants, the store is that of one run")
-    func killedNotifications() throws {
-        let place = try Workplace()
-        let samples = try SampleNotifications()
-        try samples.configure(place, batch: 5)
-        try place.publish("store-notifications", try samples.records(800, seed: 13))
-        try place.foldNotifications(data: "once")
-        try interrupt("weir-store-notifications", place)
-        try place.foldNotifications(data: "killed")
-        #expect(
-            try place.contents("store-notifications", data: "once")
-                == place.contents("store-notifications", data: "killed"))
     }
 
     @Test(

@@ -221,49 +221,4 @@ struct ArchiveTests {
         try copy.follow(isStopped: { copy.addedCount == 20 })
         #expect(try archive.allRecords(of: "bids") == source.records)
     }
-
-    @Test("a copy that is killed at any instant goes on without loss or repetition")
-    func survivesKills() async throws {
-        let other = try TemporaryLog()
-        let source = try other.open(topic: "bids", partitionCount: 2)
-        let writer = try source.writer()
-        for round in 0..<10 {
-            try writer.append(
-                (0..<12_000).map { record("\(round)-\($0)", partition: Int32($0 % 2)) })
-        }
-        let paths = [other.path, temporary.path]
-        var sizes: [Int] = []
-        // The first is killed on its way, however slow or fast the machine is.
-        for milliseconds in [nil, 30, 80, 150, 250] as [Int?] {
-            await #expect(processExitsWith: .signal(SIGKILL)) {
-                [paths = paths as [String], milliseconds = milliseconds as Int?] in
-                try copyUntilKilled(after: milliseconds, from: paths[0], to: paths[1])
-            }
-            let hasBegun = try !archive.topics().isEmpty
-            let found = hasBegun ? try archive.allRecords(of: "bids") : []
-            sizes.append(found.count)
-        }
-        #expect(sizes == sizes.sorted())
-        #expect(sizes.contains { $0 > 0 && $0 < 120_000 })
-        let added = try copy(try source.reader(topic: "bids"))
-        #expect(Int64(sizes.last ?? 0) + added == 120_000)
-        #expect(try archive.allRecords(of: "bids") == source.allRecords(of: "bids"))
-        #expect(try integrityCheck(temporary.path) == ["ok"])
-    }
-}
-
-/// Copies, and is killed after so much time; nil: once it has copied something.
-private func copyUntilKilled(after milliseconds: Int?, from source: String, to path: String) throws
-{
-    if let milliseconds {
-        let killer = Thread {
-            usleep(UInt32(milliseconds) * 1000)
-            kill(getpid(), SIGKILL)
-        }
-        killer.start()
-    }
-    let reader = try EmbeddedLog(path: source, mode: .existing).reader(topic: "bids")
-    try ArchiveCopy(from: reader, to: EmbeddedLog(path: path, mode: .create)).copyToEnd(
-        onProgress: { count in if milliseconds == nil, count > 0 { kill(getpid(), SIGKILL) } })
-    while true { usleep(1000) }
 }
