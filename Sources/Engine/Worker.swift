@@ -358,7 +358,7 @@ extension Worker {
             state = try store.partitionStates().first { $0.partition == partition }
         }
         guard let state else { return }
-        if emitted > state.emitFrom {
+        if emitted > state.emitFrom || (state.records == 0 && emitted != state.emitFrom) {
             // An older copy of the store: what lies below was published by the newer one.
             let rows = try store.dueCount(partition: partition, below: emitted)
             if rows > 0 {
@@ -369,7 +369,7 @@ extension Worker {
                         "below_offset": "\(emitted)",
                     ])
             }
-            try store.raiseEmission(partition: partition, to: emitted)
+            try store.setEmission(partition: partition, to: emitted)
         }
         let refusal = FoldedLog.refusal(
             of: place, nextOffset: state.nextOffset, in: bounds, store: store.path)

@@ -23,8 +23,9 @@ extension AggregateStore {
         }
     }
 
-    /// From now on, records below an offset emit nothing: the group is past it.
-    package func raiseEmission(partition: Int32, to offset: Int64) throws(StoreError) {
+    /// From now on, records below an offset emit nothing: the group is past it. Where nothing is folded yet, those
+    /// from there on do, whatever was said before: the topic may be another one of its name since then.
+    package func setEmission(partition: Int32, to offset: Int64) throws(StoreError) {
         try commit { try Self.raise(partition, emitFrom: offset, deadLetters: offset, $0) }
     }
 
@@ -33,8 +34,8 @@ extension AggregateStore {
     ) throws {
         try db.execute(
             sql: """
-                UPDATE partitions SET emit_from = max(emit_from, ?1),
-                  dead_letters_next = max(dead_letters_next, ?2)
+                UPDATE partitions SET emit_from = max(iif(records = 0, 0, emit_from), ?1),
+                  dead_letters_next = max(iif(records = 0, first_offset, dead_letters_next), ?2)
                 WHERE partition = ?3
                 """,
             arguments: [offset, deadLetters, partition])

@@ -28,6 +28,8 @@ import Testing
             10_699,
             // A loss of power right after a start.
             20_418, 20_831,
+            // A topic that was made anew before its store had folded anything.
+            30_046,
             // A disk that fails while the journal of deliveries is read.
             20_971, 21_383,
         ])
