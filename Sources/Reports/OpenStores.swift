@@ -111,10 +111,10 @@ package final class OpenStores {
         }
     }
 
-    /// Keeps what is read in memory, for several questions.
-    package func keepPages() throws(InspectionError) {
+    /// Keeps what is read in memory, for several questions, and sums of days for those who open the stores next.
+    package func keepPages(_ days: KeptDays) throws(InspectionError) {
         try InspectionError.ofStores { () throws(StoreError) in
-            for reader in readers.flatMap(\.readers) { try reader.keepPages() }
+            for reader in readers.flatMap(\.readers) { try reader.keepPages(days) }
         }
     }
 

@@ -24,15 +24,18 @@ final class RowReading {
 
     private let db: Database
     private let path: String
+    /// Nil where other records than those of its hours may change the rows of a day.
+    private let keptDays: KeptDays?
     /// The hours of the store with their slots, once they were read.
     private var knownHours: [(text: String, slots: [Slot])]?
     /// The places of hours among them.
     private var hourPlaces: [String: Int] = [:]
     private var tables: [String: AggregateKeys] = [:]
 
-    init(_ db: Database, path: String) {
+    init(_ db: Database, path: String, keptDays: KeptDays?) {
         self.db = db
         self.path = path
+        self.keptDays = keptDays
     }
 
     /// The hours that rows count, each with its number in each partition.
@@ -106,25 +109,60 @@ final class RowReading {
         let keys = try keys(of: table)
         let wanted = try keys.wanted(by: choice)
         // In order of their texts, so that the hours of a day lie together. What has no day has an empty one.
-        let hours = try hours().filter { choice.isHourWanted($0.text) }
-        var days: [(hour: String, slots: [Int64])] = []
-        for (index, hour) in hours.enumerated() {
-            let isOfNewDay =
-                index == 0 || Self.day(of: hour.text) != Self.day(of: days[days.count - 1].hour)
-            if isOfNewDay { days.append((hour.text, [])) }
+        var days: [(hour: String, slots: [Int64], isWhole: Bool)] = []
+        for hour in try hours() {
+            if days.last.map({ Self.day(of: $0.hour) }) != Self.day(of: hour.text) {
+                days.append((hour.text, [], true))
+            }
+            guard choice.isHourWanted(hour.text) else {
+                days[days.count - 1].isWhole = false
+                continue
+            }
+            if days[days.count - 1].slots.isEmpty { days[days.count - 1].hour = hour.text }
             days[days.count - 1].slots += hour.slots.filter { partitions.contains($0.partition) }
                 .map(\.number)
         }
-        let reading = DayReading(of: table, wanted, days: days.map(\.slots), path: path)
+        days.removeAll(where: \.slots.isEmpty)
+        let origins = try origins(of: days, in: table, partitions)
+        let kept = origins.map { $0.flatMap { keptDays?.rows(of: $0) } }
+        let reading = DayReading(
+            of: table, wanted, days: zip(days, kept).map { $1 == nil ? $0.slots : [] }, path: path)
         if try reading.isLong(keys: keys.count()) { reading.readBeside(db) }
         defer { reading.end() }
         let rows = try SlotRows(of: table, wanted, db, path: path)
         for (index, day) in days.enumerated() {
             let time = Self.time(of: day.hour, in: table)
             let sums = try reading.take(index, rows)
-            try sums.forEach { key, measures in
-                try body(try keys.columns(ofKey: key, time: time), measures)
+            if let known = kept[index] {
+                for row in known {
+                    if let isWanted = choice.isKeyWanted {
+                        guard isWanted(keys.with(.text(""), row.columns)) else { continue }
+                    }
+                    try body(keys.with(time, row.columns), row.measures)
+                }
+                continue
             }
+            var read: [KeptDays.DayRow] = []
+            try sums.forEach { key, measures in
+                let columns = try keys.columns(ofKey: key, time: time)
+                if origins[index] != nil { read.append((columns, measures)) }
+                try body(columns, measures)
+            }
+            // What is kept has all keys.
+            if let origin = origins[index], case .all = wanted { keptDays?.keep(read, of: origin) }
+        }
+    }
+
+    /// What the sums of each whole day follow from; nil for others, and where none are kept.
+    private func origins(
+        of days: [(hour: String, slots: [Int64], isWhole: Bool)], in table: AggregateTable,
+        _ partitions: Set<Int32>
+    ) throws -> [KeptDays.Origin?] {
+        guard keptDays != nil else { return days.map { _ in nil } }
+        let known = try DayOrigins(of: partitions, db, path: path)
+        let name = [table.name] + table.columns.map(\.name) + table.measures
+        return days.map { day in
+            day.isWhole ? known.origin(of: String(Self.day(of: day.hour)), in: name) : nil
         }
     }
 
@@ -173,8 +211,14 @@ private final class AggregateKeys {
     ///
     /// - Parameter time: the hour or the day of the slot.
     func columns(ofKey key: Int64, time: StoredValue) throws -> [StoredValue] {
-        var columns = try known[key] ?? read(key)
-        if let timePlace { columns[timePlace] = time }
+        with(time, try known[key] ?? read(key))
+    }
+
+    /// The columns, with a time in its place.
+    func with(_ time: StoredValue, _ columns: [StoredValue]) -> [StoredValue] {
+        guard let timePlace else { return columns }
+        var columns = columns
+        columns[timePlace] = time
         return columns
     }
 

@@ -9,6 +9,7 @@ package final class StoreReader {
     package let stream: String
     let queue: DatabaseQueue
     private var isVerified = false
+    private var keptDays: KeptDays?
 
     package init(path: String) throws(StoreError) {
         self.path = path
@@ -17,7 +18,10 @@ package final class StoreReader {
     }
 
     /// Keeps up to 64 MiB of what is read in memory, for whoever asks several questions one after the other.
-    package func keepPages() throws(StoreError) {
+    ///
+    /// - Parameter days: sums of days that were read before, and those that are read now.
+    package func keepPages(_ days: KeptDays) throws(StoreError) {
+        keptDays = days
         try StoreError.naming("read", path) {
             try queue.inDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }
         }
@@ -139,7 +143,7 @@ extension StoreReader {
                 try Self.requireSums(db, path: path)
                 isVerified = true
             }
-            return try body(StoreSnapshot(db, path: path))
+            return try body(StoreSnapshot(db, path: path, keptDays: keptDays))
         }
     }
 }

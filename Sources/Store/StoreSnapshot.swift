@@ -65,14 +65,16 @@ package struct StoreSnapshot {
     /// What told the topic from others of its name when the store began.
     package let logIdentity: String
 
-    init(_ db: Database, path: String) throws {
+    /// - Parameter keptDays: sums of days that were read before; nil to read all of them.
+    init(_ db: Database, path: String, keptDays: KeptDays? = nil) throws {
         self.db = db
         self.path = path
-        rows = RowReading(db, path: path)
         let row = try Row.fetchOne(db, sql: "SELECT stream, topic, log_identity FROM store")
         stream = row?["stream"] ?? ""
         topic = row?["topic"] ?? ""
         logIdentity = row?["log_identity"] ?? ""
+        let hasWindow = Streams.stream(named: stream)?.hasWindow ?? false
+        rows = RowReading(db, path: path, keptDays: hasWindow ? keptDays : nil)
     }
 
     /// An error of SQLite as one of this store; nil when it is of another. While several stores are read, the

@@ -123,6 +123,53 @@ struct DayReadingTests {
         #expect(parts == 24)
     }
 
+    @Test("days that were read before are those of the store, until records of them come")
+    func keptDays() throws {
+        let files = try TemporaryDirectory()
+        let path = files.path + "/store.sqlite"
+        let store = try makeStore(path)
+        let kept = KeptDays()
+        func sums(_ choice: RowChoice = RowChoice()) throws -> [String: Int64] {
+            let reader = try StoreReader(path: path)
+            try reader.keepPages(kept)
+            return try reader.snapshot(verifying: false) { try days(of: $0, choice) }
+        }
+        var expected = try fill(store)
+        try note(records: 1, in: store)
+        #expect(try sums() == expected)
+        #expect(try sums() == expected)
+        // What is kept is not read: that these rows are no others goes unseen as long as no records come.
+        try store.commit { try $0.execute(sql: "UPDATE loss_reasons_sums SET losses = losses + 1") }
+        #expect(try sums() == expected)
+        try store.commit { try $0.execute(sql: "UPDATE loss_reasons_sums SET losses = losses - 1") }
+        let of7 = RowChoice(isKeyWanted: { $0[6] == .integer(7) })
+        #expect(try sums(of7) == expected.filter { $0.key.hasSuffix(" 7") })
+        // A part of a day is no day.
+        let first = Self.hours.lowerBound
+        let wanted = Hour(hoursSince1970: Int64(first) + 1).text
+        let part = try sums(RowChoice(isHourWanted: { $0 == wanted }))
+        #expect(part.values.reduce(0, +) == 55)
+        // Records come to all hours.
+        expected.merge(try fill(store, amount: 100), uniquingKeysWith: +)
+        try note(records: 2, in: store)
+        #expect(try sums() == expected)
+    }
+
+    /// Says of each hour how many records it has.
+    private func note(records: Int, in store: AggregateStore) throws {
+        try store.commit { db in
+            for hour in Self.hours {
+                for partition in 0..<2 {
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO hours VALUES (?, ?, 0, 1, ?, 'a', 'b')",
+                        arguments: [
+                            partition, Hour(hoursSince1970: Int64(hour)).text, records,
+                        ])
+                }
+            }
+        }
+    }
+
     private func makeStore(_ path: String) throws -> AggregateStore {
         let store = try AggregateStore(
             path: path, fold: BidsFold.self, topic: "bids", logIdentity: "log", partitionCount: 2)

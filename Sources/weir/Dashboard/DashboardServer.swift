@@ -9,6 +9,7 @@ import NIOCore
 import NIOPosix
 import Program
 import Reports
+import Store
 import Streams
 import Synchronization
 
@@ -19,6 +20,7 @@ final class DashboardServer: Sendable {
     /// Pages are made on these threads, so that none holds up the connections.
     private let pages: NIOThreadPool
     private let shared = SharedPages()
+    private let keptDays = KeptDays()
     /// Stands in shared pages where the form of each reader has its token.
     private let formMark = SecretText.random()
     /// Explanations read the log and use all cores: a few at a time.
@@ -251,13 +253,14 @@ final class DashboardServer: Sendable {
         let key = SharedPages.Key(
             path: asked.path, query: asked.queryText,
             scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""])
-        let made = await shared.page(key) { [source] finish in
+        let made = await shared.page(key) { [source, keptDays] finish in
             pages.submit { state in
                 guard case .active = state else { return finish(nil) }
                 Self.giveWayToWorkers()
                 finish(
                     PageMaking(
-                        source: PageSource(source), path: asked.path, parameters: asked.query,
+                        source: PageSource(source, keptDays), path: asked.path,
+                        parameters: asked.query,
                         scope: scope
                     )
                     .response(formToken: mark))
@@ -286,7 +289,8 @@ final class DashboardServer: Sendable {
         explanations.submit { [self] _ in
             Self.giveWayToWorkers()
             let making = PageMaking(
-                source: PageSource(source), path: asked.path, parameters: asked.query, scope: scope)
+                source: PageSource(source, keptDays), path: asked.path, parameters: asked.query,
+                scope: scope)
             making.stream(formToken: formToken, isWanted: { wanted.isRaised }) { piece in
                 continuation.yield(piece)
             }

@@ -8,17 +8,22 @@ import Streams
 /// What one page is made from. Stores are opened and the catalog is read once for all of its parts.
 final class PageSource {
     let options: SourceOptions
+    private let keptDays: KeptDays
     private var opened: OpenStores?
     private var asked: FunnelQuery?
 
-    init(_ options: SourceOptions) { self.options = options }
+    /// - Parameter keptDays: of all pages.
+    init(_ options: SourceOptions, _ keptDays: KeptDays = KeptDays()) {
+        self.options = options
+        self.keptDays = keptDays
+    }
 
     /// The stores as they are in force now.
     var stores: OpenStores {
         get throws {
             if let opened { return opened }
             let stores = try options.data.stores()
-            try stores.keepPages()
+            try stores.keepPages(keptDays)
             opened = stores
             return stores
         }
