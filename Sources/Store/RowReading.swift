@@ -123,7 +123,7 @@ final class RowReading {
                 .map(\.number)
         }
         days.removeAll(where: \.slots.isEmpty)
-        let origins = try origins(of: days, in: table, partitions)
+        let origins = try origins(of: days, in: table, wanted, partitions)
         let kept = origins.map { $0.flatMap { keptDays?.rows(of: $0) } }
         let reading = DayReading(
             of: table, wanted, days: zip(days, kept).map { $1 == nil ? $0.slots : [] }, path: path)
@@ -153,11 +153,13 @@ final class RowReading {
         }
     }
 
-    /// What the sums of each whole day follow from; nil for others, and where none are kept.
+    /// What the sums of each whole day follow from; nil for others, and where kept ones are of no use.
     private func origins(
         of days: [(hour: String, slots: [Int64], isWhole: Bool)], in table: AggregateTable,
-        _ partitions: Set<Int32>
+        _ wanted: WantedKeys, _ partitions: Set<Int32>
     ) throws -> [KeptDays.Origin?] {
+        // A few keys are read faster than all of them are looked through.
+        if case .few = wanted { return days.map { _ in nil } }
         guard keptDays != nil else { return days.map { _ in nil } }
         let known = try DayOrigins(of: partitions, db, path: path)
         let name = [table.name] + table.columns.map(\.name) + table.measures

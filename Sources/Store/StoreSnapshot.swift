@@ -24,7 +24,8 @@ package enum StoredValue: Hashable, Comparable, Sendable {
     package static func == (left: StoredValue, right: StoredValue) -> Bool {
         switch (left, right) {
         case (.integer(let left), .integer(let right)): left == right
-        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.text(let left), .text(let right)):
+            left.withBytes { left in right.withBytes { left.elementsEqual($0) } }
         default: false
         }
     }
@@ -32,8 +33,17 @@ package enum StoredValue: Hashable, Comparable, Sendable {
     package func hash(into hasher: inout Hasher) {
         switch self {
         case .integer(let integer): hasher.combine(integer)
-        case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
+        case .text(let text): text.withBytes { hasher.combine(bytes: $0) }
         }
+    }
+}
+
+extension String {
+    fileprivate func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        if let value = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) {
+            return value
+        }
+        return Array(utf8).withUnsafeBytes(body)
     }
 }
 
