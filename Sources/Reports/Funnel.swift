@@ -177,17 +177,38 @@ struct FunnelColumn: Sendable {
     /// The measures from which it is computed: itself when it is a sum, none when no records add to
     /// it, nil when it cannot be explained.
     let parts: [String]?
+    /// What a rate divides by what; nil for all others.
+    let ratio: FunnelRatio?
     let value: @Sendable (FunnelRow) -> ReportValue
 
     private init(
         _ name: String, of streams: [String], hasCost: Bool = false, from parts: [String]?,
-        _ value: @escaping @Sendable (FunnelRow) -> ReportValue
+        ratio: FunnelRatio? = nil, _ value: @escaping @Sendable (FunnelRow) -> ReportValue
     ) {
         self.name = name
         self.streams = streams
         self.hasCost = hasCost
         self.parts = parts
+        self.ratio = ratio
         self.value = value
+    }
+
+    /// A rate of counts.
+    private init(_ name: String, of streams: [String], _ over: FunnelTerm, per under: [FunnelTerm])
+    {
+        self.init(name, of: streams, FunnelRatio(over: over, under: under)) { row in
+            .ratio(over.count(row), under.reduce(0) { $0 + $1.count(row) })
+        }
+    }
+
+    /// A rate that has money in it, as the exact sums give it.
+    private init(
+        _ name: String, of streams: [String], hasCost: Bool = false, _ ratio: FunnelRatio,
+        _ value: @escaping @Sendable (FunnelRow) -> ReportValue
+    ) {
+        self.init(
+            name, of: streams, hasCost: hasCost,
+            from: ([ratio.over] + ratio.under).flatMap(\.measures), ratio: ratio, value)
     }
 
     /// Whether its values are words.
@@ -211,6 +232,7 @@ struct FunnelColumn: Sendable {
     /// The parts of the cost: sums of billed CPM prices, and what was reported.
     static let billed = "billed_price_micros"
     static let reported = "reported_cost_micros"
+    static let costPerInstall = "cpi"
     static let costStreams = [BidsFold.streamName, CostsFold.streamName]
 
     private static let bids = [BidsFold.streamName]
@@ -220,9 +242,8 @@ struct FunnelColumn: Sendable {
 
     private static let sums: [FunnelColumn] =
         FunnelMeasure.allCases.map(count) + [
-            FunnelColumn("null_rate", of: postbacks, from: ["null_values", "postbacks"]) {
-                .ratio($0.sums[.nullValues], $0.sums[.postbacks])
-            },
+            FunnelColumn(
+                "null_rate", of: postbacks, .count(.nullValues), per: [.count(.postbacks)]),
             FunnelColumn("revenue_min_micros", of: postbacks, from: ["revenue_min_micros"]) {
                 .money(MoneyByCurrency($0.sums.revenueMinMicros))
             },
@@ -253,33 +274,29 @@ struct FunnelColumn: Sendable {
             FunnelColumn(reported, of: [CostsFold.streamName], from: [reported]) {
                 .money(MoneyByCurrency($0.sums.cost.reportedMicros))
             },
-            FunnelColumn("win_rate", of: bids, from: ["wins", "bids"]) {
-                .ratio($0.sums[.wins], $0.sums[.bids])
-            },
+            FunnelColumn("win_rate", of: bids, .count(.wins), per: [.count(.bids)]),
             FunnelColumn(
-                "ctr", of: [ImpressionsFold.streamName] + clicks,
-                from: ["clicks", "presented", "viewed"]
-            ) { .ratio($0.sums[.clicks], $0.sums[.presented] + $0.sums[.viewed]) },
-            FunnelColumn("install_rate", of: clicks + postbacks, from: ["installs", "clicks"]) {
-                .ratio($0.sums[.installs], $0.sums[.clicks])
-            },
+                "ctr", of: [ImpressionsFold.streamName] + clicks, .count(.clicks),
+                per: [.count(.presented), .count(.viewed)]),
             FunnelColumn(
-                "cpi", of: postbacks, hasCost: true, from: [billed, reported, "installs"]
+                "install_rate", of: clicks + postbacks, .count(.installs), per: [.count(.clicks)]),
+            FunnelColumn(
+                costPerInstall, of: postbacks, hasCost: true,
+                FunnelRatio(over: .cost, under: [.count(.installs)])
             ) { $0.costPerInstall },
             FunnelColumn(
                 "roas_min", of: postbacks, hasCost: true,
-                from: ["revenue_min_micros", billed, reported]
+                FunnelRatio(over: .revenueMin, under: [.cost])
             ) { $0.returnOnCost($0.sums.revenueMinMicros) },
             FunnelColumn(
                 "roas_max", of: postbacks, hasCost: true,
-                from: ["revenue_max_micros", billed, reported]
+                FunnelRatio(over: .revenueMax, under: [.cost])
             ) { $0.returnOnCost($0.sums.revenueMaxMicros) },
             FunnelColumn("app_refunds", of: notifications, from: ["app_refunds"]) {
                 .integer($0.sales.refunds)
             },
             FunnelColumn(
-                "app_refund_rate", of: notifications, from: ["app_refunds", "app_sales"]
-            ) { .ratio($0.sales.refunds, $0.sales.sales) },
+                "app_refund_rate", of: notifications, .appRefunds, per: [.appSales]),
         ]
 
     private static let installs = [

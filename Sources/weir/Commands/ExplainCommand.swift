@@ -56,6 +56,7 @@ struct ExplainCommand: ParsableCommand {
             if report.add(record), records { try print(record, to: output) }
         }
         progress.end()
+        report.division = try selection.division(measure, source)
         if records {
             try output.flush()
             report.notices(explanation).forEach(Console.write)
@@ -100,6 +101,8 @@ struct ExplainReport {
     private let limit: Int
     private(set) var counted: [Entry] = []
     private(set) var leftOut: [Entry] = []
+    /// What a rate divides; nil where a sum is explained.
+    var division: FunnelDivision?
 
     init(_ dump: String, _ conditions: [String], limit: Int) {
         self.dump = dump
@@ -143,7 +146,8 @@ struct ExplainReport {
                 "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "
                     + untold.reason)
         }
-        return notices + explanation.summary
+        return notices + [division?.text, division?.noteOnInstalls].compactMap(\.self)
+            + explanation.summary
     }
 
     func write(
@@ -235,6 +239,17 @@ extension ExplainReport {
         json.member("where", conditions)
         json.object("number") { json in
             for measure in explanation.measures { json.member(measure.name, measure.stored) }
+        }
+        guard let division else { return }
+        json.object("rate") { json in
+            json.member("measure", division.measure)
+            json.member("formula", division.formula)
+            json.name("value")
+            json.raw(division.reasonUnknown == nil ? division.value.plainText : "null")
+            json.member("words", division.text)
+            if division.installsWithoutCost > 0 {
+                json.member("installs_without_cost", division.installsWithoutCost)
+            }
         }
     }
 

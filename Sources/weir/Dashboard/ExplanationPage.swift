@@ -74,7 +74,17 @@ struct ExplanationPage {
             if let fault { throw fault }
             _ = report.add(record)
         }
+        report.division = try division
         try emit(end(explanation, report))
+    }
+
+    /// What a rate divides; nil for a sum.
+    private var division: FunnelDivision? {
+        get throws {
+            guard question.dump == Funnel.name, let measure else { return nil }
+            return try source.stores.division(
+                of: measure, source.funnelQuery(question.query))
+        }
     }
 
     private func progress(_ read: Int, _ left: Int64) -> HTML {
@@ -112,6 +122,7 @@ struct ExplanationPage {
 
     private func end(_ explanation: Explanation, _ report: ExplainReport) -> HTML {
         var html = HTML()
+        if let division = report.division { write(division, to: &html) }
         html.element("section") { html in
             html.element("h2", text: "How it adds up")
             // Where nothing adds to any part of it, no part is named.
@@ -154,6 +165,36 @@ struct ExplanationPage {
         }
         writeDoors(to: &html)
         return html
+    }
+
+    /// The rate as a division, whose numbers lead to what they are made of.
+    private func write(_ division: FunnelDivision, to html: inout HTML) {
+        func link(_ term: FunnelDivision.Term, to html: inout HTML) {
+            let value = ShownValue.exact(term.value)
+            html.link(value, to: question.explanation(of: term.name, where: []), class: "amount")
+        }
+        html.element("section") { html in
+            html.element("h2", text: "How it is worked out")
+            html.element("p", ["class": "sum"]) { html in
+                html.text("\(ShownValue.formula(division)) = ")
+                link(division.over, to: &html)
+                html.text(division.under.count > 1 ? " / (" : " / ")
+                for (place, term) in division.under.enumerated() {
+                    if place > 0 { html.text(" + ") }
+                    link(term, to: &html)
+                }
+                html.text(division.under.count > 1 ? ") = " : " = ")
+                guard division.reasonUnknown == nil else {
+                    return html.text(division.reasonUnknown ?? "")
+                }
+                html.element(
+                    "strong", ["class": "amount"],
+                    text: ShownValue.exact(division.value, in: division.measure))
+            }
+            if let note = division.noteOnInstalls {
+                html.element("p", ["class": "note"], text: note)
+            }
+        }
     }
 
     private var currency: String? {

@@ -39,6 +39,21 @@ enum ShownValue {
         return money(amount, words.count > 1 ? words[1] : currency ?? "") + ofThousand
     }
 
+    /// A value with all its digits, as it stands in a division. Of a share the hundredths stand beside them.
+    static func exact(_ value: ReportValue, in column: String = "") -> String {
+        switch value {
+        case .integer(let integer): return grouped(integer)
+        case .decimal(let digits) where isShare(column):
+            return "\(digits), or \(decimal(digits, in: column))"
+        default: return value.plainText.isEmpty ? "–" : value.plainText
+        }
+    }
+
+    /// What a rate divides, in the names of the headings: `clicks / (presented + viewed)`.
+    static func formula(_ division: FunnelDivision) -> String {
+        "\(heading(division.measure)) = \(heading(division.formula))"
+    }
+
     /// What rows are ordered by: of several currencies the largest amount.
     static func order(_ value: ReportValue, in column: String) -> Double {
         guard case .money(let money) = value else { return amount(value, in: column) ?? -.infinity }

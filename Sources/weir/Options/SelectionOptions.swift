@@ -96,6 +96,14 @@ struct CellOptions: ParsableArguments {
         return try DumpNumber(pipelines.dumpQuery(query))
     }
 
+    /// What a rate divides; nil for a measure that is none.
+    func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
+        guard name == Funnel.name, let measure else { return nil }
+        let query = try DumpQuery(name, where: conditions, times)
+        return try source.data.stores().division(
+            of: measure, source.pipelines.funnelQuery(query))
+    }
+
     /// The measures of a number for which a name stands; nil for all. A rate of the funnel stands for
     /// what it is computed from.
     static func measures(_ name: String?, of number: any Number) throws -> [String]? {

@@ -1,0 +1,172 @@
+import Streams
+
+/// A sum that rates of the funnel divide.
+enum FunnelTerm {
+    case count(FunnelMeasure)
+    case cost, revenueMin, revenueMax
+    case appRefunds, appSales
+
+    /// The funnel's column of it; of sales there is none.
+    var name: String {
+        switch self {
+        case .count(let measure): measure.name
+        case .cost: "cost_micros"
+        case .revenueMin: "revenue_min_micros"
+        case .revenueMax: "revenue_max_micros"
+        case .appRefunds: "app_refunds"
+        case .appSales: "app_sales"
+        }
+    }
+
+    /// The measures that explain it.
+    var measures: [String] {
+        if case .cost = self { [FunnelColumn.billed, FunnelColumn.reported] } else { [name] }
+    }
+
+    /// The sum of a row; 0 for money, which is no count.
+    func count(_ row: FunnelRow) -> Int128 {
+        switch self {
+        case .count(let measure): row.sums[measure]
+        case .appRefunds: row.sales.refunds
+        case .appSales: row.sales.sales
+        case .cost, .revenueMin, .revenueMax: 0
+        }
+    }
+
+    fileprivate func amount(_ row: FunnelRow) -> ReportValue {
+        switch self {
+        case .count, .appRefunds, .appSales: .integer(count(row))
+        case .cost: .money(row.cost)
+        case .revenueMin: .money(MoneyByCurrency(row.sums.revenueMinMicros))
+        case .revenueMax: .money(MoneyByCurrency(row.sums.revenueMaxMicros))
+        }
+    }
+}
+
+/// What a rate divides by what: the sum of all that stands below the line.
+struct FunnelRatio {
+    let over: FunnelTerm
+    let under: [FunnelTerm]
+}
+
+/// A rate of the funnel with the numbers that it divides.
+package struct FunnelDivision: Sendable {
+    package struct Term: Sendable {
+        /// A measure that can be explained.
+        package let name: String
+        package let value: ReportValue
+    }
+
+    package let measure: String
+    package let over: Term
+    /// What is added up to divide by it.
+    package let under: [Term]
+    /// As the funnel has it; null where there is none.
+    package let value: ReportValue
+    /// Of `cpi`: how many of the installs are of campaigns whose cost is not known.
+    package fileprivate(set) var installsWithoutCost: Int128 = 0
+
+    /// What is divided, in names: `clicks / (presented + viewed)`.
+    package var formula: String { written { $0.name } }
+
+    /// The division in words: `ctr = clicks / (presented + viewed) = 4 / (11 + 0) = 0.363636`.
+    package var text: String {
+        "\(measure) = \(formula) = \(written { $0.amount }) = \(reasonUnknown ?? value.plainText)"
+    }
+
+    private func written(_ term: (Term) -> String) -> String {
+        let below = under.map(term).joined(separator: " + ")
+        return "\(term(over)) / \(under.count > 1 ? "(\(below))" : below)"
+    }
+
+    /// Why there is no rate; nil where there is one.
+    package var reasonUnknown: String? {
+        guard value == .null else { return nil }
+        let terms = [over] + under
+        if let none = terms.first(where: { $0.amount == Term.unknown }) {
+            return "not known: no \(none.name) is known"
+        }
+        let currencies = Set(terms.flatMap(\.currencies))
+        guard currencies.count < 2 else {
+            return
+                "not known: amounts of \(MoneyByCurrency.list(currencies)) have no common rate"
+        }
+        return "not known: there is nothing to divide by"
+    }
+
+    /// What the installs of a cost per install include beside those that were paid for; nil where there is nothing to
+    /// say.
+    package var noteOnInstalls: String? {
+        guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
+        return
+            "\(installsWithoutCost) of the \(installs) installs are of campaigns whose cost is not known: they make cpi smaller"
+    }
+}
+
+extension FunnelDivision.Term {
+    static let unknown = "?"
+
+    /// All digits of the value.
+    package var amount: String { value.plainText.isEmpty ? Self.unknown : value.plainText }
+
+    fileprivate var currencies: [String] {
+        if case .money(let money) = value { money.amounts.map(\.currency) } else { [] }
+    }
+}
+
+extension OpenStores {
+    /// Reads a rate of the funnel over all rows that a query selects, with what it divides; nil for a column that is no
+    /// rate.
+    package func division(
+        of measure: String, _ query: FunnelQuery
+    ) throws(InspectionError) -> FunnelDivision? {
+        guard let column = FunnelColumn.named(measure), let ratio = column.ratio else {
+            return nil
+        }
+        var query = query
+        query.query.grouping = .total
+        let number = try FunnelNumber(query)
+        var division = try view(of: number.streams) { view in
+            var fold = FunnelFold(number)
+            for slice in view.slices { try fold.add(slice) }
+            let group = fold.groups.first
+            let row = FunnelRow(
+                sums: group?.sums ?? FunnelSums(), sales: group.map(fold.sales) ?? AppSales(),
+                watermarkMilliseconds: nil)
+            func term(_ term: FunnelTerm) -> FunnelDivision.Term {
+                FunnelDivision.Term(name: term.name, value: term.amount(row))
+            }
+            return FunnelDivision(
+                measure: measure, over: term(ratio.over), under: ratio.under.map(term),
+                value: column.value(row))
+        }
+        if measure == FunnelColumn.costPerInstall {
+            division.installsWithoutCost = try installsWithoutCost(query)
+        }
+        return division
+    }
+
+    private func installsWithoutCost(_ query: FunnelQuery) throws(InspectionError) -> Int128 {
+        var query = query
+        query.query.grouping = .columns(Funnel.campaignColumns)
+        query.query.measures = nil
+        return try funnel(query).table.installsWithoutCost
+    }
+}
+
+extension Funnel {
+    /// The columns that tell campaigns apart.
+    package static let campaignColumns = ["ad_network_id", "app_id", "campaign"]
+}
+
+extension ReportTable {
+    /// The installs of rows of the funnel whose cost is not known. The rows have to be of single campaigns.
+    package var installsWithoutCost: Int128 {
+        func place(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
+        guard let cost = place("cost_micros"), let installs = place("installs") else { return 0 }
+        return rows.reduce(0) { sum, row in
+            guard case .integer(let count) = row[installs] else { return sum }
+            return row[cost].plainText.isEmpty ? sum + count : sum
+        }
+    }
+}
