@@ -176,7 +176,7 @@ extension Dump {
 extension OpenStores {
     /// The largest timestamp of a record in the stores that a dump is of, in milliseconds since 1970.
     package func newestMilliseconds(of dump: String) throws(InspectionError) -> Int64 {
-        let ofAll = [Funnel.name, CampaignReturns.name, FraudSignals.name]
+        let ofAll = [Funnel.name, CampaignReturns.name, ClickRates.name, FraudSignals.name]
         let streams =
             ofAll.contains(dump) ? FunnelSource.streams : try DumpDescription.named(dump).streams
         return try view(of: streams) { $0.newestMilliseconds }

@@ -12,7 +12,7 @@ struct DumpCommand: ParsableCommand {
         abstract: "Prints an aggregate.",
         discussion: """
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name), \
-            \(CampaignReturns.name), \(FraudSignals.name), \(NullEstimates.name).
+            \(DumpQuestion.workedOut.joined(separator: ", ")).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
             that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
@@ -40,6 +40,9 @@ struct DumpCommand: ParsableCommand {
 
             roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 \
             since, as bounds: docs/roas.md.
+
+            click-rates has the ads that were shown and what was clicked of them by format and placement, with \
+            the rate: docs/funnel.md.
 
             fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and \
             an interval of 95 %: docs/fraud-signals.md.

@@ -43,16 +43,24 @@ struct DumpQuestion {
         guard query.name != FraudSignals.name else {
             return (FraudSignals.columnNames, FraudSignals.measureNames)
         }
+        guard query.name != ClickRates.name else {
+            return (ClickRates.columnNames, ClickRates.measureNames)
+        }
         guard query.name != NullEstimates.name else { return ([], []) }
         let description: DumpDescription
         do throws(InspectionError) {
             description = try DumpDescription.named(query.name)
         } catch .unknownDump(let name, let known) {
             throw .unknownDump(
-                name, known: known + [CampaignReturns.name, FraudSignals.name, NullEstimates.name])
+                name, known: known + Self.workedOut)
         }
         return (description.columns.map(\.name), description.measures)
     }
+
+    /// Dumps that are worked out of several others.
+    static let workedOut = [
+        CampaignReturns.name, ClickRates.name, FraudSignals.name, NullEstimates.name,
+    ]
 
     /// Reads the answer from the stores.
     ///
@@ -65,6 +73,7 @@ struct DumpQuestion {
         if query.name == FraudSignals.name {
             return try fraudSignals(stores, pipelines, as: format)
         }
+        if query.name == ClickRates.name { return try clickRates(stores, as: format) }
         if query.name == NullEstimates.name {
             return try nullEstimates(stores, pipelines, as: format)
         }
@@ -98,6 +107,16 @@ struct DumpQuestion {
             ? dump.withMaturity(forPeople: isForPeople) : dump.report(forPeople: isForPeople)
         return .table(
             try arranged(table, as: format), notices: [conversion?.notice].compactMap(\.self))
+    }
+
+    private func clickRates(_ stores: OpenStores, as format: DumpFormat) throws -> DumpAnswer {
+        guard target == nil else {
+            throw CommandError.usage("\(query.name) has no amounts: leave --in out")
+        }
+        let rates = try stores.clickRates(query)
+        return .table(
+            try arranged(limited(rates.table), as: format),
+            notices: [FunnelNotice.missing(rates.missingStreams)].compactMap(\.self))
     }
 
     private func fraudSignals(
@@ -150,7 +169,7 @@ struct DumpQuestion {
         guard !isFunnel else { return }
         guard
             !(curve || maturity)
-                || ![CampaignReturns.name, FraudSignals.name].contains(query.name)
+                || !Self.workedOut.contains(query.name)
         else {
             throw .usage("\(query.name) stands without --curve and --maturity")
         }

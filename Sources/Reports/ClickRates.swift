@@ -1,0 +1,107 @@
+import Store
+import Streams
+
+/// How often ads that were shown are clicked, by format and placement: what `impressions` and `overlay-clicks` say of the
+/// same ads, side by side.
+///
+/// A click counts where `overlay-clicks` counts it: the overlay was presented, its SDK reports clicks, the bid did not
+/// turn that off, and a person clicked. What SKAdNetwork was told of has no clicks of its own, and is left out.
+package struct ClickRates: Sendable {
+    package static let name = "click-rates"
+
+    static let columns = [
+        DumpColumn("day", .text), DumpColumn("format", .text), DumpColumn("placement", .text),
+        DumpColumn("ad_network_id", .text), DumpColumn("campaign", .text),
+        DumpColumn("app_id", .integer), DumpColumn("source_app_id", .integer),
+    ]
+    package static let columnNames = columns.map(\.name)
+    package static let measureNames = counts.map(\.name) + ["ctr"]
+
+    package let table: ReportTable
+    /// The streams without a store. What needs one of them is null.
+    package let missingStreams: [String]
+
+    /// A count, the dump that has it, and its place there.
+    fileprivate struct Count {
+        let name: String
+        let table: AggregateTable
+
+        init(_ name: String, of table: AggregateTable) {
+            self.name = name
+            self.table = table
+        }
+    }
+
+    fileprivate static let counts =
+        ["presented", "viewed"].map { Count($0, of: ImpressionsKey.table) }
+        + ["clicks", "user_clicks", "paid_clicks", "organic_clicks"].map {
+            Count($0, of: OverlayClicksKey.table)
+        }
+
+    /// The dump whose records add up to a measure; nil for the rate.
+    package static func dump(of measure: String) -> String? {
+        counts.first { $0.name == measure }?.table.name
+    }
+
+    fileprivate static func counts(of stream: String) -> [(place: Int, count: Count)] {
+        counts.enumerated().filter { $0.element.table.name == stream }.map {
+            (place: $0.offset, count: $0.element)
+        }
+    }
+}
+
+extension OpenStores {
+    /// Reads the rates from the stores.
+    ///
+    /// - Throws: `noStore` when there is neither store; `unknownColumn` and `badCondition` for what cannot be asked.
+    package func clickRates(_ query: DumpQuery) throws(InspectionError) -> ClickRates {
+        let selection = try RowSelection(query, of: ClickRates.columns)
+        let streams = [ImpressionsFold.streamName, OverlayClicksFold.streamName]
+        return try view(of: streams) { view in
+            var rows = RowGroups(
+                by: selection.places, empty: ClickRates.counts.map { _ in Int128(0) })
+            let hours = HourTexts()
+            for slice in view.slices {
+                let counts = ClickRates.counts(of: slice.stream)
+                guard let stored = counts.first?.count.table else { continue }
+                let table = stored.selecting(
+                    ["hour"] + ClickRates.columnNames.dropFirst(),
+                    measures: counts.map(\.count.name))
+                try slice.forEachRow(of: table) { _, columns, measures in
+                    let hour = hours[columns[0].text]
+                    let values = [.text(hour.day)] + columns.dropFirst()
+                    guard columns[1].text != "\(AdFormat.skadn.name)",
+                        measures.contains(where: { $0 != 0 }),
+                        selection.includes(values, timeMilliseconds: hour.milliseconds)
+                    else { return }
+                    rows.add(values) { sums in
+                        for (count, measure) in zip(counts, measures) {
+                            sums[count.place] += Int128(measure)
+                        }
+                    }
+                }
+            }
+            return ClickRates(
+                rows, selection, missing: streams.filter { !view.streams.contains($0) })
+        }
+    }
+}
+
+extension ClickRates {
+    fileprivate init(_ groups: RowGroups<[Int128]>, _ selection: RowSelection, missing: [String]) {
+        missingStreams = missing
+        table = ReportTable(
+            columns: selection.columns.map(\.reportColumn)
+                + Self.measureNames.map { ReportTable.Column(measure: $0) },
+            rows: groups.sorted.map { group in
+                let counts = zip(Self.counts, group.sums).map { count, sum in
+                    missing.contains(count.table.name) ? ReportValue.null : .integer(sum)
+                }
+                let rate: ReportValue =
+                    missing.isEmpty
+                    ? .ratio(group.sums[2], group.sums[0] + group.sums[1]) : .null
+                return zip(selection.columns, group.columns).map { $0.reportValue($1) } + counts
+                    + [rate]
+            }, keyCount: selection.columns.count)
+    }
+}
