@@ -227,6 +227,11 @@ struct NullEstimateTests {
         #expect(
             try opened.nullEstimates(condition, trustsDevelopment: false).table.rows
                 == report.table.rows)
+        // A campaign's whole identifier finds its row too.
+        condition.conditions = [.init(column: "campaign", value: "5239")]
+        #expect(
+            try opened.nullEstimates(condition, trustsDevelopment: false).table.rows
+                == report.table.rows)
         condition.conditions = [.init(column: "campaign", value: "*01")]
         #expect(try opened.nullEstimates(condition, trustsDevelopment: false).table.rows.isEmpty)
         var grouped = query
@@ -246,5 +251,10 @@ struct NullEstimateTests {
         #expect(
             report.notices.first?.hasPrefix("9 null values are of apps and windows without") == true
         )
+        let other = DumpQuery(
+            name: NullEstimates.name, conditions: [.init(column: "campaign", value: "13")])
+        #expect(
+            try stores.sample.stores("data").nullEstimates(other, trustsDevelopment: false)
+                .unknownCount == 0)
     }
 }

@@ -12,6 +12,13 @@ package enum NullEstimates {
         DumpColumn("conversion_type", .text), DumpColumn("kind", .text),
         DumpColumn("ad_network_id", .text), DumpColumn("campaign", .text),
     ]
+    package static let columnNames = columns.map(\.name)
+
+    /// How rows name a campaign that was asked for: source identifiers have the star before their last two digits.
+    static func names(ofCampaign id: String) -> Set<String> {
+        id.utf8.count > 1 && id.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+            ? [id, "*\(id.suffix(2))"] : [id]
+    }
 }
 
 /// The estimates of null values, and what cannot be estimated.
@@ -37,6 +44,11 @@ extension OpenStores {
         _ query: DumpQuery, trustsDevelopment: Bool
     ) throws(InspectionError) -> NullEstimateReport {
         guard query.grouping == .all else { throw .noGrouping(query.name) }
+        var query = query
+        let campaigns = query.conditions.filter { $0.column == "campaign" }.map {
+            NullEstimates.names(ofCampaign: $0.value)
+        }
+        query.conditions.removeAll { $0.column == "campaign" }
         let selection = try RowSelection(query, of: NullEstimates.columns)
         func number(_ name: String) throws(InspectionError) -> DumpNumber {
             try DumpNumber(
@@ -58,7 +70,12 @@ extension OpenStores {
             try view.forEachRow(of: values, byDay: true) { columns, measures, _ in
                 pools.add(NullPools.Row(columns, values), known: measures[0])
             }
-            return pools.report(where: selection.includesBesideTime)
+            return pools.report { values in
+                selection.includesBesideTime(values)
+                    && campaigns.allSatisfy { names in
+                        names.contains(values.last.map(\.text) ?? "")
+                    }
+            }
         }
     }
 }
@@ -132,13 +149,18 @@ private struct NullPools {
         for (pool, campaigns) in pools.sorted(by: { RowKeyBytes($0.key) < RowKeyBytes($1.key) }) {
             let sorted = campaigns.sorted { RowKeyBytes($0.key) < RowKeyBytes($1.key) }
             let kinds = Set(sorted.flatMap(\.value.known.keys)).sorted()
-            if kinds.isEmpty { unknown += sorted.reduce(0) { $0 + $1.value.nulls } }
+            if kinds.isEmpty {
+                unknown += sorted.filter { isWanted(pool + [.text("")] + $0.key) }
+                    .reduce(0) { $0 + $1.value.nulls }
+            }
             for kind in kinds {
                 rows += estimates(pool + [kind], sorted.map { ($0.key, $0.value) }, kind, isWanted)
             }
         }
         return NullEstimateReport(
-            table: ReportTable(columns: Self.columns, rows: rows), unknownCount: unknown)
+            table: ReportTable(
+                columns: Self.columns, rows: rows, keyCount: NullEstimates.columns.count + 1),
+            unknownCount: unknown)
     }
 
     private static let columns =
