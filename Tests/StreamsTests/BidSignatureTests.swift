@@ -114,6 +114,46 @@ struct BidSignatureTests {
         #expect(try rows(unknown).keys.map { $0["verdict"] } == ["unverifiable"])
     }
 
+    @Test("an inspection gives the fold's verdict, what is signed, and the check that decided")
+    func inspection() throws {
+        let key = signer.publicKey.derRepresentation.base64EncodedString()
+        func inspect(
+            _ auction: Document
+        ) throws -> (verdict: String, reason: String, fields: [SignedField]) {
+            let found = Array(auction.text.utf8).withUnsafeBytes {
+                BidSignatureInspection.inspect($0, keys: [network: [key]])
+            }
+            #expect(found.count == 1)
+            let verdict = "\(found.first?.verdict.name ?? "")"
+            #expect(try rows(auction).keys.map { $0["verdict"] } == [.text(verdict)])
+            return (verdict, found.first?.reason ?? "", found.first?.signedFields ?? [])
+        }
+        let valid = try inspect(fidelities([try fidelity(1)]))
+        #expect(valid.verdict == "valid")
+        #expect(
+            valid.fields.map(\.value) == ["4.0", network, "0239", "22", "ab-1", "11", "1", "1700"])
+        let altered = try inspect(
+            fidelities([try fidelity(1)]).with([Auction.skadn + ".itunesitem": "12"]))
+        #expect(
+            altered.reason.hasPrefix("the signature check failed: the key of \(network) did not"))
+        #expect(altered.fields.contains(SignedField(name: "itunes-item-id", value: "12")))
+        for (name, reason) in [
+            ("nonce", "missing or malformed: nonce"),
+            ("timestamp", "missing or malformed: timestamp"),
+            ("signature", "signature is missing, or no text"),
+        ] {
+            let broken = try inspect(fidelities([try fidelity(1).with([name: nil])]))
+            #expect(broken.verdict == "incomplete" && broken.reason == reason, "\(name)")
+        }
+        let malformed = try inspect(fidelities([try fidelity(1).with(["signature": "!!!!"])]))
+        #expect(malformed.reason == "signature is no base64")
+        let separated = try inspect(fidelities([try fidelity(1).with(["nonce": "a\u{2063}b"])]))
+        #expect(separated.reason.hasPrefix("nonce contains U+2063"))
+        let unknown = try inspect(
+            fidelities([try fidelity(1)]).with([Auction.skadn + ".version": "9.0"]))
+        #expect(unknown.reason.hasPrefix("the version '9.0' is none") && unknown.fields.isEmpty)
+    }
+
     @Test("any of a network's keys may have signed, and other networks' ads are not looked at")
     func whoseKeys() throws {
         let stranger = VerificationKey.p256(

@@ -32,6 +32,18 @@ struct BidSignatureJudge {
         _ auction: JSONValue,
         _ body: (_ bid: Int, _ fidelity: AdFidelity, _ verdict: AdSignatureVerdict) -> Void
     ) {
+        forEachSignature(of: auction) { bid, ad, signature, keys in
+            body(bid, signature.fidelity, ad.verdict(signature, by: keys))
+        }
+    }
+
+    /// Calls `body` with each signature that is judged, and the keys of its network.
+    func forEachSignature(
+        of auction: JSONValue,
+        _ body: (
+            _ bid: Int, _ ad: SignedAd, _ signature: SignedAd.Signature, _ keys: [VerificationKey]
+        ) -> Void
+    ) {
         var bid = 0
         AuctionDecoder.forEachBid(of: auction) { object in
             defer { bid += 1 }
@@ -42,7 +54,7 @@ struct BidSignatureJudge {
             var found: Set<AdFidelity> = []
             ad.forEachSignature { signature in
                 guard found.insert(signature.fidelity).inserted else { return }
-                body(bid, signature.fidelity, ad.verdict(signature, by: keys))
+                body(bid, ad, signature, keys)
             }
         }
     }
@@ -113,11 +125,11 @@ struct SignedAd {
         private static let names = JSONNames("fidelity", "nonce", "timestamp", "signature")
 
         let fidelity: AdFidelity
-        fileprivate let nonce: UnsafeRawBufferPointer?
-        fileprivate let timestampMilliseconds: Int64?
-        fileprivate let text: UnsafeRawBufferPointer?
+        let nonce: UnsafeRawBufferPointer?
+        let timestampMilliseconds: Int64?
+        let text: UnsafeRawBufferPointer?
         /// One that Apple gives no meaning is malformed, whoever signs it.
-        fileprivate let fidelityType: Int64?
+        let fidelityType: Int64?
 
         init(_ place: JSONValue) {
             let members = place.members(Self.names)
@@ -183,6 +195,35 @@ struct SignedAd {
         ad.sourceAppID = members[5]?.skadnNumber
         ad.fidelityType = signature.fidelityType
         return ad
+    }
+
+    /// The version as the bid says it; nil when that is no text.
+    var version: UnsafeRawBufferPointer? { members[0]?.skadnText }
+
+    /// The fields that a signature covers, in order, whatever is missing of them; none of an unknown version.
+    func fields(of signature: Signature) -> [SignedField] {
+        guard let version, let layout = AdSignature.Layout(version: version, isWeb: false) else {
+            return []
+        }
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        var ad = AdSignature(
+            layout: layout, adNetworkID: members[1]?.skadnText ?? nothing,
+            itunesItemID: members[4]?.skadnNumber ?? 0, nonce: signature.nonce ?? nothing,
+            timestampMilliseconds: signature.timestampMilliseconds ?? 0)
+        ad.campaignID = members[2]?.skadnNumber
+        ad.sourceAppID = members[5]?.skadnNumber
+        ad.fidelityType = signature.fidelityType
+        let missing: [String: Bool] = [
+            "ad-network-id": members[1]?.skadnText == nil,
+            "itunes-item-id": members[4]?.skadnNumber == nil, "nonce": signature.nonce == nil,
+            "timestamp": signature.timestampMilliseconds == nil,
+        ]
+        return withSourceIdentifier { sourceIdentifier in
+            ad.sourceIdentifier = sourceIdentifier
+            return ad.signedFields.map { field in
+                missing[field.name] ?? false ? SignedField(name: field.name, value: nil) : field
+            }
+        }
     }
 
     /// Calls `body` with the source identifier as it is written; nil when there is none.

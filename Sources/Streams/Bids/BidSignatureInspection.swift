@@ -1,0 +1,103 @@
+import JSON
+import Signatures
+
+/// A signature on the ad of a bid: the verdict as the fold gives it, what is signed, and the check that decided.
+package struct BidSignatureInspection: Sendable {
+    package let seat: String
+    /// The bid's id; empty where it has none.
+    package let bid: String
+    /// In lower case.
+    package let network: String
+    package let fidelity: AdFidelity
+    package let verdict: AdSignatureVerdict
+    /// The check that decided, in words.
+    package let reason: String
+    /// What the signature covers, in order; a value is nil when the field is needed and absent. Empty for an unknown
+    /// version.
+    package let signedFields: [SignedField]
+
+    /// Judges the signatures on the ads of an auction as the worker does: those of networks with keys.
+    ///
+    /// - Parameters:
+    ///   - document: the value of a record.
+    ///   - keys: of networks, by their ids in lower case, each as a SubjectPublicKeyInfo in base64.
+    /// - Returns: none for what is no auction.
+    package static func inspect(
+        _ document: UnsafeRawBufferPointer, keys: [String: [String]]
+    ) -> [BidSignatureInspection] {
+        guard let parser = JSONParser(), let auction = try? parser.parse(document) else {
+            return []
+        }
+        let judge = BidSignatureJudge(
+            keys: keys.mapValues { $0.compactMap { VerificationKey(base64: $0) } })
+        let names = names(ofBidsIn: auction)
+        var found: [BidSignatureInspection] = []
+        judge.forEachSignature(of: auction) { bid, ad, signature, keys in
+            let verdict = ad.verdict(signature, by: keys)
+            let network = text(ad.network).lowercased()
+            let fields = ad.fields(of: signature)
+            found.append(
+                BidSignatureInspection(
+                    seat: names[bid].seat, bid: names[bid].id, network: network,
+                    fidelity: signature.fidelity, verdict: verdict,
+                    reason: reason(
+                        verdict, ad, signature, fields, keys: keys.count, network: network),
+                    signedFields: fields))
+        }
+        return found
+    }
+
+    /// Seats and ids of bids, in the order in which they are judged.
+    private static func names(ofBidsIn auction: JSONValue) -> [(seat: String, id: String)] {
+        var names: [(seat: String, id: String)] = []
+        guard let seats = auction.member("response")?.member("seatbid") else { return [] }
+        for seat in seats.elements {
+            guard let bids = seat.member("bid") else { continue }
+            for bid in bids.elements {
+                names.append((text(seat.member("seat")?.string), text(bid.member("id")?.string)))
+            }
+        }
+        return names
+    }
+
+    private static func text(_ bytes: UnsafeRawBufferPointer?) -> String {
+        bytes.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    private static func reason(
+        _ verdict: AdSignatureVerdict, _ ad: SignedAd, _ signature: SignedAd.Signature,
+        _ fields: [SignedField], keys: Int, network: String
+    ) -> String {
+        switch verdict {
+        case .valid:
+            let key = keys == 1 ? "the key" : "one of the \(keys) keys"
+            return "\(key) of \(network) made this signature over these fields"
+        case .invalid:
+            let key =
+                keys == 1
+                ? "the key of \(network) did not make"
+                : "none of the \(keys) keys of \(network) made"
+            return "the signature check failed: \(key) this signature over these fields"
+        case .unverifiable:
+            return
+                "the version '\(text(ad.version))' is none whose signed fields are known: no signature was checked"
+        case .incomplete: return reasonIncomplete(ad, signature, fields)
+        }
+    }
+
+    /// The first of the fold's checks that did not hold, before any signature could be checked.
+    private static func reasonIncomplete(
+        _ ad: SignedAd, _ signature: SignedAd.Signature, _ fields: [SignedField]
+    ) -> String {
+        guard ad.version != nil else { return "version is missing, or no text" }
+        guard signature.text != nil else { return "signature is missing, or no text" }
+        let missing = fields.filter { $0.value == nil }.map(\.name)
+        guard missing.isEmpty else {
+            return "missing or malformed: \(missing.joined(separator: ", "))"
+        }
+        if let field = fields.first(where: { $0.value?.contains("\u{2063}") ?? false }) {
+            return "\(field.name) contains U+2063, which separates signed fields"
+        }
+        return "signature is no base64"
+    }
+}
