@@ -12,12 +12,16 @@ extension Explainer {
     /// fold them again, into an archive.
     ///
     /// - Parameters:
+    ///   - measure: the one that is proved; nil for all. Measures of whole apps need the rows that say which apps
+    ///     these are: with them all measures are proved.
     ///   - path: of the archive, which appears as a whole; nothing may be there.
+    ///   - measures: those that stand for it, as `explain` asks for them.
     ///   - mask: hides the secrets of a record; nil when it has none.
     /// - Returns: whether the records add up.
     /// - Throws: what `explain` throws, and `ExplanationError.file`.
     package func writeEvidence(
-        of number: any Number, to path: String,
+        of number: any Number, measure: String? = nil, to path: String,
+        measures: (any Number) throws -> [String]? = { _ in nil },
         mask: @escaping (ExplainedRecord) -> [UInt8]?
     ) throws -> Explanation {
         guard !FileManager.default.fileExists(atPath: path) else {
@@ -27,14 +31,15 @@ extension Explainer {
                     "it is there already, and evidence is never written over; give --out a new file"
             )
         }
+        let proved = measure.flatMap { ProvedMeasure($0, of: number.name) }
         let bundle = try EvidenceBundle(
-            number, in: "\(path).\(UUID().uuidString)", rules: rules, mask: mask)
+            number, proved, in: "\(path).\(UUID().uuidString)", rules: rules, mask: mask)
         var partitions: [String: Set<Int32>] = [:]
         let explanation = try explain(
-            number, measures: { _ in nil },
+            number, measures: proved == nil ? { _ in nil } : measures,
             eachRow: { place, table, columns, measures in
+                guard try bundle.add(place, table, columns, measures) else { return }
                 partitions[place.stream, default: []].insert(place.partition)
-                try bundle.add(place, table, columns, measures)
             },
             atEnd: { slices in
                 for slice in slices {
@@ -60,6 +65,8 @@ final class EvidenceBundle {
     typealias Mask = (ExplainedRecord) -> [UInt8]?
 
     private let number: any Number
+    /// The measure that is proved, with what it is worked out of; nil for all.
+    private let proved: ProvedMeasure?
     private let mask: Mask
     private let rules: RuleSource
     private let directory: String
@@ -74,9 +81,11 @@ final class EvidenceBundle {
 
     /// Begins in a new directory, which is removed at the end.
     init(
-        _ number: any Number, in directory: String, rules: RuleSource, mask: @escaping Mask
+        _ number: any Number, _ proved: ProvedMeasure?, in directory: String, rules: RuleSource,
+        mask: @escaping Mask
     ) throws {
         self.number = number
+        self.proved = proved
         self.mask = mask
         self.rules = rules
         self.directory = directory
@@ -91,11 +100,15 @@ final class EvidenceBundle {
 
     private func path(of file: EvidenceFile) -> String { "\(directory)/\(file.rawValue)" }
 
+    /// Takes a row that counts; false for one that gives nothing to the measure that is proved.
     func add(
         _ place: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
         _ measures: [Int64]
-    ) throws {
+    ) throws -> Bool {
         let terms = number.terms(of: table, columns: columns) ?? []
+        let gives = terms.map { [table.measures[$0.rowMeasure], number.measures[$0.measure]] }
+            .filter { proved?.includes($0[1]) ?? true }
+        guard proved == nil || !gives.isEmpty else { return false }
         rows.append(
             try EvidenceCoding.encode(
                 EvidenceRow(
@@ -106,9 +119,8 @@ final class EvidenceBundle {
                     measures: Dictionary(
                         zip(table.measures, measures).filter { $0.1 != 0 },
                         uniquingKeysWith: { first, _ in first }),
-                    gives: terms.map {
-                        [table.measures[$0.rowMeasure], number.measures[$0.measure]]
-                    })))
+                    gives: gives)))
+        return true
     }
 
     /// Takes a record, and what it is folded again with.
@@ -163,7 +175,8 @@ final class EvidenceBundle {
             files.append(try writer.finish(file.rawValue))
         }
         let manifest = EvidenceManifest(
-            format: EvidenceManifest.currentFormat, weir: WeirVersion.current, dump: number.name,
+            format: proved == nil ? EvidenceManifest.formatOfAll : EvidenceManifest.currentFormat,
+            weir: WeirVersion.current, dump: number.name, measure: proved?.name,
             where: number.query.conditions.map { "\($0.column)=\($0.value)" },
             sinceMs: number.query.sinceMilliseconds, untilMs: number.query.untilMilliseconds,
             number: Dictionary(

@@ -108,7 +108,9 @@ struct EvidenceClaim {
         guard let terms = asked.terms(of: table, columns: columns) else {
             return "\(row.aggregate) \(row.description) is not asked for"
         }
+        let proved = manifest.measure.flatMap { ProvedMeasure($0, of: manifest.dump) }
         let gives = terms.map { [table.measures[$0.rowMeasure], asked.measures[$0.measure]] }
+            .filter { proved?.includes($0[1]) ?? true }
         return gives == row.gives
             ? nil : "\(row.aggregate) \(row.description) gives something else to \(manifest.dump)"
     }

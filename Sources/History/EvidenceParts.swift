@@ -1,6 +1,7 @@
 import ConversionModels
 import EventLog
 import Foundation
+import Reports
 import Store
 import Streams
 
@@ -30,6 +31,8 @@ struct EvidenceManifest: Codable {
     var format: Int
     var weir: String
     var dump: String
+    /// The measure that the number is limited to; nil for all.
+    var measure: String?
     var `where`: [String]
     var sinceMs: Int64?
     var untilMs: Int64?
@@ -46,8 +49,29 @@ struct EvidenceManifest: Codable {
     var logs: [Log]
     var files: [File]
 
-    static let currentFormat = 1
+    /// The form with a measure.
+    static let currentFormat = 2
+    /// The form without one, which older programs read too.
+    static let formatOfAll = 1
     static let name = "manifest.json"
+}
+
+/// Which measures of a number are proved: one, or what it is worked out of.
+struct ProvedMeasure {
+    let name: String
+    private let parts: [String]
+
+    /// Nil for what needs the rows of other measures.
+    init?(_ name: String, of dump: String) {
+        guard dump != Funnel.name || !Funnel.appMeasures.contains(name) else { return nil }
+        self.name = name
+        parts = (dump == Funnel.name ? FunnelNumber.partNames(of: name) : nil) ?? [name]
+    }
+
+    /// Whether a measure of the number is among them. Amounts have their currency behind their name.
+    func includes(_ measure: String) -> Bool {
+        parts.contains(measure) || parts.contains(String(measure.prefix { $0 != " " }))
+    }
 }
 
 /// A raw record, with what became of it.

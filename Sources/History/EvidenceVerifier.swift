@@ -48,7 +48,8 @@ package struct EvidenceVerifier {
             throw ExplanationError.noEvidence(
                 path: path, detail: "it has no \(EvidenceManifest.name) that is understood")
         }
-        guard manifest.format == EvidenceManifest.currentFormat else {
+        let known = EvidenceManifest.formatOfAll...EvidenceManifest.currentFormat
+        guard known.contains(manifest.format) else {
             throw ExplanationError.noEvidence(
                 path: path,
                 detail: "its form is \(manifest.format), written by Weir \(manifest.weir)")
@@ -62,7 +63,8 @@ package struct EvidenceVerifier {
         let times = [("since", manifest.sinceMs), ("until", manifest.untilMs)].compactMap {
             name, time in time.map { "\(name)=\(UTC.text(milliseconds: $0))" }
         }
-        let place = ([manifest.dump] + manifest.where + times).joined(separator: " ")
+        let measure = manifest.measure.map { ["measure=\($0)"] } ?? []
+        let place = ([manifest.dump] + manifest.where + times + measure).joined(separator: " ")
         let number = manifest.number.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
         return "\(place): \(number.isEmpty ? "nothing" : number.joined(separator: ", "))"
     }

@@ -12,6 +12,8 @@ struct StreamPartition: Hashable {
 package struct NumberAmounts: Sendable {
     private(set) var amounts: [Int128] = []
 
+    package init() {}
+
     /// The amount of a measure, by its place in the number.
     package subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
 
@@ -28,7 +30,7 @@ package struct NumberAmounts: Sendable {
         amounts[measure] += amount
     }
 
-    mutating func add(_ other: NumberAmounts) {
+    package mutating func add(_ other: NumberAmounts) {
         for (measure, amount) in other.amounts.enumerated() where amount != 0 {
             add(amount, to: measure)
         }

@@ -155,6 +155,11 @@ package final class FunnelNumber: Number {
         measures.contains(measure) || measure == FunnelColumn.billed ? [measure] : nil
     }
 
+    /// The sums from which a column is computed, without currencies; nil for a name that is no column's.
+    package static func partNames(of column: String) -> [String]? {
+        FunnelColumn.named(column)?.parts
+    }
+
     /// The columns that are computed from several measures.
     package static var workedOut: [String] {
         FunnelColumn.all.filter { column in

@@ -99,7 +99,7 @@ package struct FunnelDivision: Sendable {
     package var noteOnInstalls: String? {
         guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
         return
-            "\(installsWithoutCost) of the \(installs) installs are of campaigns whose cost is not known: they make cpi smaller"
+            "\(installsWithoutCost) of the \(installs) installs are of campaigns without a known cost in these days: they make cpi smaller"
     }
 }
 

@@ -55,6 +55,13 @@ struct PageAsker {
             source: PageSource(source), path: parts[0], parameters: parameters, scope: scope)
     }
 
+    /// What a link to evidence downloads.
+    func file(_ address: String) throws -> Data {
+        var bytes: [UInt8] = []
+        try making(address).stream(formToken: nil, isWanted: { true }) { bytes += $0 }
+        return Data(bytes.dropFirst())
+    }
+
     func page(_ address: String) throws -> ReadPage {
         guard address.hasPrefix("/explain/") || address.hasPrefix("/evidence/") else {
             let made = try making(address).response(formToken: nil)
@@ -142,7 +149,7 @@ struct DashboardTests {
 
     @Test(
         "a table as a file has the rows of the command that it names",
-        arguments: ["/campaigns", "/postbacks"])
+        arguments: ["/campaigns", "/postbacks", "/publisher", "/operation"])
     func files(_ path: String) throws {
         let page = try asker.page(path)
         let tables = page.text.matches(

@@ -33,6 +33,10 @@ struct ExplainCommand: ParsableCommand {
     var measure: String?
     @Option(help: "List at most so many records, and as many left out; the sum covers all.")
     var limit = 1000
+    @Option(
+        parsing: .unconditional,
+        help: "List only records of this time or later, and what they add; the sum covers all.")
+    var from: String?
     @Flag(help: "Print the records themselves, as weir read does, and the rest to standard error.")
     var records = false
     @OptionGroup var source: SourceOptions
@@ -46,7 +50,9 @@ struct ExplainCommand: ParsableCommand {
         let number = try selection.number(source.pipelines)
         let explainer = try source.explainer()
         let output = BufferedOutput()
-        var report = ExplainReport(number.name, selection.conditions, limit: limit)
+        let from = try from.map { try LogTime.milliseconds($0, option: "--from") }
+        var report = ExplainReport(
+            number.name, selection.conditions, limit: limit, fromMilliseconds: from)
         var progress = Progress(label: "explain", isWanted: true)
         defer { progress.end() }
         let explanation = try explainer.explain(
@@ -99,19 +105,34 @@ struct ExplainReport {
     private let dump: String
     private let conditions: [String]
     private let limit: Int
+    /// Records of before this time are in the sums and in no list.
+    private let fromMilliseconds: Int64?
     private(set) var counted: [Entry] = []
     private(set) var leftOut: [Entry] = []
+    /// How many records there are to list.
+    private(set) var countedCount: Int64 = 0
+    private(set) var leftOutCount: Int64 = 0
+    /// What those that count add.
+    private(set) var listed = NumberAmounts()
     /// What a rate divides; nil where a sum is explained.
     var division: FunnelDivision?
 
-    init(_ dump: String, _ conditions: [String], limit: Int) {
+    init(
+        _ dump: String, _ conditions: [String], limit: Int, fromMilliseconds: Int64? = nil
+    ) {
         self.dump = dump
         self.conditions = conditions
         self.limit = limit
+        self.fromMilliseconds = fromMilliseconds
     }
 
     /// Adds a record; true when it is listed.
     mutating func add(_ record: ExplainedRecord) -> Bool {
+        if let fromMilliseconds,
+            record.folded.record.timestampMilliseconds < fromMilliseconds
+        {
+            return false
+        }
         var entry = Entry(
             topic: record.topic, partition: record.folded.record.partition,
             offset: record.folded.record.offset,
@@ -119,12 +140,15 @@ struct ExplainReport {
             type: record.folded.type, amounts: record.amounts)
         switch record.role {
         case .counted:
+            countedCount += 1
+            listed.add(record.amounts)
             guard counted.count < limit else { return false }
             entry.reason =
                 record.folded.refusal.map { "\($0.reason): \($0.detail)" }
                 ?? record.folded.replacedOffset.map { "in place of offset \($0)" }
             counted.append(entry)
         case .leftOut(let reason):
+            leftOutCount += 1
             guard leftOut.count < limit else { return false }
             entry.reason = reason
             leftOut.append(entry)
@@ -139,30 +163,47 @@ struct ExplainReport {
             guard all > shown else { return }
             notices.append("\(all - Int64(shown)) more records \(verb): give --limit")
         }
-        note(counted.count, explanation.counted, "count")
-        note(leftOut.count, explanation.leftOut, "were left out")
+        note(counted.count, countedCount, "count")
+        note(leftOut.count, leftOutCount, "were left out")
         for untold in explanation.untold {
             notices.append(
                 "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "
                     + untold.reason)
         }
+        notices += additions(explanation)
         return notices + [division?.text, division?.noteOnInstalls].compactMap(\.self)
             + explanation.summary
+    }
+
+    /// What the records since the asked time add, a line for each measure; nothing where none was asked for.
+    func additions(_ explanation: Explanation) -> [String] {
+        guard let fromMilliseconds else { return [] }
+        let time = UTC.text(milliseconds: fromMilliseconds)
+        return explanation.measures.map { measure in
+            "since \(time): \(listed[measure.place]) of \(measure.name)"
+        }
     }
 
     func write(
         _ explanation: Explanation, as format: DumpFormat, isRaw: Bool = false,
         to output: BufferedOutput
     ) throws(CommandError) {
+        guard format != .table else { return try writeTable(explanation, to: output) }
+        try write(explanation, as: format, isRaw: isRaw, to: output.write(bytes:))
+        if format == .csv { notices(explanation).forEach(Console.write) }
+    }
+
+    /// Writes the records for programs.
+    func write<Failure: Error>(
+        _ explanation: Explanation, as format: DumpFormat, isRaw: Bool = false,
+        to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
         switch format {
-        case .table: try writeTable(explanation, to: output)
-        case .json: try output.write(json(explanation) + "\n")
-        case .ndjson: for line in lines(explanation) { try output.write(line + "\n") }
-        case .csv:
-            try output.write(
-                table(counted + leftOut, explanation.measures, withReason: true), as: .csv,
-                isRaw: isRaw)
-            notices(explanation).forEach(Console.write)
+        case .json: try sink(Array((json(explanation) + "\n").utf8))
+        case .ndjson: for line in lines(explanation) { try sink(Array((line + "\n").utf8)) }
+        case .csv, .table:
+            try table(counted + leftOut, explanation.measures, withReason: true)
+                .write(as: format, isRaw: isRaw, to: sink)
         }
     }
 
@@ -237,6 +278,9 @@ extension ExplainReport {
     private func writeNumber(_ explanation: Explanation, to json: inout JSONText) {
         json.member("dump", dump)
         json.member("where", conditions)
+        if let fromMilliseconds {
+            json.member("from", UTC.text(milliseconds: fromMilliseconds))
+        }
         json.object("number") { json in
             for measure in explanation.measures { json.member(measure.name, measure.stored) }
         }
@@ -279,8 +323,8 @@ extension ExplainReport {
             json.member("why", untold.reason)
             json.member("records", untold.records)
         }
-        json.member("counted", explanation.counted)
-        json.member("left_out_count", explanation.leftOut)
+        json.member("counted", countedCount)
+        json.member("left_out_count", leftOutCount)
         json.member("adds_up", explanation.addsUp)
         json.member("words", explanation.summary)
     }
@@ -317,6 +361,8 @@ struct EvidenceWriteCommand: ParsableCommand {
             """)
 
     @OptionGroup var selection: CellOptions
+    @Option(help: "Only this measure (default: all that are not 0).")
+    var measure: String?
     @Option(help: "The file to write; none may be there.")
     var out: String
     @OptionGroup var source: SourceOptions
@@ -324,7 +370,8 @@ struct EvidenceWriteCommand: ParsableCommand {
     func run() throws {
         let number = try selection.number(source.pipelines)
         let explanation = try source.explainer().writeEvidence(
-            of: number, to: out
+            of: number, measure: measure, to: out,
+            measures: { try CellOptions.measures(measure, of: $0) }
         ) { record in
             SecretMask(topic: record.topic).masked(record.folded.record)
         }

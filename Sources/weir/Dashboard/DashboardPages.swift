@@ -47,20 +47,31 @@ extension PageWriter {
     // MARK: Today
 
     private mutating func writeToday() throws {
+        // Both parts are about the same campaigns, which are read once.
+        let campaigns = try? answer(
+            Question(
+                Funnel.name, by: Funnel.campaignColumns + ["name"], measures: Self.funnelSums))
         try section("What it cost and what came of it", Self.aboutIntervals) { page in
             try page.figures(
                 Question(Funnel.name),
                 [
                     ("cost_micros", "Spend"), ("installs", "Installs"), ("cpi", "Cost per install"),
-                    ("null_rate", "Null values"), ("maturity", "Windows closed"),
+                    ("null_rate", "Postbacks without a value"), ("maturity", "Windows closed"),
                 ])
+            let unpaid = campaigns?.table.installsWithoutCost ?? 0
+            if unpaid > 0 {
+                page.paragraph(
+                    "The cost per install divides by all installs: \(ShownValue.grouped(unpaid)) of them are of campaigns without a known cost in these days, and make it smaller.",
+                    class: "note")
+            }
             try page.writeEarnings()
         }
-        try section("Campaigns of the day", "The costliest first. A name leads to the campaign.") {
-            try $0.table(
-                Question(
-                    Funnel.name, by: ["app_id", "campaign", "name"], measures: Self.funnelSums),
-                sort: "cost_micros", link: $0.campaignLink, limit: 20)
+        try section(
+            "Campaigns \(viewing.periodName(default: period))",
+            "The costliest first. A name leads to the campaign."
+        ) {
+            let answer = try campaigns ?? $0.answer(Question(Funnel.name))
+            try $0.table(answer, sort: "cost_micros", link: $0.campaignLink, limit: 20)
         }
         try section("The last days") { page in
             let days = page.viewing.bounds(default: .month)
@@ -152,7 +163,7 @@ extension PageWriter {
                 [
                     ("bids", "Bids"), ("wins", "Wins"), ("presented", "Presented"),
                     ("clicks", "Clicks"), ("installs", "Installs"), ("cost_micros", "Spend"),
-                    ("cpi", "Cost per install"), ("null_rate", "Null values"),
+                    ("cpi", "Cost per install"), ("null_rate", "Postbacks without a value"),
                 ])
             try page.writeEarnings()
             try page.writeCurves(of: Question(Funnel.name))
@@ -258,22 +269,36 @@ extension PageWriter {
             try page.figures(
                 Question("overlay-clicks"),
                 [
-                    ("clicks", "Clicks, not automatic"), ("automatic_clicks", "Automatic"),
-                    ("altered_urls", "Altered"),
+                    ("user_clicks", "Clicks on overlays and in-app ads"),
+                    ("paid_clicks", "On paid recommendations"),
+                    ("organic_clicks", "On other recommendations"),
+                    ("automatic_clicks", "Automatic, in no other"),
+                    ("altered_urls", "Paid, with an altered URL"),
                 ])
+        }
+        try section(
+            "Click rate by placement and format",
+            "ctr is clicks / (presented + viewed). A click counts where the overlay was presented, the SDK and the bid have clicks reported, and a person clicked. clicks are user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations) together."
+        ) {
+            try $0.table(
+                Question(ClickRates.name, by: ["format", "placement"]), sort: "presented")
         }
         try section("Ads by placement and format") {
             try $0.table(Question("impressions", by: ["format", "placement"]), sort: "presented")
         }
         try section(
-            "Clicks by placement and format", "Automatic ones are in no other column."
+            "Clicks by placement and format",
+            "What was no person's click, or must not count, is in a column of its own: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
         ) {
             try $0.table(Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
         }
         try section("Why bids lost", "What the notices of bidders' losses say.") {
             try $0.table(Question("loss-reasons", by: ["seat", "reason"]), sort: "losses")
         }
-        try section("Ads whose signature is wrong", "By seat of the bidder.") {
+        try section(
+            "Ads whose signature is wrong",
+            "By seat of the bidder. A number leads to the records, and a record says what was signed and which check failed."
+        ) {
             try $0.table(Question("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
         }
         try section("Faults of bids' SKAdNetwork objects") {
@@ -360,9 +385,13 @@ extension PageWriter {
 
 /// A report whose rows have no explanation of their own.
 enum ReportView {
+    /// - Parameters:
+    ///   - text: what a cell says, by its row and column; nil: the value as a name.
+    ///   - link: where a cell leads.
     static func write(
         _ table: ReportTable, to html: inout HTML,
-        link: (Int, [ReportValue]) -> PageAddress? = { _, _ in nil }
+        text: ((_ row: Int, _ column: Int) -> String)? = nil,
+        link: (_ row: Int, _ column: Int) -> PageAddress? = { _, _ in nil }
     ) {
         guard !table.rows.isEmpty else {
             return html.element("p", ["class": "empty"], text: "None.")
@@ -379,28 +408,32 @@ enum ReportView {
                     }
                 }
                 html.element("tbody") { html in
-                    for (place, row) in table.rows.enumerated() {
-                        self.row(row, table.columns, link(place, row), to: &html)
+                    for row in table.rows.indices {
+                        html.element("tr") { html in
+                            for column in table.columns.indices {
+                                cell(row, column, of: table, text, link, to: &html)
+                            }
+                        }
                     }
                 }
             }
         }
     }
 
-    private static func row(
-        _ row: [ReportValue], _ columns: [ReportTable.Column], _ target: PageAddress?,
-        to html: inout HTML
+    private static func cell(
+        _ row: Int, _ column: Int, of table: ReportTable, _ text: ((Int, Int) -> String)?,
+        _ link: (Int, Int) -> PageAddress?, to html: inout HTML
     ) {
-        html.element("tr") { html in
-            for (place, value) in row.enumerated() {
-                let text = ShownValue.text(value, in: columns[place].name, isKey: true)
-                html.element("td", ["class": columns[place].isNumber ? "number" : nil]) { html in
-                    if let target, place == 0 {
-                        html.link(text, to: target)
-                    } else {
-                        html.text(text)
-                    }
-                }
+        let shown =
+            text?(row, column)
+            ?? ShownValue.text(
+                table.rows[row][column], in: table.columns[column].name, isKey: true)
+        let name = table.columns[column].isNumber ? "number" : nil
+        html.element("td", ["class": name]) { html in
+            if let target = link(row, column) {
+                html.link(shown, to: target)
+            } else {
+                html.text(shown)
             }
         }
     }

@@ -13,7 +13,11 @@ struct ExplanationPage {
     /// The measure that is asked for; nil for all.
     let measure: String?
 
+    /// Only records from this time on are listed; nil for all.
+    let from: (text: String, milliseconds: Int64)?
+
     private static let mostRecords = 500
+    private static let mostRecordsInFile = 10_000
     /// How many records are read between two words on how far it is.
     private static let progressRecords = 50_000
 
@@ -25,6 +29,13 @@ struct ExplanationPage {
         measure = viewing.parameters["measure"].nonempty
         if question.hidesAppSums, let measure, Funnel.appMeasures.contains(measure) {
             throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
+        }
+        from = try viewing.parameters["from"].nonempty.map { text in
+            guard let time = UTC.milliseconds(text: text) else {
+                throw CommandError.usage(
+                    "from '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
+            }
+            return (text, time)
         }
     }
 
@@ -57,25 +68,48 @@ struct ExplanationPage {
         while isWanted: @escaping @Sendable () -> Bool, _ emit: @escaping (HTML) throws -> Void
     ) throws {
         try emit(beginning)
-        let number = try number
-        var report = ExplainReport(number.name, [], limit: Self.mostRecords)
         var fault: (any Error)?
         var (read, shown) = (0, 0)
-        let explanation = try source.options.explainer(while: isWanted).explain(
-            // Amounts of money are known by their currencies once the rows are read.
-            number, measures: { try CellOptions.measures(measure, of: $0) },
-            progress: { count, left in
+        do {
+            let (explanation, report) = try explain(
+                limit: Self.mostRecords, while: isWanted
+            ) { count, left in
                 read += count
                 guard fault == nil, read - shown >= Self.progressRecords else { return }
                 shown = read
                 do { try emit(progress(read, left)) } catch { fault = error }
             }
-        ) { record in
             if let fault { throw fault }
-            _ = report.add(record)
+            try emit(end(explanation, report))
+        } catch ExplanationError.severalCurrencies(_, _, let currencies) {
+            try emit(choice(of: currencies))
         }
+    }
+
+    private func explain(
+        limit: Int, while isWanted: @escaping @Sendable () -> Bool,
+        progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in }
+    ) throws -> (Explanation, ExplainReport) {
+        let number = try number
+        var report = ExplainReport(
+            number.name, question.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
+            fromMilliseconds: from?.milliseconds)
+        let explanation = try source.options.explainer(while: isWanted).explain(
+            // Amounts of money are known by their currencies once the rows are read.
+            number, measures: { try CellOptions.measures(measure, of: $0) }, progress: progress
+        ) { _ = report.add($0) }
         report.division = try division
-        try emit(end(explanation, report))
+        return (explanation, report)
+    }
+
+    /// The records as `weir explain` writes them for programs.
+    func file(
+        as format: DumpFormat, while isWanted: @escaping @Sendable () -> Bool
+    ) throws -> [UInt8] {
+        let (explanation, report) = try explain(limit: Self.mostRecordsInFile, while: isWanted)
+        var bytes: [UInt8] = []
+        report.write(explanation, as: format, to: { bytes += $0 })
+        return bytes
     }
 
     /// What a rate divides; nil for a sum.
@@ -110,6 +144,7 @@ struct ExplanationPage {
             }
             if let since = question.since { html.element("li", text: "from \(since)") }
             if let until = question.until { html.element("li", text: "before \(until)") }
+            if let from { html.element("li", text: "listed: records since \(from.text)") }
         }
         if question.asOf != nil {
             html.element(
@@ -134,15 +169,41 @@ struct ExplanationPage {
             }
             for measure in explanation.measures {
                 html.element("p", ["class": "sum"]) { html in
-                    html.element("span", text: ShownValue.heading(measure.name))
+                    // Of several each is explained by itself: one by one, and currency by currency.
+                    let name = ShownValue.heading(measure.name)
+                    if explanation.measures.count > 1 {
+                        html.link(name, to: question.explanation(of: measure.name, where: []))
+                    } else {
+                        html.element("span", text: name)
+                    }
                     html.element(
                         "span", ["class": "amount"],
                         text: ShownValue.sum(measure.stored, of: measure.name, currency))
                 }
             }
+            if explanation.measures.contains(where: { $0.name.contains("billed_price_micros") }) {
+                html.element(
+                    "p", ["class": "note"],
+                    text:
+                        "Billed prices are for a thousand impressions (CPM): the cost is a thousandth of their sum."
+                )
+            }
             for line in explanation.summary {
                 html.element(
                     "p", ["class": explanation.addsUp ? "good" : "warning"], text: line)
+            }
+            if let from {
+                for measure in explanation.measures {
+                    html.element("p", ["class": "sum"]) { html in
+                        html.element(
+                            "span",
+                            text: "of it since \(from.text): \(ShownValue.heading(measure.name))")
+                        html.element(
+                            "span", ["class": "amount"],
+                            text: ShownValue.sum(
+                                report.listed[measure.place], of: measure.name, currency))
+                    }
+                }
             }
             for stream in explanation.missingStreams {
                 html.element(
@@ -151,9 +212,10 @@ struct ExplanationPage {
             }
         }
         write(
-            report.counted, of: explanation.counted, explanation, "Records that add to it",
+            report.counted, of: report.countedCount, explanation, "Records that add to it",
             to: &html)
-        write(report.leftOut, of: explanation.leftOut, nil, "Left out, and why", to: &html)
+        write(report.leftOut, of: report.leftOutCount, nil, "Left out, and why", to: &html)
+        if report.countedCount + report.leftOutCount > 0 { writeFiles(report, to: &html) }
         if viewing.scope.isEmpty, !explanation.untold.isEmpty {
             html.element("section") { html in
                 html.element("h2", text: "Left out of these hours, whatever they are about")
@@ -219,16 +281,74 @@ struct ExplanationPage {
         }
         html.element("section") { html in
             html.element("h2", text: "\(title): \(ShownValue.grouped(Int128(count)))")
-            ReportView.write(ReportTable(entries, columns), to: &html) { index, _ in
-                viewing.scope.isEmpty ? PageWriter.address(of: entries[index].place) : nil
-            }
+            let table = ReportTable(entries, columns)
+            let measures = explanation?.measures ?? []
+            ReportView.write(
+                table, to: &html,
+                text: { row, column in
+                    let value = table.rows[row][column]
+                    guard
+                        let measure = measures.first(where: {
+                            $0.name == table.columns[column].name
+                        }),
+                        case .integer(let amount) = value
+                    else { return value.plainText }
+                    return ShownValue.sum(amount, of: measure.name, currency)
+                },
+                link: { row, column in
+                    column == 0 && viewing.scope.isEmpty
+                        ? PageWriter.address(of: entries[row].place) : nil
+                })
             guard count > entries.count else { return }
             html.element(
                 "p", ["class": "note"],
-                text:
-                    "These are the first \(entries.count); the command below lists more with --limit."
+                text: "These are the first \(entries.count): the files below have more."
             )
         }
+    }
+
+    /// Both lists as files, and as a command.
+    private func writeFiles(_ report: ExplainReport, to html: inout HTML) {
+        let most = Int64(Self.mostRecordsInFile)
+        let isCut = max(report.countedCount, report.leftOutCount) > most
+        html.files(
+            [("CSV", DumpFormat.csv), ("JSON", .json)].map { name, format in
+                (name, PageAddress("/explain/\(question.dump).\(format.rawValue)", ownParameters))
+            }, command,
+            note: isCut
+                ? "of the first \(ShownValue.grouped(Int128(most))) records of each list" : "")
+    }
+
+    private var ownParameters: [(name: String, value: String)] {
+        question.parameters + (measure.map { [("measure", $0)] } ?? [])
+            + (from.map { [("from", $0.text)] } ?? [])
+    }
+
+    private var command: String {
+        question.command(
+            "explain",
+            (measure.map { ["--measure", $0] } ?? []) + (from.map { ["--from", $0.text] } ?? []))
+    }
+
+    /// Amounts of several currencies are explained one currency after the other.
+    private func choice(of currencies: [String]) -> HTML {
+        var html = HTML()
+        html.element("section") { html in
+            html.element("h2", text: "By currency")
+            html.element(
+                "p", ["class": "note"],
+                text: "Amounts of several currencies are never added up. Choose one:")
+            html.element("p", ["class": "choices"]) { html in
+                for currency in currencies {
+                    html.link(
+                        currency.isEmpty ? "(none)" : currency,
+                        to: question.explanation(
+                            of: measure,
+                            where: [DumpQuery.Condition(column: "currency", value: currency)]))
+                }
+            }
+        }
+        return html
     }
 
     /// Where a reader goes from here: what it said earlier, what changed, the evidence.
@@ -259,22 +379,24 @@ struct ExplanationPage {
                 html.element("p") { html in
                     html.link(
                         "Take this as evidence",
-                        to: PageAddress("/evidence/\(question.dump)", parameters))
+                        to: PageAddress(
+                            "/evidence/\(question.dump)",
+                            parameters + (measure.map { [("measure", $0)] } ?? [])))
                     html.text(
                         ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
                     )
                 }
             }
-            html.element(
-                "pre",
-                text: question.command("explain", measure.map { ["--measure", $0] } ?? []))
+            html.element("pre", text: command)
         }
     }
 
     /// Writes what the number rests on into a file. Secrets are masked.
     func writeEvidence(to path: String, while isWanted: @escaping @Sendable () -> Bool) throws {
-        _ = try source.options.explainer(while: isWanted).writeEvidence(of: number, to: path) {
-            record in
+        _ = try source.options.explainer(while: isWanted).writeEvidence(
+            of: number, measure: measure, to: path,
+            measures: { try CellOptions.measures(measure, of: $0) }
+        ) { record in
             SecretMask(topic: record.topic).masked(record.folded.record)
         }
     }
@@ -297,7 +419,7 @@ extension PageWriter {
                 page.paragraph(
                     "As it was \(asOf), midnight UTC where no time is said.", class: "note")
             }
-            try page.writeGroupings(question)
+            if !question.hasOwnRows { try page.writeGroupings(question) }
             try page.table(page.source.answer(question), limit: 1000)
         }
     }
@@ -320,44 +442,6 @@ extension PageWriter {
                         class: question.by.contains(column) ? "chosen" : nil)
                 }
             }
-        }
-    }
-
-    /// Why a dump says something else now than at an earlier time.
-    mutating func writeChanges(_ name: String) throws {
-        guard viewing.scope.isEmpty else { throw DashboardError.ofEverything }
-        var question = try viewing.limited(Question(name, viewing.parameters))
-        let from = viewing.parameters["from"].nonempty ?? ""
-        guard let begin = UTC.milliseconds(text: from), begin <= LogTime.now else {
-            throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
-        }
-        let wanted = question.measures
-        question.measures = []
-        let query = try source.options.pipelines.dumpQuery(question.query)
-        let (hours, directories, now) = (
-            try source.options.hours(), source.options.data.directories, LogTime.now
-        )
-        let changes =
-            name == Funnel.name
-            ? try StoreChanges(
-                funnel: source.funnelQuery(query), directories: directories,
-                fromMilliseconds: begin, toMilliseconds: now, hours: hours)
-            : try StoreChanges(
-                query, directories: directories, fromMilliseconds: begin, toMilliseconds: now,
-                hours: hours)
-        let place = changes.table.columns.firstIndex { $0.name == "measure" }
-        let rows = changes.table.rows.filter { row in
-            wanted.isEmpty || place.map { wanted.contains(row[$0].plainText) } ?? true
-        }
-        try section(
-            "What changed in \(name) since \(from)",
-            "value from + later records + configuration + correction = value to"
-        ) { page in
-            page.write {
-                ReportView.write(ReportTable(columns: changes.table.columns, rows: rows), to: &$0)
-            }
-            for notice in changes.notices { page.paragraph(notice, class: "note") }
-            page.write { $0.element("pre", text: question.command("changes", ["--from", from])) }
         }
     }
 }

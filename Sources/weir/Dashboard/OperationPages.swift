@@ -153,9 +153,11 @@ extension PageWriter {
             .text("reason") { $0.reason },
             .text("origin") { "\($0.partition)/\($0.offset)" },
         ]
-        ReportView.write(ReportTable(deliveries, columns), to: &html) { index, _ in
-            PageAddress("/delivery", [("id", deliveries[index].id)])
-        }
+        ReportView.write(
+            ReportTable(deliveries, columns), to: &html,
+            link: { row, column in
+                column == 0 ? PageAddress("/delivery", [("id", deliveries[row].id)]) : nil
+            })
     }
 
     /// All revisions of a document, with every attempt.

@@ -55,6 +55,8 @@ struct PageMaking {
             let day = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
             if page == .today, viewing.period(default: .day) == .day, let day {
                 title = "The day of \(day)"
+            } else if page == .today {
+                title = "What came \(viewing.periodName(default: .day))"
             }
             writer.write { $0.element("h1", text: title) }
             try writer.write(page)
@@ -101,20 +103,35 @@ struct PageMaking {
 
     /// The rows of a dump as CSV or JSON; nil where the path asks for none.
     private func file() throws -> Made? {
-        guard let name = name(after: "/dump/"), let dot = name.lastIndex(of: ".") else {
-            return nil
+        let (viewing, _) = viewing()
+        if let (name, format) = try fileName(after: "/changes/") {
+            var bytes: [UInt8] = []
+            try ChangesPage(source, viewing, name).table.write(as: format) { bytes += $0 }
+            return Made(contentType: Self.contentType(of: format), body: bytes)
         }
+        guard let (name, format) = try fileName(after: "/dump/") else { return nil }
+        let question = try viewing.limited(Question(name, parameters))
+        return Made(
+            contentType: Self.contentType(of: format),
+            body: try source.file(of: question, as: format))
+    }
+
+    /// The name and the format of a file that is asked for; nil where the path names none.
+    private func fileName(after prefix: String) throws -> (name: String, format: DumpFormat)? {
+        guard let name = name(after: prefix), let dot = name.lastIndex(of: ".") else { return nil }
         guard let format = DumpFormat(rawValue: String(name[name.index(after: dot)...])),
             format != .table
         else { throw DashboardError.notFound(path) }
-        let (viewing, _) = viewing()
-        let question = try viewing.limited(Question(String(name[..<dot]), parameters))
-        let bytes = try source.file(of: question, as: format)
-        let types: [DumpFormat: String] = [
-            .csv: "text/csv; charset=utf-8", .json: "application/json",
-            .ndjson: "application/x-ndjson",
-        ]
-        return Made(contentType: types[format] ?? "text/plain", body: bytes)
+        return (String(name[..<dot]), format)
+    }
+
+    private static func contentType(of format: DumpFormat) -> String {
+        switch format {
+        case .csv: "text/csv; charset=utf-8"
+        case .json: "application/json"
+        case .ndjson: "application/x-ndjson"
+        case .table: "text/plain; charset=utf-8"
+        }
     }
 
     private func failure(_ error: any Error, _ formToken: String?) -> Made {
@@ -137,8 +154,13 @@ struct PageMaking {
     /// What the first piece of a stream begins with.
     private enum Mark {
         static let page: UInt8 = 0
-        static let file: UInt8 = 1
+        static let evidence: UInt8 = 1
         static let failure: UInt8 = 2
+
+        /// Of files of records; their formats have one each.
+        static let formats: [(mark: UInt8, format: DumpFormat)] = [
+            (3, .csv), (4, .json), (5, .ndjson),
+        ]
     }
 
     struct Kind {
@@ -151,8 +173,12 @@ struct PageMaking {
 
     static func kind(ofFirst piece: [UInt8]) -> Kind {
         let rest = Array(piece.dropFirst())
+        if let file = Mark.formats.first(where: { $0.mark == piece.first }) {
+            return Kind(
+                status: 200, contentType: contentType(of: file.format), fileName: nil, rest: rest)
+        }
         switch piece.first {
-        case Mark.file:
+        case Mark.evidence:
             return Kind(
                 status: 200, contentType: "application/x-tar", fileName: "evidence.tar", rest: rest)
         case Mark.failure:
@@ -175,6 +201,13 @@ struct PageMaking {
         do {
             if let name = name(after: "/evidence/") {
                 try streamEvidence(name, isWanted, &hasBegun, yield)
+            } else if let (name, format) = try fileName(after: "/explain/") {
+                let mark = Mark.formats.first { $0.format == format }?.mark ?? Mark.page
+                let (viewing, _) = viewing()
+                yield(
+                    [mark]
+                        + (try ExplanationPage(source, viewing, name)
+                            .file(as: format, while: isWanted)))
             } else if let name = name(after: "/explain/") {
                 try streamExplanation(name, formToken, isWanted, &hasBegun, yield)
             }
@@ -226,7 +259,7 @@ struct PageMaking {
         }
         defer { try? file.close() }
         while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty, isWanted() {
-            yield((hasBegun ? [] : [Mark.file]) + Array(piece))
+            yield((hasBegun ? [] : [Mark.evidence]) + Array(piece))
             hasBegun = true
         }
     }

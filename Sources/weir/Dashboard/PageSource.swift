@@ -163,6 +163,26 @@ final class PageSource {
         }
     }
 
+    /// The keys that networks sign their ads with, as they were configured when a record of bids was folded; nil where no
+    /// store has folded it.
+    func adSigningKeys(at place: RecordAddress) throws -> [String: [String]]? {
+        try stores.withSlices(of: [BidsFold.streamName]) { slices in
+            for slice in slices where slice.snapshot.topic == place.topic {
+                let isFolded = slice.partitions.contains {
+                    $0.partition == place.partition && place.offset < $0.nextOffset
+                }
+                guard isFolded else { continue }
+                let epoch = try slice.snapshot.epochs(of: place.partition)
+                    .last { $0.fromOffset <= place.offset }
+                guard let epoch else { continue }
+                return try WindowedRules(
+                    recorded: epoch.configuration, from: .pipelines(options.pipelines.directory)
+                ).adSigningKeys
+            }
+            return nil
+        }
+    }
+
     func storeFiles() -> [StoreFile] {
         options.data.directories.flatMap { directory in
             OpenStores.streams.compactMap { stream in

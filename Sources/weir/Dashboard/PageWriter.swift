@@ -101,9 +101,19 @@ struct PageWriter {
     /// Says which filters a dump cannot follow, since its rows do not say what is asked.
     private mutating func noteUnlimited(_ question: Question) {
         let columns = (try? Question.columns(of: question.dump)) ?? []
-        let others = viewing.chosen.map(\.column).filter { !columns.contains($0) }
+        let others = viewing.chosen.filter { condition in
+            !columns.contains(condition.column)
+                && !viewing.isOfStorefront(condition, columns)
+        }.map(\.column)
         guard !others.isEmpty else { return }
-        let names = others.map(ShownValue.heading).joined(separator: " or ")
+        if others.contains("country"), columns.contains(Viewing.storefront) {
+            paragraph(
+                "Of every storefront: these are written with three letters, as USA, and so must the country be to limit them.",
+                class: "note")
+        }
+        let unsaid = others.filter { $0 != "country" || !columns.contains(Viewing.storefront) }
+        guard !unsaid.isEmpty else { return }
+        let names = unsaid.map(ShownValue.heading).joined(separator: " or ")
         paragraph("Of every \(names): rows of \(question.dump) do not say which.", class: "note")
     }
 
@@ -147,10 +157,13 @@ struct PageWriter {
     ) throws {
         for notice in answer.notices { paragraph(notice, class: "note") }
         noteUnlimited(answer.question)
+        if let note = answer.noteOnCostPerInstall { paragraph(note, class: "note") }
         guard !answer.rows.isEmpty else {
             paragraph("No rows for these days and filters.", class: "empty")
             return files(of: answer)
         }
+        var answer = answer
+        answer.leaveOutUnknownRows()
         let places = Self.filledPlaces(of: answer)
         var rows = answer.rows
         if let sort, let place = answer.place(of: sort) {
@@ -213,7 +226,7 @@ struct PageWriter {
                     }
                     continue
                 }
-                let text = ShownValue.text(row[place], in: column.name, isKey: true)
+                let text = answer.name(row, place)
                 html.element(
                     place == 0 ? "th" : "td",
                     [
@@ -260,19 +273,18 @@ struct PageWriter {
     }
 
     /// The same rows as files and as a command, and what they said earlier.
-    mutating func files(of answer: AnsweredQuestion) {
-        let question = answer.question
-        html.element("details", ["class": "files"]) { html in
-            html.element("summary", text: "as CSV, JSON, command")
-            html.element("p") { html in
-                html.link("CSV", to: question.address(as: .csv))
-                html.text(" ")
-                html.link("JSON", to: question.address(as: .json))
-                html.text(" ")
-                html.link("this table by itself", to: question.address)
-            }
-            html.element("pre", text: question.command)
-        }
+    mutating func files(of answer: AnsweredQuestion) { files(of: answer.question) }
+
+    mutating func files(of question: Question) {
+        files(
+            [
+                ("CSV", question.address(as: .csv)), ("JSON", question.address(as: .json)),
+                ("this table by itself", question.address),
+            ], question.command)
+    }
+
+    mutating func files(_ links: [(name: String, address: PageAddress)], _ command: String) {
+        html.files(links, command)
     }
 
     /// A curve of measures over the days of a question that is grouped by day; pairs are bounds.
@@ -348,6 +360,27 @@ struct PageWriter {
     mutating func write(_ body: (inout HTML) throws -> Void) rethrows { try body(&html) }
 }
 
+extension HTML {
+    /// The same rows as files and as a command.
+    ///
+    /// - Parameter note: what is to be known of the files.
+    mutating func files(
+        _ links: [(name: String, address: PageAddress)], _ command: String, note: String = ""
+    ) {
+        element("details", ["class": "files"]) { html in
+            html.element("summary", text: "as CSV, JSON, command")
+            html.element("p") { html in
+                for (name, address) in links {
+                    html.link(name, to: address)
+                    html.text(" ")
+                }
+                html.text(note)
+            }
+            html.element("pre", text: command)
+        }
+    }
+}
+
 extension ReportValue {
     fileprivate var currencies: [String] {
         if case .money(let money) = self { money.amounts.map(\.currency) } else { [] }
@@ -357,6 +390,7 @@ extension ReportValue {
 extension AnsweredQuestion {
     /// Whether records add up to a measure, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
+        if question.dump == ClickRates.name { return ClickRates.dump(of: measure) != nil }
         guard !question.isCurve, !question.isByInstall,
             !Question.isWorkedOut(question.dump)
         else { return false }

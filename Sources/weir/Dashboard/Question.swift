@@ -31,12 +31,18 @@ struct Question: Equatable {
 
     /// Columns that a dump has, in its own order.
     static func columns(of dump: String) throws(InspectionError) -> [String] {
-        try DumpQuestion(query: DumpQuery(name: dump)).known().columns
+        guard dump != NullEstimates.name else { return NullEstimates.columnNames }
+        return try DumpQuestion(query: DumpQuery(name: dump)).known().columns
     }
+
+    /// The columns of its own dump; none for a dump that there is not.
+    var columns: [String] { (try? Self.columns(of: dump)) ?? [] }
 
     /// Dumps that are worked out of others: no record adds to a number of theirs.
     static let workedOut: KeyValuePairs = [
         CampaignReturns.name: "What campaigns cost and brought, by cohort and age.",
+        ClickRates.name:
+            "Ads that were shown, and what was clicked of them, by format and placement.",
         FraudSignals.name: "Shares that fraud shows in, with their intervals; no verdict.",
         NullEstimates.name:
             "What null values may be, by the known ones of their apps: estimates, in no other number.",
@@ -45,7 +51,7 @@ struct Question: Equatable {
     /// Whether the rows cannot be added up.
     var hasOwnRows: Bool { dump == NullEstimates.name }
 
-    static func isWorkedOut(_ dump: String) -> Bool { workedOut.contains { $0.key == dump } }
+    static func isWorkedOut(_ dump: String) -> Bool { DumpQuestion.workedOut.contains(dump) }
 
     // MARK: Addresses
 
@@ -122,6 +128,9 @@ struct Question: Equatable {
     /// Where a number of one row is explained.
     func explanation(of measure: String?, where key: [DumpQuery.Condition]) -> PageAddress {
         var cell = self
+        if dump == ClickRates.name, let source = measure.flatMap(ClickRates.dump) {
+            cell.dump = source
+        }
         cell.by = []
         cell.measures = []
         cell.conditions =
@@ -131,7 +140,7 @@ struct Question: Equatable {
             }
         cell.isByInstall = false
         return PageAddress(
-            "/explain/\(dump)", cell.parameters + (measure.map { [("measure", $0)] } ?? []))
+            "/explain/\(cell.dump)", cell.parameters + (measure.map { [("measure", $0)] } ?? []))
     }
 
     // MARK: Commands
@@ -189,7 +198,7 @@ struct Question: Equatable {
 /// The rows that answer a question.
 struct AnsweredQuestion {
     let question: Question
-    let table: ReportTable
+    private(set) var table: ReportTable
     /// So many of the first columns tell rows apart.
     let keyCount: Int
     /// The place of the first measure; names that explain a key may lie before it.
@@ -204,6 +213,34 @@ struct AnsweredQuestion {
         zip(table.columns, row).prefix(keyCount).map {
             DumpQuery.Condition(column: $0.name, value: $1.plainText)
         }
+    }
+
+    /// What a row is of, in one of its columns. A refused record's type is named as `outcomes` names it.
+    func name(_ row: [ReportValue], _ place: Int) -> String {
+        let column = table.columns[place].name
+        guard column == "type", let topic = self.place(of: "topic"),
+            let reason = self.place(of: "reason")
+        else { return ShownValue.text(row[place], in: column, isKey: true) }
+        return ShownValue.type(
+            row[place].plainText, of: row[topic].plainText, refusedFor: row[reason].plainText)
+    }
+
+    /// Leaves out the rows of which nothing is known but what they are of: files have them.
+    mutating func leaveOutUnknownRows() {
+        guard firstMeasure < table.columns.count else { return }
+        table = ReportTable(
+            columns: table.columns,
+            rows: rows.filter { row in row[firstMeasure...].contains { $0 != .null } },
+            keyCount: table.keyCount)
+    }
+
+    /// What a cost per install divides by, where rows are of several campaigns.
+    var noteOnCostPerInstall: String? {
+        guard question.dump == Funnel.name, place(of: "cpi") != nil,
+            !question.by.contains(where: { ["campaign", "name"].contains($0) })
+        else { return nil }
+        return
+            "cpi is the cost divided by all installs of the row, also those of campaigns without a known cost."
     }
 
     func place(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }

@@ -2,6 +2,7 @@ import EventLog
 import Foundation
 import Program
 import Reports
+import Signatures
 import Streams
 
 // Pages about single records: those that were refused, the last ones of each topic, and one with all that it says.
@@ -10,17 +11,12 @@ extension PageWriter {
     /// Refused records of one kind: how many by reason, then the newest.
     mutating func writeRefusals(_ kind: String, limit: Int = 50) throws {
         try table(Question(kind, by: ["topic", "type", "reason"]), sort: "records")
-        var query = DumpQuery(name: kind)
-        let question = try viewing.limited(Question(kind), to: days)
-        let asked = try question.query
-        query.sinceMilliseconds = asked.sinceMilliseconds
-        query.untilMilliseconds = asked.untilMilliseconds
-        let dump = try source.stores.dump(query)
-        let table = dump.report(forPeople: false)
-        guard let time = table.columns.firstIndex(where: { $0.name == "timestamp" }) else { return }
-        let newest = table.rows.sorted { left, right in
-            (ShownValue.amount(left[time], in: "") ?? 0)
-                > (ShownValue.amount(right[time], in: "") ?? 0)
+        // Each refused record is a row by these columns.
+        let list = Question(
+            kind, by: ["topic", "partition", "offset", "timestamp", "type", "reason", "detail"])
+        let answer = try answer(list)
+        let newest = answer.rows.sorted { left, right in
+            (ShownValue.amount(left[3], in: "") ?? 0) > (ShownValue.amount(right[3], in: "") ?? 0)
         }.prefix(limit)
         guard !newest.isEmpty else { return }
         let columns = ["record", "time", "type", "reason", "detail"].map { ReportTable.Column($0) }
@@ -30,13 +26,24 @@ extension PageWriter {
                 offset: Int64(row[2].plainText) ?? 0)
         }
         let rows = newest.enumerated().map { index, row in
-            [.text("\(places[index])"), .text(Self.time(row[time]))] + row.suffix(3)
+            [
+                .text("\(places[index])"), .text(Self.time(row[3])),
+                .text(
+                    ShownValue.type(
+                        row[4].plainText, of: row[0].plainText, refusedFor: row[5].plainText)),
+            ] + row[5...6]
         }
         write { html in
-            ReportView.write(ReportTable(columns: columns, rows: rows), to: &html) { index, _ in
-                Self.address(of: places[index])
-            }
+            ReportView.write(
+                ReportTable(columns: columns, rows: rows), to: &html,
+                link: { row, column in column == 0 ? Self.address(of: places[row]) : nil })
         }
+        if answer.rows.count > limit {
+            paragraph(
+                "These are the newest \(limit) of \(ShownValue.grouped(Int128(answer.rows.count))): the files have all.",
+                class: "note")
+        }
+        files(of: answer)
     }
 
     private static func time(_ value: ReportValue) -> String {
@@ -84,16 +91,20 @@ extension PageWriter {
         }
         let columns = ["record", "time", "type", "refused", "value"].map { ReportTable.Column($0) }
         let rows: [[ReportValue]] = records.prefix(100).map { record in
-            let refusal = refusals[record.place].map { "\($0.reason): \($0.detail)" }
+            let refusal = refusals[record.place]
             return [
                 .text("\(record.place)"), .text(UTC.text(milliseconds: record.milliseconds)),
-                .text(record.type), refusal.map { .text($0) } ?? .null, .text(record.beginning),
+                .text(
+                    ShownValue.type(
+                        record.type, of: record.place.topic, refusedFor: refusal?.reason)),
+                refusal.map { .text("\($0.reason): \($0.detail)") } ?? .null,
+                .text(record.beginning),
             ]
         }
         write { html in
-            ReportView.write(ReportTable(columns: columns, rows: rows), to: &html) { index, _ in
-                Self.address(of: records[index].place)
-            }
+            ReportView.write(
+                ReportTable(columns: columns, rows: rows), to: &html,
+                link: { row, column in column == 0 ? Self.address(of: records[row].place) : nil })
         }
     }
 
@@ -134,6 +145,7 @@ extension PageWriter {
             }
             page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
         }
+        if refusal == nil { try writeAdSignatures(of: line, at: place) }
         // Other records are not signed as a whole.
         let signed = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
         guard signed.contains(place.topic) else { return }
@@ -149,6 +161,53 @@ extension PageWriter {
                 }
             }
         }
+    }
+}
+
+extension PageWriter {
+    /// Who signed the ads of a record of bids: the verdict that the fold gives, what was signed and which check decided.
+    fileprivate mutating func writeAdSignatures(of line: [UInt8], at place: RecordAddress) throws {
+        guard place.topic == BidsFold.streamName else { return }
+        let record = line.withUnsafeBytes {
+            try? RecordLine.record($0, topic: place.topic, partitionCount: .max)
+        }
+        guard let value = record?.value else { return }
+        let recorded = try? source.adSigningKeys(at: place)
+        let keys =
+            try recorded
+            ?? BidsFold.rules(in: source.options.pipelines.directory)
+            .adSigningKeys
+        let found = value.withUnsafeBytes { BidSignatureInspection.inspect($0, keys: keys) }
+        try section(
+            "Who signed the ads",
+            recorded == nil
+                ? "Judged by the keys of catalog.yaml now: no store has folded the record."
+                : "Judged as the worker did, by the keys that were configured when it folded the record."
+        ) { page in
+            guard !found.isEmpty else {
+                return page.paragraph(
+                    "No ad of a network whose ad_signing_keys are configured: nothing was judged.",
+                    class: "empty")
+            }
+            for signature in found { page.write(signature) }
+        }
+    }
+
+    private mutating func write(_ signature: BidSignatureInspection) {
+        let fidelity = "\(signature.fidelity.name)"
+        let names = [
+            signature.bid.isEmpty ? "" : "bid \(signature.bid)",
+            signature.seat.isEmpty ? "" : "seat \(signature.seat)", fidelity,
+        ].filter { !$0.isEmpty }
+        write { $0.element("h3", text: names.joined(separator: ", ")) }
+        paragraph(
+            "\(signature.verdict.name): \(signature.reason).",
+            class: signature.verdict == .valid ? "good" : "warning")
+        guard !signature.signedFields.isEmpty else { return }
+        let columns: [ReportColumn<SignedField>] = [
+            .text("signed_field") { $0.name }, .text("value") { $0.value ?? "(missing)" },
+        ]
+        write { ReportView.write(ReportTable(signature.signedFields, columns), to: &$0) }
     }
 }
 

@@ -5,7 +5,9 @@ import Streams
 enum ShownValue {
     /// `revenue_min_micros` is "revenue min": the cells have the currency.
     static func heading(_ column: String) -> String {
-        column.replacing("_micros", with: "").replacing("_", with: " ")
+        // It stands beside installs, and is no rate of theirs.
+        guard column != "null_rate" else { return "null rate of postbacks" }
+        return column.replacing("_micros", with: "").replacing("_", with: " ")
     }
 
     /// - Parameters:
@@ -52,6 +54,16 @@ enum ShownValue {
     /// What a rate divides, in the names of the headings: `clicks / (presented + viewed)`.
     static func formula(_ division: FunnelDivision) -> String {
         "\(heading(division.measure)) = \(heading(division.formula))"
+    }
+
+    /// The type of a record, whatever its header says: that of the topic where it says none, and `unknown`, as `outcomes`
+    /// has it, with the word of the header where the topic has no such type.
+    static func type(_ said: String, of topic: String, refusedFor reason: String?) -> String {
+        if reason == RejectionReason.unknownType.name {
+            return said.isEmpty ? "unknown" : "unknown (\(said))"
+        }
+        guard said.isEmpty else { return said }
+        return allStreams.first { $0.streamName == topic }?.defaultType ?? said
     }
 
     /// What rows are ordered by: of several currencies the largest amount.

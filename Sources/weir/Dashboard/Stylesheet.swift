@@ -29,6 +29,7 @@ enum Stylesheet {
         .fixed { font-weight: 600; color: var(--ink); }
         h1 { font-size: 24px; margin: 20px 0 4px; }
         h2 { font-size: 17px; margin: 28px 0 4px; }
+        h3 { font-size: 15px; margin: 16px 0 0; }
         .note { color: var(--soft); margin: 0 0 8px; }
         .empty { color: var(--soft); padding: 12px; background: var(--fill); border-radius: 6px; }
         .figures { display: flex; flex-wrap: wrap; gap: 12px; margin: 8px 0; }

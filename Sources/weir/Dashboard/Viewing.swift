@@ -75,6 +75,18 @@ struct Viewing {
         return (UTC.day(milliseconds: end - length), UTC.day(milliseconds: end))
     }
 
+    /// The chosen days in words: `of the day`, `of 7 days`, `from 2026-11-01, before 2026-11-08`.
+    func periodName(default period: Period) -> String {
+        switch self.period(default: period) {
+        case .day: return "of the day"
+        case let period?: return "of \(period.name)"
+        case nil:
+            let (since, until) = bounds(default: period)
+            return [since.map { "from \($0)" }, until.map { "before \($0)" }].compactMap(\.self)
+                .joined(separator: ", ")
+        }
+    }
+
     /// The parameters that lead on from page to page.
     var carried: [(name: String, value: String)] {
         (["period", "since", "until"] + Self.filters).compactMap { name in
@@ -100,7 +112,10 @@ struct Viewing {
             question.since = days.since
             question.until = days.until
         }
-        for condition in chosen where columns.contains(condition.column) {
+        for condition in chosen
+        where columns.contains(condition.column) || isOfStorefront(condition, columns) {
+            var condition = condition
+            if !columns.contains(condition.column) { condition.column = Self.storefront }
             guard !question.conditions.contains(where: { $0.column == condition.column }) else {
                 continue
             }
@@ -109,12 +124,21 @@ struct Viewing {
         return try within(scope, question, columns)
     }
 
+    static let storefront = "storefront"
+
+    /// Whether a country is one of storefronts, which are written with three letters where others have two.
+    func isOfStorefront(_ condition: DumpQuery.Condition, _ columns: [String]) -> Bool {
+        condition.column == "country" && condition.value.utf8.count == 3
+            && !columns.contains("country") && columns.contains(Self.storefront)
+    }
+
     private func within(
         _ scope: [DumpQuery.Condition], _ question: Question, _ columns: [String]
     ) throws -> Question {
         var question = question
         for condition in scope {
-            guard columns.contains(condition.column) else {
+            // Campaigns are pooled there by the last digits of their identifiers, others' among them.
+            guard columns.contains(condition.column), question.dump != NullEstimates.name else {
                 throw DashboardError.outOfScope(question.dump, condition.column)
             }
             // Another value is asked for: nothing fits both.
