@@ -71,12 +71,18 @@ package struct FunnelDivision: Sendable {
 
     /// The division in words: `ctr = clicks / (presented + viewed) = 4 / (11 + 0) = 0.363636`.
     package var text: String {
-        "\(measure) = \(formula) = \(written { $0.amount }) = \(reasonUnknown ?? value.plainText)"
+        let result = [currency, value.plainText].compactMap(\.self).joined(separator: " ")
+        return "\(measure) = \(formula) = \(written { $0.amount }) = \(reasonUnknown ?? result)"
     }
 
     private func written(_ term: (Term) -> String) -> String {
         let below = under.map(term).joined(separator: " + ")
         return "\(term(over)) / \(under.count > 1 ? "(\(below))" : below)"
+    }
+
+    /// The currency of an amount that is divided by a count; nil for a share.
+    package var currency: String? {
+        under.contains { !$0.currencies.isEmpty } ? nil : over.currencies.first
     }
 
     /// Why there is no rate; nil where there is one.

@@ -29,6 +29,7 @@ struct DashboardAccessTests {
         ]
         waiting += [
             "/dump/bids?by=campaign&campaign=5239", "/dump/bids.csv?by=campaign",
+            "/explain/bids.csv?measure=bids", "/dump/click-rates?by=campaign,placement",
             "/record?topic=bids&partition=0&offset=0",
         ]
         waiting += [
@@ -55,6 +56,10 @@ struct DashboardAccessTests {
         ] {
             #expect(try asker.page(path).status == 403, "\(path)")
         }
+        let records = try asker.page("/explain/bids.json?measure=bids")
+        #expect(records.status == 200 && records.text.contains("\"untold\":[]"))
+        #expect(try asker.page("/dump/null-estimates").text.contains("does not say which"))
+        #expect(try asker.page("/changes/bids.csv?from=2026-11-01").status == 403)
         let own = try asker.page("/dump/bids.csv?by=campaign&measures=bids")
         #expect(
             own.text.split(whereSeparator: \.isNewline).map(String.init) == [

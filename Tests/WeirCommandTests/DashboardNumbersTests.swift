@@ -56,14 +56,18 @@ struct DashboardNumbersTests {
         let value = try #require(row[rate] as? NSNumber).doubleValue
         #expect(Double(result) == value)
         #expect(abs(numbers[0] / numbers.dropFirst().reduce(0, +) - value) < 0.000_001)
-        #expect(try run(["explain", "funnel", "--measure", rate]).contains("= \(result)\n"))
+        let arguments = ["explain", "funnel", "--measure", rate]
+        #expect(try run(arguments).contains("= \(result)\n"))
+        let file = try asker.page("/explain/funnel.json?measure=\(rate)").text
+        #expect(file.contains("\"value\":\(result)"))
+        #expect(try file == run(arguments + ["--format", "json"]))
     }
 
     @Test("a rate of money is the division of the amounts as they are, and one of nothing says why")
     func ratesOfMoney() throws {
         let cell = "campaign=5239&app_id=525463029&ad_network_id=com.example"
         let cost = try asker.page("/explain/funnel?\(cell)&measure=cpi").text
-        for part in [">USD 0.10828</a> / <a", ">1</a> = <strong class=\"amount\">0.108280<"] {
+        for part in [">USD 0.10828</a> / <a", ">1</a> = <strong class=\"amount\">USD 0.108280<"] {
             #expect(cost.contains(part), "\(part)")
         }
         let none = try asker.page("/explain/funnel?campaign=5240&measure=cpi").text

@@ -114,6 +114,8 @@ struct ExplainReport {
     private(set) var leftOutCount: Int64 = 0
     /// What those that count add.
     private(set) var listed = NumberAmounts()
+    /// Whether what may be of others is left out.
+    var hidesUntold = false
     /// What a rate divides; nil where a sum is explained.
     var division: FunnelDivision?
 
@@ -165,7 +167,7 @@ struct ExplainReport {
         }
         note(counted.count, countedCount, "count")
         note(leftOut.count, leftOutCount, "were left out")
-        for untold in explanation.untold {
+        for untold in hidesUntold ? [] : explanation.untold {
             notices.append(
                 "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "
                     + untold.reason)
@@ -318,7 +320,7 @@ extension ExplainReport {
     }
 
     private func writeSummary(_ explanation: Explanation, to json: inout JSONText) {
-        json.objects("untold", explanation.untold) { untold, json in
+        json.objects("untold", hidesUntold ? [] : explanation.untold) { untold, json in
             json.member("topic", untold.topic)
             json.member("why", untold.reason)
             json.member("records", untold.records)

@@ -296,7 +296,7 @@ extension PageWriter {
             try $0.table(Question("loss-reasons", by: ["seat", "reason"]), sort: "losses")
         }
         try section(
-            "Ads whose signature is wrong",
+            "Signatures on ads, right and wrong",
             "By seat of the bidder. A number leads to the records, and a record says what was signed and which check failed."
         ) {
             try $0.table(Question("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))

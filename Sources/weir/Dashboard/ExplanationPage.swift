@@ -94,6 +94,8 @@ struct ExplanationPage {
         var report = ExplainReport(
             number.name, question.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
             fromMilliseconds: from?.milliseconds)
+        // How many records of others there are is no business of who sees a part.
+        report.hidesUntold = !viewing.scope.isEmpty
         let explanation = try source.options.explainer(while: isWanted).explain(
             // Amounts of money are known by their currencies once the rows are read.
             number, measures: { try CellOptions.measures(measure, of: $0) }, progress: progress
@@ -237,7 +239,7 @@ struct ExplanationPage {
         }
         html.element("section") { html in
             html.element("h2", text: "How it is worked out")
-            html.element("p", ["class": "sum"]) { html in
+            html.element("p", ["class": "division"]) { html in
                 html.text("\(ShownValue.formula(division)) = ")
                 link(division.over, to: &html)
                 html.text(division.under.count > 1 ? " / (" : " / ")
@@ -251,7 +253,10 @@ struct ExplanationPage {
                 }
                 html.element(
                     "strong", ["class": "amount"],
-                    text: ShownValue.exact(division.value, in: division.measure))
+                    text: [
+                        division.currency, ShownValue.exact(division.value, in: division.measure),
+                    ]
+                    .compactMap(\.self).joined(separator: " "))
             }
             if let note = division.noteOnInstalls {
                 html.element("p", ["class": "note"], text: note)

@@ -56,6 +56,8 @@ enum Stylesheet {
         .warning { color: var(--bad); font-weight: 600; }
         .good { color: var(--good); }
         .sum .amount { font-size: 22px; margin-left: 12px; font-variant-numeric: tabular-nums; }
+        .division .amount { font-size: 22px; font-variant-numeric: tabular-nums; }
+        .files + .note { margin-top: 8px; }
         .progress { color: var(--soft); margin: 0; }
         .progress:has(+ .progress), .progress:has(~ section) { display: none; }
         .choices a { margin-right: 12px; }
