@@ -105,10 +105,14 @@ final class EvidenceBundle {
         _ place: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
         _ measures: [Int64]
     ) throws -> Bool {
-        let terms = number.terms(of: table, columns: columns) ?? []
+        let terms = (number.terms(of: table, columns: columns) ?? []).filter {
+            proved?.includes(number.measures[$0.measure]) ?? true
+        }
+        // Of a measure that is proved alone, no record adds to a row without any of it.
+        guard proved == nil || terms.contains(where: { measures[$0.rowMeasure] != 0 }) else {
+            return false
+        }
         let gives = terms.map { [table.measures[$0.rowMeasure], number.measures[$0.measure]] }
-            .filter { proved?.includes($0[1]) ?? true }
-        guard proved == nil || !gives.isEmpty else { return false }
         rows.append(
             try EvidenceCoding.encode(
                 EvidenceRow(

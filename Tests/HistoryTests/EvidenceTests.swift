@@ -40,6 +40,33 @@ struct EvidenceTests {
     func holds(_ stream: String) throws { #expect(try failures(write(stream)).isEmpty) }
 
     @Test(
+        "of one measure holds, and is of no other, be there any of it or not",
+        arguments: ["bids", "overlay-clicks", "postbacks", "store-notifications"])
+    func oneMeasure(_ stream: String) throws {
+        let place = try MeasuredPlace(stream)
+        try place.fold(place.records(120, seed: 11))
+        let stores = try place.stores()
+        let table = try stores.dump(DumpQuery(name: stream, grouping: .total))
+        var known = 0
+        for measure in table.measures where !MoneyByCurrency.isMoney(measure) {
+            let evidence = try WrittenEvidence()
+            let explanation = try place.explainer(stores).writeEvidence(
+                of: DumpNumber(DumpQuery(name: stream)), measure: measure, to: evidence.path,
+                measures: { _ in [measure] }
+            ) { record in
+                guard let value = record.folded.record.value else { return nil }
+                let text = String(decoding: value, as: UTF8.self)
+                guard text.contains("\"password\"") else { return nil }
+                return Array(text.replacing(SampleNotifications.secret, with: "***").utf8)
+            }
+            #expect(explanation.addsUp && explanation.measures.map(\.name) == [measure])
+            #expect(try failures(evidence).isEmpty, "\(measure)")
+            if explanation.measures.first?.stored != 0 { known += 1 }
+        }
+        #expect(known > 0 && known < table.measures.count)
+    }
+
+    @Test(
         "of dumps of outcomes and of refused records holds too",
         arguments: ["outcomes", "rejected", "conflicts", "decoded-events", "conversion-values"])
     func otherDumps(_ dump: String) throws {
