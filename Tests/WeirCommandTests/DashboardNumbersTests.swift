@@ -92,6 +92,8 @@ struct DashboardNumbersTests {
         #expect(explained.contains("\(unpaid) of the "))
         let one = try asker.page("/?period=all&campaign=5239").text
         #expect(!one.contains("divides by all installs:"))
+        #expect(today.contains(">cpi is the cost divided by all installs of the row"))
+        #expect(!one.contains(">cpi is the cost divided by all installs of the row"))
     }
 
     @Test("a record of bids says of each ad's signature what was signed and which check failed")

@@ -237,7 +237,9 @@ struct AnsweredQuestion {
     /// What a cost per install divides by, where rows are of several campaigns.
     var noteOnCostPerInstall: String? {
         guard question.dump == Funnel.name, place(of: "cpi") != nil,
-            !question.by.contains(where: { ["campaign", "name"].contains($0) })
+            !(question.by + question.conditions.map(\.column)).contains(where: {
+                ["campaign", "name"].contains($0)
+            })
         else { return nil }
         return
             "cpi is the cost divided by all installs of the row, also those of campaigns without a known cost."
