@@ -365,12 +365,22 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// libFuzzer brings the function `main`: this program is built by Tests/weir-fuzz/fuzz only.
+// Tests run each fuzzing target over its corpus. libFuzzer brings the function `main`: the program is built by
+// Tests/weir-fuzz/fuzz only, from the same folder.
+let fuzzed: [Target.Dependency] = [
+    "Collector", "ConfigurationFiles", "ConversionModels", "ConversionValues", "Deliveries",
+    "EventLog", "History", "JSON", "JSONComparison", "Signatures", "Streams", "TestKit", crypto,
+    httpCore, httpTypes, logging, nio,
+]
 if Context.environment["WEIR_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
-            name: "weir-fuzz",
-            dependencies: ["ConfigurationFiles", "EventLog", "JSONComparison", "Streams"],
-            path: "Tests/weir-fuzz", exclude: ["fuzz"],
+            name: "weir-fuzz", dependencies: fuzzed, path: "Tests/weir-fuzz",
+            exclude: ["CorpusTests.swift", "corpora", "fuzz"],
             swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+} else {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzed, path: "Tests/weir-fuzz",
+            exclude: ["Fuzz.swift", "corpora", "fuzz"], swiftSettings: strict))
 }

@@ -8,12 +8,24 @@ enum ConfigurationFile {
 
     /// The root; an empty file is an empty mapping.
     static func read(_ file: String) throws(ConfigurationError) -> ConfigurationNode {
-        try content(of: file) ?? ConfigurationNode(file: file, root: Node([(Node, Node)]()))
+        try read(text(of: file), of: file)
+    }
+
+    /// The root of a file with this text; an empty one is an empty mapping.
+    static func read(
+        _ text: String, of file: String
+    ) throws(ConfigurationError) -> ConfigurationNode {
+        try content(text, of: file) ?? ConfigurationNode(file: file, root: Node([(Node, Node)]()))
     }
 
     /// The root; nil when the file has only comments.
     static func content(of file: String) throws(ConfigurationError) -> ConfigurationNode? {
-        let text = try text(of: file)
+        try content(text(of: file), of: file)
+    }
+
+    private static func content(
+        _ text: String, of file: String
+    ) throws(ConfigurationError) -> ConfigurationNode? {
         do {
             return try Yams.compose(yaml: text, .default, .default, .utf8)
                 .map { ConfigurationNode(file: file, root: $0) }

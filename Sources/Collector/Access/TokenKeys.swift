@@ -31,7 +31,7 @@ package struct TokenKeys: Sendable {
         try sign(token.payload, use: ReadToken.use)
     }
 
-    private func sign(_ payload: String, use: String) throws(TokenFault) -> String? {
+    func sign(_ payload: String, use: String) throws(TokenFault) -> String? {
         guard let (id, key) = keys.first else { return nil }
         let payload = Base64.url.encode(payload.utf8)
         let signature = HMAC<SHA256>.authenticationCode(

@@ -31,7 +31,8 @@ final class RequestResponder: Sendable {
         to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
         let begun = ContinuousClock.now
-        let (route, response) = try await response(to: request, channel)
+        let (route, response) = try await response(
+            to: request, from: channel.remoteAddress?.ipAddress ?? "")
         metrics.count(route: route, status: response.status, took: begun.duration(to: .now))
         var fields = HTTPFields()
         fields[.date] = HTTPDate.now
@@ -47,8 +48,9 @@ final class RequestResponder: Sendable {
                 ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: response.body)))
     }
 
-    private func response(
-        to request: Request, _ channel: any Channel
+    /// The path of the route, and the answer. `peer` is the address of the connection.
+    func response(
+        to request: Request, from peer: String
     ) async throws -> (route: String, CollectorResponse) {
         let target = request.head.path ?? ""
         let path = target.prefix { $0 != "?" }
@@ -64,21 +66,21 @@ final class RequestResponder: Sendable {
             let query = target.utf8.count > path.utf8.count ? target.dropFirst(path.count + 1) : ""
             return (
                 route.path,
-                try await answer(request, by: route, argument, path: path, query: query, channel)
+                try await answer(
+                    request, from: peer, by: route, argument, path: path, query: query)
             )
         }
     }
 
     private func answer(
-        _ request: Request, by route: CollectorRoute, _ argument: String, path: Substring,
-        query: Substring, _ channel: any Channel
+        _ request: Request, from peer: String, by route: CollectorRoute, _ argument: String,
+        path: Substring, query: Substring
     ) async throws -> CollectorResponse {
         guard let query = QueryParameters(query) else {
             return .refusal(400, "malformed_query", "the query is not percent-encoded UTF-8")
         }
         let mediaType = Self.mediaType(request.headers[.contentType])
         if let refusal = refusal(of: request, mediaType, by: route) { return refusal }
-        let peer = channel.remoteAddress?.ipAddress ?? ""
         let client = proxies.client(
             of: peer, forwardedFor: Self.forwardedFor.flatMap { request.headers[$0] })
         // Direct connections are counted by the connection guard.
