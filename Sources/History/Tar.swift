@@ -136,8 +136,10 @@ struct TarHeader {
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
+    /// Nil for what is not digits alone: a size has no sign.
     private static func number(_ field: ArraySlice<UInt8>) -> Int? {
         let digits = field.drop { $0 == 0x20 }.prefix { $0 != 0 && $0 != 0x20 }
+        guard digits.allSatisfy({ (0x30...0x37).contains($0) }) else { return nil }
         return Int(String(decoding: digits, as: UTF8.self), radix: 8)
     }
 }

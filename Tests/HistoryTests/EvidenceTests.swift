@@ -122,6 +122,19 @@ struct EvidenceTests {
         try handle.close()
     }
 
+    @Test("whose archive says that a file has less than no bytes is no evidence")
+    func negativeSize() throws {
+        let evidence = try WrittenEvidence()
+        var block = TarHeader(name: EvidenceManifest.name, size: 0).block
+        block.replaceSubrange(124..<136, with: "-0000001000\0".utf8)
+        let sum = block.reduce(0) { $0 + Int($1) } - block[148..<156].reduce(0) { $0 + Int($1) }
+        let digits = String(sum + 8 * 0x20, radix: 8)
+        block.replaceSubrange(148..<156, with: "00\(digits)\0 ".utf8)
+        try Data(block + [UInt8](repeating: 0, count: 1024))
+            .write(to: URL(fileURLWithPath: evidence.path))
+        #expect(throws: ExplanationError.self) { try EvidenceVerifier(path: evidence.path) }
+    }
+
     @Test("whose file was changed without the manifest does not hold, and names the file")
     func changedWithoutManifest() throws {
         let evidence = try write("bids")
