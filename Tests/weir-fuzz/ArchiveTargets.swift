@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 
 @testable import History
 
@@ -48,4 +49,27 @@ private func withChecksums(_ archive: [UInt8]) -> [UInt8] {
         archive.replaceSubrange(start + 148..<start + 156, with: field.utf8)
     }
     return archive
+}
+
+/// `evidence`: files of evidence, each after a line `== ` with its name.
+@Sendable func evidence() throws -> FuzzTarget.Run {
+    let files = try TemporaryDirectory()
+    return { bytes in
+        var archive: [UInt8] = []
+        for part in bytes.split(separator: Array("== ".utf8)) {
+            guard let end = part.firstIndex(of: UInt8(ascii: "\n")), end - part.startIndex <= 100
+            else { continue }
+            let (name, content) = (part[..<end], part[(end + 1)...])
+            archive +=
+                TarHeader(name: String(decoding: name, as: UTF8.self), size: content.count).block
+            archive += content
+            archive += [UInt8](repeating: 0, count: TarWriter.padded(content.count) - content.count)
+        }
+        archive += [UInt8](repeating: 0, count: 2 * TarHeader.blockBytes)
+        let path = try files.write(archive, to: "evidence.tar")
+        _ = try same("evidence") {
+            var verifier = try EvidenceVerifier(path: path)
+            return try [verifier.claim] + verifier.verify().map { "\($0)" }
+        }
+    }
 }

@@ -52,6 +52,8 @@ let fuzzTargets: [FuzzTarget] =
             requests, samples: sentRequests),
         FuzzTarget(
             "tar", "an archive that is read and written again holds the same files", archives),
+        FuzzTarget(
+            "evidence", "evidence of others is verified with the same checks each time", evidence),
     ]
 
 /// A reader of what others made, and what has to hold of it whatever they made.
