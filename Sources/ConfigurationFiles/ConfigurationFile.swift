@@ -73,8 +73,10 @@ enum ConfigurationFile {
         _ error: YamlError, in file: String, text: String
     ) -> ConfigurationError {
         func syntax(_ line: Int?, _ problem: String) -> ConfigurationError {
-            ConfigurationError(
-                kind: .syntax, file: file, line: line,
+            // Where the text ends too early, the parser names the line after the last.
+            let lastLine = text.count(where: \.isNewline) + 1
+            return ConfigurationError(
+                kind: .syntax, file: file, line: line.map { min($0, lastLine) },
                 explanation: "not YAML: \(explanation(problem)); mend it here")
         }
         switch error {

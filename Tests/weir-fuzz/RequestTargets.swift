@@ -73,7 +73,11 @@ private let tokenKey = CollectorPipeline.TokenKey(
         try require((200..<600).contains(first.status), "the status \(first.status)")
         try require(first.status != 500, String(decoding: first.body, as: UTF8.self))
         if first.status >= 300 {
-            try require(first.body == second.body, "another answer the second time")
+            let (one, other) = (first.body, second.body)
+            try require(
+                one == other,
+                "\(String(decoding: one, as: UTF8.self)), and then \(String(decoding: other, as: UTF8.self))"
+            )
         }
         if first.status >= 400 {
             try require(appended.isEmpty, "\(first.status), and \(appended.count) records")

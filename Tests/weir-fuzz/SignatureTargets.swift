@@ -20,11 +20,11 @@ private struct Signers {
         root = try AppStoreRoot(pem: chain.rootPEM)
     }
 
-    /// What was verified, and else why not. Two verifiers answer: one that remembers paths, and a new one.
+    /// What was verified, and else why not. Two verifiers answer.
     func verdict(
-        _ jws: String, by verifier: AppStoreVerifier
+        _ jws: String, by verifier: AppStoreVerifier, and other: AppStoreVerifier
     ) throws -> Result<[UInt8], AppStoreFault> {
-        let verdicts = [verifier, AppStoreVerifier(roots: [root])].map { verifier in
+        let verdicts = [verifier, other].map { verifier in
             Result { () throws(AppStoreFault) -> [UInt8] in
                 var read: Result<AppStoreJWS, AppStoreFault> = .failure(.notAJWS)
                 Array(jws.utf8).withUnsafeBytes { text in
@@ -78,7 +78,7 @@ private struct Alteration {
     return { bytes in
         var rest: ArraySlice<UInt8> = []
         guard let alteration = Alteration(bytes, rest: &rest) else { return }
-        _ = try signers.verdict(String(decoding: rest, as: UTF8.self), by: verifier)
+        _ = try signers.verdict(String(decoding: rest, as: UTF8.self), by: verifier, and: verifier)
         let parts = Array(rest).split(separator: Array("\n\n".utf8), maxSplits: 1)
         let isHeaderGiven = parts.count == 2
         let payload = Array(parts.last ?? [])
@@ -87,7 +87,7 @@ private struct Alteration {
                 String(decoding: parts.first ?? [], as: UTF8.self)
             ) { $0.replacing($1.0, with: $1.1) }
         let jws = try signers.chain.sign(payload, header: isHeaderGiven ? header : nil)
-        let verdict = try signers.verdict(jws, by: verifier)
+        let verdict = try signers.verdict(jws, by: verifier, and: verifier)
         if isHeaderGiven {
             guard case .success = verdict else { return }
             try require(names(header) == true, "verified by the header \(header)")
@@ -95,7 +95,8 @@ private struct Alteration {
             try require(verdict == .success(payload), "what was signed is not verified: \(verdict)")
         }
         guard !alteration.isNone else { return }
-        let altered = try signers.verdict(alteration.applied(toSigned: jws), by: verifier)
+        let altered = try signers.verdict(
+            alteration.applied(toSigned: jws), by: verifier, and: verifier)
         if case .success = altered { throw Contradiction("altered, and verified") }
     }
 }
@@ -131,7 +132,8 @@ private func names(_ header: String) -> Bool? {
         }
         let header = "{\"alg\":\"ES256\",\"x5c\":[\(list.joined(separator: ","))]}"
         return try signers.verdict(
-            signers.chain.sign("{}".utf8, header: header), by: verifier)
+            signers.chain.sign("{}".utf8, header: header), by: verifier,
+            and: AppStoreVerifier(roots: [signers.root]))
     }
     return { bytes in
         guard let first = bytes.first else { return }
