@@ -80,6 +80,16 @@ struct CostsTableTests {
         #expect(try amount("--", { $0.empty = ["--"] }).contains("is empty"))
     }
 
+    @Test("of several cells of a line that are wrong the first is named, each time")
+    func severalFaults() throws {
+        let text = "source,currency,day,amount,clicks\nads,EUR,never,much,few\n"
+        for _ in 0..<20 {
+            let line = try #require(CostsTable(namedColumns: Array(text.utf8)).lines.first)
+            let fault = #expect(throws: CostsLineFault.self) { try line.get() }
+            #expect(fault.map { "\($0)".contains("day") } == true, "\(String(describing: fault))")
+        }
+    }
+
     @Test("days are read in the form of the mapping")
     func days() throws {
         func day(_ text: String, _ format: String) throws -> String? {

@@ -233,6 +233,8 @@ extension CostsLine {
 private struct Header {
     private let names: [String]
     private let places: [String: Int]
+    /// What the mapping takes, from left to right: of several faults in a line the first is named.
+    private let columns: [(field: CostMapping.Field, name: String, place: Int)]
 
     /// Throws for a column of the mapping that is there twice.
     init(line: Int, _ fields: [String], _ mapping: CostMapping) throws(CostsLineFault) {
@@ -244,6 +246,9 @@ private struct Header {
             }
         }
         self.places = places
+        columns = mapping.columns.compactMap { field, name in
+            places[name].map { (field, name, $0) }
+        }.sorted { ($0.place, $0.field.rawValue) < ($1.place, $1.field.rawValue) }
     }
 
     func isSkipped(_ cells: [String], _ mapping: CostMapping) -> Bool {
@@ -261,8 +266,7 @@ private struct Header {
                 line: line, "has \(cells.count) fields, and the header has \(names.count)")
         }
         var values = mapping.fixed
-        for (field, name) in mapping.columns {
-            guard let place = places[name] else { continue }
+        for (field, name, place) in columns {
             let cell = mapping.empty.contains(cells[place]) ? "" : cells[place]
             do throws(CellFault) {
                 values[field] = try CostsCell(mapping: mapping, field: field).value(of: cell)
