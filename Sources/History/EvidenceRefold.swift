@@ -63,6 +63,10 @@ struct EvidenceRefold {
     }
 
     mutating func fold(_ records: [EvidenceRecord]) {
+        // After the largest no next offset fits.
+        let atNoOffset = records.filter { !(0..<Int64.max).contains($0.offset) }
+        faults += atNoOffset.map { "\($0.description) is at an offset that no log has" }
+        guard atNoOffset.isEmpty else { return }
         let places = Dictionary(grouping: records) {
             StreamPartition(stream: $0.stream, partition: $0.partition)
         }

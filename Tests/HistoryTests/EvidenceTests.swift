@@ -207,6 +207,18 @@ struct EvidenceTests {
         #expect(try failures(evidence).contains("signatures"))
     }
 
+    @Test(
+        "with a record at an offset that no log has does not hold",
+        arguments: [Int64.min, -1, .max])
+    func noOffset(_ offset: Int64) throws {
+        let evidence = try write("bids")
+        try change(evidence, .records) {
+            $0.replacing(/"offset":\d+/, with: "\"offset\":\(offset)")
+        }
+        let check = try #require(try checks(evidence).first { $0.name == "signatures" })
+        #expect(check.explanation.contains("is at an offset that no log has"))
+    }
+
     @Test("with a key that was changed does not hold")
     func changedKey() throws {
         let evidence = try write("postbacks")
