@@ -199,7 +199,13 @@ extension ConfigurationNode {
         }
         try checkTag()
         guard let text = scalarText else { return .literal("null") }
-        if !isText, ["true", "false"].contains(text) || text.isJSONNumber { return .literal(text) }
+        if !isText, ["true", "false"].contains(text) { return .literal(text) }
+        if !isText, text.isJSONNumber {
+            guard Double(text)?.isFinite == true else {
+                throw badValue("is \(text), which readers of JSON cannot hold: quote it")
+            }
+            return .literal(text)
+        }
         return .text(try template())
     }
 
