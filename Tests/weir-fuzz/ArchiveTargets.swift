@@ -3,26 +3,35 @@ import TestKit
 
 @testable import History
 
-/// `tar`: the input is an archive, which is read as it is, and with the checksums of its headers put right.
+/// `tar`: the input is an archive, which is read as it is, and with the checksums of its headers put right; and it is
+/// a file of an archive.
 @Sendable func archives() throws -> FuzzTarget.Run {
     { bytes in
         try check(bytes)
         try check(withChecksums(bytes))
+        let two = [
+            ArchivedFile(name: "a", bytes: bytes),
+            ArchivedFile(name: "b", bytes: Array(bytes.prefix(bytes.count / 2))),
+        ]
+        try require(try files(in: archive(of: two)) == two, "written, other files")
     }
 }
 
-private func check(_ archive: [UInt8]) throws {
-    let read = try same("an archive") { try files(in: archive) }
+private func check(_ bytes: [UInt8]) throws {
+    let read = try same("an archive") { try files(in: bytes) }
     guard case .success(let found) = read else { return }
     try require(Set(found.map(\.name)).count == found.count, "two files of one name")
     guard found.allSatisfy({ (1...100).contains($0.name.utf8.count) }) else { return }
-    var written: [UInt8] = []
-    for file in found {
-        written += TarHeader(name: file.name, size: file.bytes.count).block + file.bytes
-        written += [UInt8](repeating: 0, count: (512 - file.bytes.count % 512) % 512)
+    try require(try files(in: archive(of: found)) == found, "written again, other files")
+}
+
+private func archive(of files: [ArchivedFile]) -> [UInt8] {
+    var archive: [UInt8] = []
+    for file in files {
+        archive += TarHeader(name: file.name, size: file.bytes.count).block + file.bytes
+        archive += [UInt8](repeating: 0, count: (512 - file.bytes.count % 512) % 512)
     }
-    written += [UInt8](repeating: 0, count: 1024)
-    try require(try files(in: written) == found, "written again, other files")
+    return archive + [UInt8](repeating: 0, count: 1024)
 }
 
 private struct ArchivedFile: Equatable {
@@ -55,18 +64,14 @@ private func withChecksums(_ archive: [UInt8]) -> [UInt8] {
 @Sendable func evidence() throws -> FuzzTarget.Run {
     let files = try TemporaryDirectory()
     return { bytes in
-        var archive: [UInt8] = []
-        for part in bytes.split(separator: Array("== ".utf8)) {
-            guard let end = part.firstIndex(of: UInt8(ascii: "\n")), end - part.startIndex <= 100
-            else { continue }
-            let (name, content) = (part[..<end], part[(end + 1)...])
-            archive +=
-                TarHeader(name: String(decoding: name, as: UTF8.self), size: content.count).block
-            archive += content
-            archive += [UInt8](repeating: 0, count: TarWriter.padded(content.count) - content.count)
+        let parts = bytes.split(separator: Array("== ".utf8)).compactMap { part in
+            part.firstIndex(of: UInt8(ascii: "\n")).map { end in
+                ArchivedFile(
+                    name: String(decoding: part[..<end], as: UTF8.self),
+                    bytes: Array(part[(end + 1)...]))
+            }
         }
-        archive += [UInt8](repeating: 0, count: 2 * TarHeader.blockBytes)
-        let path = try files.write(archive, to: "evidence.tar")
+        let path = try files.write(archive(of: parts), to: "evidence.tar")
         _ = try same("evidence") {
             var verifier = try EvidenceVerifier(path: path)
             return try [verifier.claim] + verifier.verify().map { "\($0)" }
