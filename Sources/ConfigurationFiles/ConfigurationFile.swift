@@ -86,6 +86,11 @@ enum ConfigurationFile {
         case .reader(let problem, let offset, _, _):
             let line = offset.map { text.prefix($0).count(where: \.isNewline) + 1 }
             return syntax(line, problem)
+        case .duplicatedKeysInMapping(let keys, _) where keys.contains("<uncovertable>"):
+            // Yams' word for a key without a text. Between such keys and others it knows no order, and so no line.
+            return ConfigurationError(
+                kind: .wrongType, file: file,
+                explanation: "a key must be plain text, and a list or mapping is one, twice")
         case .duplicatedKeysInMapping(let keys, let context):
             return ConfigurationNode.duplicate(
                 keys.first ?? "", file: file, line: context.mark.line, path: keys.first ?? "")
