@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import GRDB
 import Synchronization
 
@@ -11,15 +13,17 @@ package final class KeptDays: Sendable {
         let path: String
         /// The aggregate, its columns and its measures.
         let table: [String]
+        /// The columns of the keys whose rows they are; nil for all.
+        let keys: [[StoredValue]]?
         let day: String
     }
 
     /// What a day's sums follow from.
     struct Origin: Equatable {
         let place: Place
-        /// Of all its hours and partitions.
-        let records: String
-        let configurations: String
+        /// SHA-256 of what the store says of all its hours and partitions.
+        let records: SHA256Digest
+        let configurations: SHA256Digest
     }
 
     /// A row of a day: its columns, of which the time may be any of the day's, and its measures.
@@ -29,15 +33,18 @@ package final class KeptDays: Sendable {
         let origin: Origin
         let rows: [DayRow]
         var lastUse: Int
+
+        /// What it takes in memory, as rows.
+        var size: Int { rows.count + 8 }
     }
 
     private struct State {
         var entries: [Place: Entry] = [:]
-        var rowCount = 0
+        var size = 0
         var uses = 0
 
         mutating func remove(_ place: Place) {
-            rowCount -= entries.removeValue(forKey: place)?.rows.count ?? 0
+            size -= entries.removeValue(forKey: place)?.size ?? 0
         }
     }
 
@@ -60,17 +67,18 @@ package final class KeptDays: Sendable {
     }
 
     func keep(_ rows: [DayRow], of origin: Origin) {
-        guard rows.count <= Self.mostRows else { return }
         state.withLock { state in
             state.remove(origin.place)
-            while state.rowCount + rows.count > Self.mostRows {
+            state.uses += 1
+            let entry = Entry(origin: origin, rows: rows, lastUse: state.uses)
+            guard entry.size <= Self.mostRows else { return }
+            while state.size + entry.size > Self.mostRows {
                 guard let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })
                 else { break }
                 state.remove(oldest.key)
             }
-            state.uses += 1
-            state.entries[origin.place] = Entry(origin: origin, rows: rows, lastUse: state.uses)
-            state.rowCount += rows.count
+            state.entries[origin.place] = entry
+            state.size += entry.size
         }
     }
 }
@@ -78,8 +86,8 @@ package final class KeptDays: Sendable {
 /// What the sums of each day of some partitions follow from, in one state of a store.
 struct DayOrigins {
     private let path: String
-    private let records: [String: String]
-    private let configurations: String
+    private let records: [String: SHA256Digest]
+    private let configurations: SHA256Digest
 
     init(of partitions: Set<Int32>, _ db: Database, path: String) throws {
         self.path = path
@@ -94,8 +102,12 @@ struct DayOrigins {
                   FROM hours WHERE partition IN (\(wanted)) ORDER BY hour, partition)
                 GROUP BY day
                 """)
-        records = Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
-        configurations =
+        records = Dictionary(
+            uniqueKeysWithValues: rows.map {
+                ($0[0], SHA256.hash(data: Data(($0[1] as String).utf8)))
+            }
+        )
+        let text =
             try String.fetchOne(
                 db,
                 sql: """
@@ -103,13 +115,16 @@ struct DayOrigins {
                       SELECT partition || ' ' || from_offset || ' ' || configuration_hash AS mark
                       FROM epochs WHERE partition IN (\(wanted)) ORDER BY partition, from_offset)
                     """) ?? ""
+        configurations = SHA256.hash(data: Data(text.utf8))
     }
 
     /// Nil for a day of which no records are known.
-    func origin(of day: String, in table: [String]) -> KeptDays.Origin? {
+    func origin(
+        of day: String, in table: [String], keys: [[StoredValue]]?
+    ) -> KeptDays.Origin? {
         records[day].map {
             KeptDays.Origin(
-                place: KeptDays.Place(path: path, table: table, day: day), records: $0,
+                place: KeptDays.Place(path: path, table: table, keys: keys, day: day), records: $0,
                 configurations: configurations)
         }
     }

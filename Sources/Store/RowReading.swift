@@ -123,7 +123,7 @@ final class RowReading {
                 .map(\.number)
         }
         days.removeAll(where: \.slots.isEmpty)
-        let origins = try origins(of: days, in: table, wanted, partitions)
+        let origins = try origins(of: days, in: table, keys, wanted, partitions)
         let kept = origins.map { $0.flatMap { keptDays?.rows(of: $0) } }
         let reading = DayReading(
             of: table, wanted, days: zip(days, kept).map { $1 == nil ? $0.slots : [] }, path: path)
@@ -134,12 +134,7 @@ final class RowReading {
             let time = Self.time(of: day.hour, in: table)
             let sums = try reading.take(index, rows)
             if let known = kept[index] {
-                for row in known {
-                    if let isWanted = choice.isKeyWanted {
-                        guard isWanted(keys.with(.text(""), row.columns)) else { continue }
-                    }
-                    try body(keys.with(time, row.columns), row.measures)
-                }
+                for row in known { try body(keys.with(time, row.columns), row.measures) }
                 continue
             }
             var read: [KeptDays.DayRow] = []
@@ -148,23 +143,29 @@ final class RowReading {
                 if origins[index] != nil { read.append((columns, measures)) }
                 try body(columns, measures)
             }
-            // What is kept has all keys.
-            if let origin = origins[index], case .all = wanted { keptDays?.keep(read, of: origin) }
+            if let origin = origins[index] { keptDays?.keep(read, of: origin) }
         }
     }
 
     /// What the sums of each whole day follow from; nil for others, and where kept ones are of no use.
     private func origins(
         of days: [(hour: String, slots: [Int64], isWhole: Bool)], in table: AggregateTable,
-        _ wanted: WantedKeys, _ partitions: Set<Int32>
+        _ keys: AggregateKeys, _ wanted: WantedKeys, _ partitions: Set<Int32>
     ) throws -> [KeptDays.Origin?] {
-        // A few keys are read faster than all of them are looked through.
-        if case .few = wanted { return days.map { _ in nil } }
+        var columns: [[StoredValue]]?
+        switch wanted {
+        case .all: break
+        // Numbers of keys are those of a file. Their columns mean the same in all.
+        case .few(let numbers):
+            columns = try numbers.map { try keys.columns(ofKey: $0, time: .text("")) }
+        case .many: return days.map { _ in nil }
+        }
         guard keptDays != nil else { return days.map { _ in nil } }
         let known = try DayOrigins(of: partitions, db, path: path)
         let name = [table.name] + table.columns.map(\.name) + table.measures
         return days.map { day in
-            day.isWhole ? known.origin(of: String(Self.day(of: day.hour)), in: name) : nil
+            day.isWhole
+                ? known.origin(of: String(Self.day(of: day.hour)), in: name, keys: columns) : nil
         }
     }
 
