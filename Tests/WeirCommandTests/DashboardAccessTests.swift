@@ -219,7 +219,7 @@ struct DashboardServerTests {
             process.waitUntilExit()
             let said = try String(contentsOfFile: error, encoding: .utf8)
             #expect(shown.contains("<h1>"), "\(path): \(said.suffix(500))")
-            #expect(shown.contains("</footer>"), "\(path)")
+            #expect(shown.contains("</html>"), "\(path)")
             #expect(!said.contains("CONSOLE"), "\(path): \(said)")
             #expect(!shown.contains(#/(src|href|action)="(https?:)?\/\//#), "\(path)")
         }
