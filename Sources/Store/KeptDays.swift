@@ -1,13 +1,15 @@
 import Crypto
+import DatabaseFiles
 import Foundation
 import GRDB
 import Synchronization
 
 /// The sums of days that were read before, for pages that show the same ones again and again.
 ///
-/// A row of a stream with a window is of the hour that its records are of, so that nothing changes the rows of a day but
-/// records of its hours. How many there are, and what the first and the last of each hour were, stands in the
-/// store: sums count for a day as long as that stays, and the configurations with it.
+/// A row of a stream with a window is of the hour that its records are of, so that a worker which goes on with a store
+/// changes the rows of a day with records of its hours only, whose number stands in the store. Sums count as long as
+/// that stays, and as nothing but the end of the write-ahead log was written: a file that was replaced, restored or folded
+/// anew may have the same numbers of other records.
 package final class KeptDays: Sendable {
     struct Place: Hashable {
         let path: String
@@ -21,6 +23,7 @@ package final class KeptDays: Sendable {
     /// What a day's sums follow from.
     struct Origin: Equatable {
         let place: Place
+        let file: FileState
         /// SHA-256 of what the store says of all its hours and partitions.
         let records: SHA256Digest
         let configurations: SHA256Digest
@@ -86,11 +89,14 @@ package final class KeptDays: Sendable {
 /// What the sums of each day of some partitions follow from, in one state of a store.
 struct DayOrigins {
     private let path: String
+    /// Nil when the file is not the one at its path any more.
+    private let file: FileState?
     private let records: [String: SHA256Digest]
     private let configurations: SHA256Digest
 
     init(of partitions: Set<Int32>, _ db: Database, path: String) throws {
         self.path = path
+        file = (try? CheckedPages.requireInPlace(db)).flatMap { FileState(path) }
         let wanted = partitions.sorted().map(String.init).joined(separator: ", ")
         let rows = try Row.fetchAll(
             db,
@@ -122,10 +128,32 @@ struct DayOrigins {
     func origin(
         of day: String, in table: [String], keys: [[StoredValue]]?
     ) -> KeptDays.Origin? {
-        records[day].map {
+        guard let file else { return nil }
+        return records[day].map {
             KeptDays.Origin(
-                place: KeptDays.Place(path: path, table: table, keys: keys, day: day), records: $0,
-                configurations: configurations)
+                place: KeptDays.Place(path: path, table: table, keys: keys, day: day), file: file,
+                records: $0, configurations: configurations)
         }
+    }
+}
+
+/// What changes with each write to a store's file, a checkpoint too, and with each write-ahead log that is begun; not
+/// with what a worker appends to that log.
+struct FileState: Equatable {
+    private let numbers: [Int]
+    /// The header of the log, which has its salts; empty without one.
+    private let log: Data
+
+    /// Nil when there is no file.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        numbers = [
+            Int(status.st_dev), Int(status.st_ino), Int(status.st_size), status.st_ctim.tv_sec,
+            status.st_ctim.tv_nsec,
+        ]
+        let file = FileHandle(forReadingAtPath: path + "-wal")
+        defer { try? file?.close() }
+        log = (try? file?.read(upToCount: 32)) ?? Data()
     }
 }

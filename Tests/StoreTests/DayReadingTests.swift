@@ -155,6 +155,39 @@ struct DayReadingTests {
         #expect(try sums() == expected)
     }
 
+    @Test("days that were read before are not those of another file with as many records")
+    func keptDaysOfAnotherFile() throws {
+        let files = try TemporaryDirectory()
+        let path = files.path + "/store.sqlite"
+        let kept = KeptDays()
+        func sums() throws -> [String: Int64] {
+            let reader = try StoreReader(path: path)
+            try reader.keepPages(kept)
+            return try reader.snapshot(verifying: false) { try days(of: $0) }
+        }
+        /// Folds other records, of which the store says the same.
+        func fold(amount: Int64, _ path: String) throws -> [String: Int64] {
+            let store = try makeStore(path)
+            let expected = try fill(store, amount: amount)
+            try note(records: 1, in: store)
+            return expected
+        }
+        let first = try fold(amount: 1, path)
+        #expect(try sums() == first)
+        for end in ["", "-wal", "-shm", ".lock"] { unlink(path + end) }
+        let second = try fold(amount: 2, path)
+        #expect(try sums() == second)
+        // A copy is written over it, as whoever restores a backup does.
+        let third = try fold(amount: 3, files.path + "/copy.sqlite")
+        let copy = try Data(contentsOf: URL(fileURLWithPath: files.path + "/copy.sqlite"))
+        for end in ["-wal", "-shm"] { unlink(path + end) }
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: copy)
+        try file.close()
+        #expect(try sums() == third)
+    }
+
     /// Says of each hour how many records it has.
     private func note(records: Int, in store: AggregateStore) throws {
         try store.commit { db in
