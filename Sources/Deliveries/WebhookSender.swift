@@ -9,7 +9,21 @@ package final class WebhookSender {
     private struct Waiting {
         let document: DeliveryDocument
         var attempts = 0
-        var dueMilliseconds: Int64
+        var dueMilliseconds: Int64 = 0
+        /// The receiver refused this one; it may take others.
+        var isRefused = false
+    }
+
+    private struct Fault {
+        let words: String
+        let retryAfterMilliseconds: Int64?
+        let isRefusal: Bool
+
+        init(_ words: String, retryAfterMilliseconds: Int64? = nil, isRefusal: Bool = false) {
+            self.words = words
+            self.retryAfterMilliseconds = retryAfterMilliseconds
+            self.isRefusal = isRefusal
+        }
     }
 
     private let route: PartnerRoute
@@ -28,46 +42,65 @@ package final class WebhookSender {
 
     package var waitingCount: Int { waiting.count }
 
-    /// Takes a document, JSON with `id`, `revision` and `partner`, to be sent when `send` is called next.
+    /// Takes a document, JSON with `id`, `revision` and `partner`, to be sent when `send` is called next. A receiver that
+    /// was away is asked again then, so that news do not wait as long as what it has missed.
     package func add(_ document: [UInt8]) throws(UnreadableDocument) {
-        waiting.append(
-            Waiting(document: try DeliveryDocument(document, parser: parser), dueMilliseconds: 0))
+        for place in waiting.indices where !waiting[place].isRefused {
+            waiting[place].dueMilliseconds = 0
+        }
+        waiting.append(Waiting(document: try DeliveryDocument(document, parser: parser)))
     }
 
-    /// Sends what is due, and waits for the answers. One that fails is tried again later, and those behind it
-    /// wait for it.
+    /// Sends what is due, and waits for the answers. One that fails is tried again later. While the receiver is away all
+    /// behind it wait; a document that it refuses holds back those of the same id only.
     ///
     /// - Returns: what failed, and what happens next, in words; nil when nothing failed.
     package func send(nowMilliseconds: Int64) -> (fault: String, next: String)? {
-        while var next = waiting.first, next.dueMilliseconds <= nowMilliseconds {
+        var failure: (fault: String, next: String)?
+        var heldIDs: Set<String> = []
+        var place = 0
+        while place < waiting.count {
+            var next = waiting[place]
+            guard next.dueMilliseconds <= nowMilliseconds, !heldIDs.contains(next.document.id)
+            else {
+                guard next.isRefused || heldIDs.contains(next.document.id) else { break }
+                heldIDs.insert(next.document.id)
+                place += 1
+                continue
+            }
             guard let fault = attempt(next.document, nowMilliseconds: nowMilliseconds) else {
-                waiting.removeFirst()
+                waiting.remove(at: place)
                 continue
             }
             next.attempts += 1
+            next.isRefused = fault.isRefusal
             let pause = RetrySchedule.pauseMilliseconds(
                 afterAttempt: next.attempts, key: next.document.idempotencyKey,
                 retryAfterMilliseconds: fault.retryAfterMilliseconds)
-            guard let pause else {
-                waiting.removeFirst()
-                return (fault.words, "given up after \(next.attempts) attempts")
+            if let pause {
+                next.dueMilliseconds = nowMilliseconds + pause
+                waiting[place] = next
+                heldIDs.insert(next.document.id)
+                place += 1
+                failure = (fault.words, "sent again in \(pause / 1000) s, \(waiting.count) waiting")
+            } else {
+                waiting.remove(at: place)
+                failure = (fault.words, "given up after \(next.attempts) attempts")
             }
-            next.dueMilliseconds = nowMilliseconds + pause
-            waiting[0] = next
-            return (fault.words, "sent again in \(pause / 1000) s, \(waiting.count) waiting")
+            guard fault.isRefusal else { break }
         }
-        return nil
+        return failure
     }
 
     /// Nil when the receiver took the document.
     private func attempt(
         _ document: DeliveryDocument, nowMilliseconds: Int64
-    ) -> (words: String, retryAfterMilliseconds: Int64?)? {
+    ) -> Fault? {
         let request: PartnerRequest
         do throws(RenderingFault) {
             request = try route.request(document, nowMilliseconds: nowMilliseconds)
         } catch {
-            return ("\(route.url): \(error)", nil)
+            return Fault("\(route.url): \(error)", isRefusal: true)
         }
         let isAnswered = DispatchSemaphore(value: 0)
         let answer = Answer()
@@ -77,15 +110,20 @@ package final class WebhookSender {
         }
         isAnswered.wait()
         guard let result = answer.result.withLock({ $0 })?.masked(by: route.template) else {
-            return ("\(route.url): no answer", nil)
+            return Fault("\(route.url): no answer")
         }
         switch result {
         case .answered(let status, _) where (200...299).contains(status): return nil
         case .answered(let status, let pause):
-            return ("\(route.url) answered \(status)", pause)
+            // As of partners: these say that the receiver is busy, and not what it thinks of the document.
+            let isBusy = status >= 500 || [408, 425, 429].contains(status)
+            return Fault(
+                "\(route.url) answered \(status)", retryAfterMilliseconds: pause, isRefusal: !isBusy
+            )
         case .failed(let fault, let detail):
-            return ("\(route.url): \(fault.rawValue): \(detail)", nil)
-        case .addressRefused(let detail): return ("\(route.url) is sent nothing: \(detail)", nil)
+            return Fault("\(route.url): \(fault.rawValue): \(detail)")
+        case .addressRefused(let detail):
+            return Fault("\(route.url) is sent nothing: \(detail)")
         }
     }
 }

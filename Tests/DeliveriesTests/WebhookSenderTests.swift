@@ -74,7 +74,26 @@ struct WebhookSenderTests {
         #expect(ids == ["1:1", "1:1", "1:1", "2:1"])
     }
 
-    @Test("a receiver that never takes anything is given up, and says why; the next one is sent")
+    @Test("news are sent at once when a receiver is back, with what it has missed before them")
+    func news() throws {
+        let receiver = try ScriptedPartner { _, number in .answer(number < 2 ? 503 : 204) }
+        let sender = try sender(to: receiver.url)
+        let now: Int64 = 1_795_219_200_000
+        try sender.add(document(1))
+        _ = sender.send(nowMilliseconds: now)
+        #expect(sender.send(nowMilliseconds: now + 6000) != nil)
+        // The next attempt would be five minutes later.
+        #expect(sender.send(nowMilliseconds: now + 7000) == nil)
+        #expect(receiver.requests.count == 2)
+        try sender.add(document(2))
+        #expect(sender.send(nowMilliseconds: now + 8000) == nil)
+        #expect(sender.waitingCount == 0)
+        let ids = receiver.requests.map { $0.headers["webhook-id"]?.suffix(3) }
+        #expect(ids == ["1:1", "1:1", "1:1", "2:1"])
+    }
+
+    @Test(
+        "a receiver that never takes one is given up, and says why; the others are sent meanwhile")
     func givenUp() throws {
         let receiver = try ScriptedPartner { request, _ in
             .answer(request.body.contains("01\"") ? 404 : 200)
@@ -84,14 +103,15 @@ struct WebhookSenderTests {
         try sender.add(document(2))
         var now: Int64 = 1_795_219_200_000
         var faults: [String] = []
-        for _ in 0..<12 {
+        for round in 0..<12 {
             if let fault = sender.send(nowMilliseconds: now) { faults.append(fault.next) }
+            if round == 0 { #expect(receiver.requests.last?.body.contains("02\"") == true) }
             now += 100_000_000
         }
         #expect(faults.count == 10)
         #expect(faults.last == "given up after 10 attempts")
         #expect(sender.waitingCount == 0)
-        #expect(receiver.requests.last?.body.contains("02\"") == true)
+        #expect(receiver.requests.count == 11)
     }
 
     @Test("an address that is not allowed is sent nothing")
