@@ -42,6 +42,17 @@ struct ProgramCheckTests {
         #expect(report.text.contains("ok: collector: "))
     }
 
+    @Test("where warnings are sent nothing is wrong before the first one is open")
+    func webhook() throws {
+        let place = try place()
+        let path = place.path + "/pipelines/watch.yaml"
+        let shipped = try String(contentsOfFile: path, encoding: .utf8)
+        try place.write(
+            "\(shipped)\nwebhook: {url: 'http://127.0.0.1:1/'}\n", to: "pipelines/watch.yaml")
+        let found = wrong(check(place))
+        #expect(found.contains { $0.contains("webhook.url: is sent nothing: 127.0.0.1, loopback") })
+    }
+
     @Test("what keeps a program from working is wrong, each with file, line and key, each once")
     func faults() throws {
         let place = try place()

@@ -58,7 +58,8 @@ extension CheckReport {
             if directory.hasWatch {
                 let watch = try directory.watch()
                 _ = try Watch(watch)
-                if let webhook = watch.webhook { _ = try RequestTemplate(webhook.delivery) }
+                note(
+                    PartnerCheck.all([watch.webhook].compactMap(\.self), directory: directory.path))
             }
             for name in try directory.reportNames() {
                 let file = try directory.report(name)

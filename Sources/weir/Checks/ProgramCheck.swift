@@ -32,14 +32,18 @@ extension CheckReport {
         }
     }
 
+    mutating func note(_ checks: [PartnerCheck]) {
+        for check in checks {
+            for explanation in check.wrong { note(wrong: explanation) }
+            for explanation in check.doubtful { note(doubtful: explanation) }
+        }
+    }
+
     /// Looks at each partner as delivery does, and renders a document of each kind for it.
     mutating func checkPartners(_ directory: PipelineDirectory) {
         attempt { report in
             let checks = PartnerCheck.all(try directory.partners(), directory: directory.path)
-            for check in checks {
-                for explanation in check.wrong { report.note(wrong: explanation) }
-                for explanation in check.doubtful { report.note(doubtful: explanation) }
-            }
+            report.note(checks)
             let well = checks.count { $0.wrong.isEmpty && $0.doubtful.isEmpty }
             if well > 0 {
                 report.note(
