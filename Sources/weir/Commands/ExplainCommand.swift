@@ -161,12 +161,15 @@ struct ExplainReport {
 
     func notices(_ explanation: Explanation) -> [String] {
         var notices: [String] = []
-        func note(_ shown: Int, _ all: Int64, _ verb: String) {
+        func note(_ shown: Int, _ all: Int64, one: String, several: String) {
             guard all > shown else { return }
-            notices.append("\(all - Int64(shown)) more records \(verb): give --limit")
+            let rest = all - Int64(shown)
+            notices.append("\(rest) more \(rest == 1 ? one : several): give --limit")
         }
-        note(counted.count, countedCount, "count")
-        note(leftOut.count, leftOutCount, "were left out")
+        note(counted.count, countedCount, one: "record counts", several: "records count")
+        note(
+            leftOut.count, leftOutCount, one: "record was left out",
+            several: "records were left out")
         for untold in hidesUntold ? [] : explanation.untold {
             notices.append(
                 "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "

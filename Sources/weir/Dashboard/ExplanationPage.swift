@@ -162,8 +162,8 @@ struct ExplanationPage {
         if let division = report.division { write(division, to: &html) }
         html.element("section") { html in
             html.element("h2", text: "How it adds up")
-            // Where nothing adds to any part of it, no part is named.
-            if explanation.measures.isEmpty, let measure {
+            // Where nothing adds to any part of it, no part is named; a rate has no value then, which its division says.
+            if explanation.measures.isEmpty, let measure, report.division == nil {
                 html.element("p", ["class": "sum"]) { html in
                     html.element("span", text: ShownValue.heading(measure))
                     html.element("span", ["class": "amount"], text: "0")
