@@ -5,7 +5,7 @@ import Streams
 /// same ads, side by side.
 ///
 /// A click counts where `overlay-clicks` counts it: the overlay was presented, its SDK reports clicks, the bid did not
-/// turn that off, and a person clicked. What SKAdNetwork was told of has no clicks of its own, and is left out.
+/// turn that off, and a person clicked. Impressions that are reported to SKAdNetwork have no clicks of their own, and are left out.
 package struct ClickRates: Sendable {
     package static let name = "click-rates"
 
