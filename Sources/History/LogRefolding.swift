@@ -312,9 +312,13 @@ private final class RangeReader {
         _ body: (RecordBatch) throws -> Void
     ) throws -> RangeReading {
         var reading = RangeReading()
-        guard !offsets.isEmpty,
-            let bounds = try reader.bounds(of: [partition]).first
-        else { return reading }
+        guard !offsets.isEmpty else { return reading }
+        if assigned == partition, reader.position(partition: partition) ?? 0 > offsets.lowerBound {
+            // A partition that is read from the log has its bounds, although the archive before it holds more.
+            assigned = nil
+            try assign(partition)
+        }
+        guard let bounds = try reader.bounds(of: [partition]).first else { return reading }
         let start = min(max(offsets.lowerBound, bounds.earliestOffset), offsets.upperBound)
         if start > offsets.lowerBound { reading.gone = offsets.lowerBound..<start }
         let end = min(offsets.upperBound, bounds.endOffset)
