@@ -116,9 +116,10 @@ struct EvidenceClaim {
     }
 
     private var doubled: [String] {
-        var known: Set<String> = []
+        // By their bytes: texts that look alike are of different rows.
+        var known: Set<StoredValue> = []
         return rows.compactMap { row in
-            known.insert("\(row.stream) \(row.aggregate) \(row.description)").inserted
+            known.insert(.text("\(row.stream) \(row.aggregate) \(row.description)")).inserted
                 ? nil : "\(row.aggregate) \(row.description) is there twice"
         }
     }

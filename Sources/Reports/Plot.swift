@@ -1,5 +1,6 @@
 import Foundation
 import Program
+import Store
 
 /// A report as a picture: a value for each step of each curve, or a band between its bounds.
 package struct Plot: Sendable {
@@ -60,16 +61,17 @@ package struct Plot: Sendable {
             return isMoney ? number / Self.microsInUnit : number
         }
         valueName = isMoney ? value.replacing("_micros", with: "") : value
-        var places: [String: Int] = [:]
+        // By their bytes: names that look alike are of different curves.
+        var places: [StoredValue: Int] = [:]
         for row in table.rows {
             let name = keys.indices.filter { $0 != stepPlace }.map { row[$0].plainText }
                 .filter { !$0.isEmpty }.joined(separator: ", ")
-            let index = places[name] ?? curves.count
+            let index = places[.text(name)] ?? curves.count
             if index == curves.count {
                 guard curves.count < Self.mostCurves else {
                     throw .tooManyCurves(Self.mostCurves)
                 }
-                places[name] = index
+                places[.text(name)] = index
                 curves.append(Curve(name: name, points: []))
             }
             curves[index].points.append(

@@ -90,6 +90,30 @@ struct EvidenceTests {
         #expect(try failures(evidence).isEmpty)
     }
 
+    @Test("holds with names that look alike, which are of rows of their own")
+    func namesThatLookAlike() throws {
+        let place = try MeasuredPlace("impressions")
+        var generator = SeededGenerator(seed: 1)
+        let records = ["W\u{ED}dget", "Wi\u{301}dget"].map { widget in
+            OutgoingRecord(
+                topic: "impressions", partition: 0, timestampMilliseconds: Samples.start,
+                key: Array("k".utf8),
+                headers: [
+                    .init(name: "ce_type", value: Array("outbrain.listings_viewed".utf8))
+                ],
+                value: Array(
+                    Samples.listings(of: "request \(widget.utf8.count)", &generator)
+                        .replacing("\"w\"", with: "\"\(widget)\"").utf8))
+        }
+        try place.fold(records)
+        let evidence = try WrittenEvidence()
+        let explanation = try place.explainer(place.stores()).writeEvidence(
+            of: DumpNumber(DumpQuery(name: "impressions")), to: evidence.path
+        ) { _ in nil }
+        #expect(explanation.addsUp && explanation.counted == 2)
+        #expect(try failures(evidence).isEmpty)
+    }
+
     /// Changes one file of evidence; the manifest is made to fit it unless `manifest` is false.
     private func change(
         _ evidence: WrittenEvidence, _ file: EvidenceFile, manifest isMadeToFit: Bool = true,

@@ -53,6 +53,14 @@ struct PlotTests {
         #expect(svg.contains("fill=\"white\"><title>30: 1.00 to 4.00 *</title>"))
     }
 
+    @Test("names that look alike are curves of their own")
+    func namesThatLookAlike() throws {
+        let names = ["caf\u{E9}", "cafe\u{301}"]
+        let chart = try Plot(
+            table(names.map { row($0, 0, 1, "0", "0") }), value: "clicks", step: nil, of: "t")
+        #expect(chart.curves.map { Array($0.name.utf8) } == names.map { Array($0.utf8) })
+    }
+
     @Test("money of several currencies is drawn apart, counts are not")
     func currencies() throws {
         let both = table([
