@@ -20,11 +20,8 @@ package struct FoldLanes<Fold: StreamFold> {
     /// How far the partitions of the batch have come.
     package var progress: [PartitionProgress] { folds.flatMap { $0.effects.progress } }
 
-    /// The records that are kept instead of counted, in the order of the batch.
-    package var refused: [RefusedRecord] {
-        let refused = folds.flatMap { $0.effects.refused }
-        return folds.count == 1 ? refused : refused.sorted { $0.index < $1.index }
-    }
+    /// The records that are kept instead of counted, those of a partition in order of their offsets.
+    package var refused: [RefusedRecord] { folds.flatMap { $0.effects.refused } }
 
     /// Whether the batch has something to be published.
     package var hasEmissions: Bool {
