@@ -39,6 +39,17 @@ struct file {
     struct change *last;
 };
 
+/// A change of the names in a directory that is not synced. What was replaced or removed is kept under another name.
+struct naming {
+    struct naming *before;
+    /// Empty for a file that was removed.
+    char *path;
+    /// Where the file at `path` was before; empty for one that was made.
+    char *old_path;
+    /// Where the file is now that was there; empty for none.
+    char *held;
+};
+
 struct process {
     bool is_dead;
     int64_t calls_left;
@@ -57,6 +68,8 @@ static int current;
 static struct process *processes;
 static int process_count;
 static struct file *files;
+static struct naming *namings;
+static uint64_t held_count;
 static struct {
     struct file *file;
     int process;
@@ -125,6 +138,57 @@ static void forget_changes(struct file *file) {
     }
     file->last = NULL;
 }
+
+static bool is_in(const char *path, const char *directory) {
+    size_t length = strlen(directory);
+    return strncmp(path, directory, length) == 0 && path[length] == '/';
+}
+
+static bool is_directly_in(const char *path, const char *directory) {
+    return is_in(path, directory) && strchr(path + strlen(directory) + 1, '/') == NULL;
+}
+
+static bool exists(const char *path) { return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0; }
+
+/// Keeps the file at a path that is about to be replaced or removed; empty for none.
+static char *hold(const char *path) {
+    char held[sizeof root + 32];
+    snprintf(held, sizeof held, "%s/held-%llu", root, (unsigned long long)held_count++);
+    return must(strdup(syscall(SYS_linkat, AT_FDCWD, path, AT_FDCWD, held, 0) == 0 ? held : ""));
+}
+
+/// `held` is given away.
+static void add_naming(const char *path, const char *old_path, char *held) {
+    struct naming *naming = must(calloc(1, sizeof *naming));
+    naming->before = namings;
+    naming->path = must(strdup(path));
+    naming->old_path = must(strdup(old_path));
+    naming->held = held;
+    namings = naming;
+}
+
+static void end_naming(struct naming *naming) {
+    if (naming->held[0]) syscall(SYS_unlinkat, AT_FDCWD, naming->held, 0);
+    free(naming->path);
+    free(naming->old_path);
+    free(naming->held);
+    free(naming);
+}
+
+/// Names are as they are for good: all in a directory and below it, those in it, or one.
+static void settle_names(bool is_meant(const char *path, const char *place), const char *place) {
+    for (struct naming **link = &namings; *link;) {
+        struct naming *naming = *link;
+        if (is_meant(naming->path, place)) {
+            *link = naming->before;
+            end_naming(naming);
+        } else {
+            link = &naming->before;
+        }
+    }
+}
+
+static bool is_same(const char *path, const char *other) { return strcmp(path, other) == 0; }
 
 static int64_t size_of(int descriptor) {
     struct stat found;
@@ -218,10 +282,13 @@ static int open_simulated(const char *path, int flags, mode_t mode) {
             return -1;
         }
     }
+    bool is_kept = is_simulated(path) && !is_volatile(path);
+    bool is_made = is_kept && flags & O_CREAT && !exists(path);
     int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
     if (descriptor >= 0 && descriptor < most_descriptors) {
         pthread_mutex_lock(&lock);
-        descriptors[descriptor].file = is_simulated(path) && !is_volatile(path) ? file_at(path) : NULL;
+        if (is_made && current > 0) add_naming(path, "", must(strdup("")));
+        descriptors[descriptor].file = is_kept ? file_at(path) : NULL;
         descriptors[descriptor].process = current;
         pthread_mutex_unlock(&lock);
     }
@@ -353,6 +420,7 @@ static int sync_file(int descriptor, long call) {
         errno = EIO;
     } else {
         forget_changes(descriptors[descriptor].file);
+        settle_names(is_directly_in, descriptors[descriptor].file->path);
         result = 0;
     }
     pthread_mutex_unlock(&lock);
@@ -377,9 +445,19 @@ int unlink(const char *path) {
     if (is_simulated(path)) {
         pthread_mutex_lock(&lock);
         forget_changes(file_at(path));
+        if (current == 0) settle_names(is_same, path);
+        else if (!is_volatile(path) && exists(path)) add_naming(path, path, hold(path));
         pthread_mutex_unlock(&lock);
     }
     return (int)syscall(SYS_unlink, path);
+}
+
+static void move_changes(struct file *old, struct file *new) {
+    new->first = old->first;
+    new->last = old->last;
+    old->first = old->last = NULL;
+    for (int descriptor = 0; descriptor < most_descriptors; descriptor++)
+        if (descriptors[descriptor].file == old) descriptors[descriptor].file = new;
 }
 
 int rename(const char *old, const char *new) {
@@ -387,13 +465,10 @@ int rename(const char *old, const char *new) {
     if (is_simulated(new)) {
         pthread_mutex_lock(&lock);
         struct file *replaced = file_at(new);
-        struct file *moved = file_at(old);
         forget_changes(replaced);
-        replaced->first = moved->first;
-        replaced->last = moved->last;
-        moved->first = moved->last = NULL;
-        for (int descriptor = 0; descriptor < most_descriptors; descriptor++)
-            if (descriptors[descriptor].file == moved) descriptors[descriptor].file = replaced;
+        move_changes(file_at(old), replaced);
+        if (current == 0) settle_names(is_same, new);
+        else add_naming(new, old, hold(new));
         pthread_mutex_unlock(&lock);
     }
     return (int)syscall(SYS_rename, old, new);
@@ -565,6 +640,11 @@ void weir_sim_begin(const char *path, int64_t now_ns, uint64_t seed) {
         file = next;
     }
     files = NULL;
+    while (namings) {
+        struct naming *before = namings->before;
+        end_naming(namings);
+        namings = before;
+    }
     memset(descriptors, 0, sizeof descriptors);
     free(processes);
     processes = NULL;
@@ -657,10 +737,47 @@ static void lose(struct file *file, uint64_t *random) {
     forget_changes(file);
 }
 
-void weir_sim_lose_power(const char *directory, uint64_t seed) {
+/// The file is where it was before, and so is what it has replaced.
+static void undo_naming(const struct naming *naming) {
+    counts[WEIR_SIM_LOST_NAMES]++;
+    bool was_removed = strcmp(naming->path, naming->old_path) == 0;
+    if (!was_removed && naming->old_path[0]) {
+        syscall(SYS_renameat2, AT_FDCWD, naming->path, AT_FDCWD, naming->old_path, 0);
+        struct file *old = file_at(naming->old_path);
+        forget_changes(old);
+        move_changes(file_at(naming->path), old);
+    } else if (!was_removed) {
+        syscall(SYS_unlinkat, AT_FDCWD, naming->path, 0);
+        forget_changes(file_at(naming->path));
+    }
+    if (naming->held[0]) syscall(SYS_renameat2, AT_FDCWD, naming->held, AT_FDCWD, naming->path, 0);
+}
+
+/// The last names of a directory that were not synced are lost, and those before them are not.
+static void lose_names(const char *directory, uint64_t *random) {
+    size_t count = 0;
+    for (struct naming *naming = namings; naming; naming = naming->before) count += is_in(naming->path, directory);
+    size_t lost = (size_t)(next_random(random) % (count + 1));
+    for (struct naming *naming = namings; naming && lost > 0; naming = naming->before)
+        if (is_in(naming->path, directory)) {
+            undo_naming(naming);
+            lost--;
+        }
+}
+
+void weir_sim_forget_names(const char *directory) {
+    pthread_mutex_lock(&lock);
+    settle_names(is_in, directory);
+    pthread_mutex_unlock(&lock);
+}
+
+void weir_sim_lose_power(const char *directory, uint64_t seed, bool loses_names) {
     size_t length = strlen(directory);
     pthread_mutex_lock(&lock);
     counts[WEIR_SIM_POWER_LOSSES]++;
+    uint64_t random_of_names = seed ^ 0xA3;
+    if (loses_names) lose_names(directory, &random_of_names);
+    settle_names(is_in, directory);
     for (struct file *file = files; file; file = file->next) {
         if (strncmp(file->path, directory, length) != 0 || file->path[length] != '/') continue;
         // The order of files must not matter to what becomes of one.
@@ -701,7 +818,7 @@ const char *weir_sim_event_name(enum weir_sim_event event) {
         [WEIR_SIM_DISK_FULL] = "disk: full", [WEIR_SIM_SYNC_ERRORS] = "disk: sync fails",
         [WEIR_SIM_READ_ERRORS] = "disk: read fails", [WEIR_SIM_SHORT_READS] = "disk: short read",
         [WEIR_SIM_SHORT_WRITES] = "disk: short write", [WEIR_SIM_LOST_WRITES] = "disk: unsynced write lost",
-        [WEIR_SIM_KEPT_WRITES] = "disk: unsynced write kept", [WEIR_SIM_TORN_WRITES] = "disk: write torn",
+        [WEIR_SIM_LOST_NAMES] = "disk: unsynced name lost", [WEIR_SIM_KEPT_WRITES] = "disk: unsynced write kept", [WEIR_SIM_TORN_WRITES] = "disk: write torn",
         [WEIR_SIM_POWER_LOSSES] = "disk: power lost", [WEIR_SIM_SLEEPS] = "sleeps",
     };
     return event < WEIR_SIM_EVENTS ? names[event] : NULL;

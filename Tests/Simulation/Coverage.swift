@@ -10,7 +10,18 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case trimming, topicMadeAnew, morePartitions
     case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
-    case flood
+    case flood, leaderAway, unsyncedNames, incrementalRebalances
+
+    /// Those that are drawn apart from the others, which leaves what else is drawn as it is: in one run of so many.
+    var isOneIn: UInt64? {
+        switch self {
+        // Floods take long.
+        case .flood: 16
+        case .leaderAway, .unsyncedNames: 3
+        case .incrementalRebalances: 2
+        default: nil
+        }
+    }
 
     /// Those that are done to a log in one file only.
     static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion]
@@ -19,7 +30,8 @@ package enum FaultKind: String, CaseIterable, Sendable {
     static let ofClusters: Set<FaultKind> = [
         .unavailableLog, .slowLog, .lostAnswer, .repeatedAppend, .offsetsNotTaken, .gaps, .trimming,
         .topicMadeAnew, .morePartitions, .partnerAway, .partnerLostAnswer, .partnerBusy,
-        .partnerRefuses, .partnerShut, .partnerLate,
+        .partnerRefuses, .partnerShut, .partnerLate, .leaderAway,
+        .incrementalRebalances,
     ]
 }
 
@@ -35,6 +47,7 @@ enum Transition: String, CaseIterable {
     case lostAnswer = "lost answer to an append"
     case appendedTwice = "record appended twice"
     case repetition = "a producer's repetition"
+    case appendsRefused = "a partition's leader is away"
     case edge = "a repetition at the window's edge"
 
     case partnerAway = "a partner is away"
@@ -70,12 +83,14 @@ enum Transition: String, CaseIterable {
     case replayed = "operator: a stream was replayed"
     case promoted = "operator: a replayed store was promoted"
     case rolledBack = "operator: a promotion was taken back"
+    case nothingCorrected = "operator: a promoted set had no correction to send"
     case operatorKilled = "operator: killed at a call"
     case operatorFailed = "operator: the disk failed"
 
     case installAnswered = "collector: an install was answered"
     case statesMadeAnew = "collector: its file was damaged and made anew"
 
+    case evidenceHolds = "evidence of a dump holds"
     case published = "documents for partners"
     case delivered = "documents delivered"
 }

@@ -108,9 +108,9 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
     }
 
     /// All processes of the machine are over.
-    func losePower(seed: UInt64) {
+    func losePower(seed: UInt64, losesNames: Bool) {
         kill()
-        weir_sim_lose_power(directory, seed)
+        weir_sim_lose_power(directory, seed, losesNames)
     }
 
     // MARK: What the log holds
@@ -121,6 +121,13 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
         try openLog().verifyRecords()
     }
 
+    /// Reads the archive first, where there is one.
+    func reader(ofTopic name: String) throws -> any LogReader {
+        let reader = try openLog().reader(topic: name, group: nil)
+        guard archivedEnds[name] != nil else { return reader }
+        return try ArchivedLogReader(path: archivePath, before: reader)
+    }
+
     /// A copy of a topic, whose partitions each are in order; nil when there is none.
     func topic(_ name: String) throws -> SimulatedCluster.Topic? {
         weir_sim_enter(0)
@@ -128,10 +135,7 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
         guard let found = try log.topics().first(where: { $0.name == name }) else { return nil }
         let topic = SimulatedCluster.Topic(
             name: name, number: 0, partitionCount: found.partitionCount)
-        var reader = try log.reader(topic: name, group: nil)
-        if archivedEnds[name] != nil {
-            reader = try ArchivedLogReader(path: archivePath, before: reader)
-        }
+        let reader = try reader(ofTopic: name)
         try reader.subscribe(.all)
         let batch = RecordBatch()
         var count = 0

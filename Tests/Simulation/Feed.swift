@@ -39,6 +39,8 @@ protocol Feed: AnyObject {
         _ stores: OpenStores, at offsets: [Int32: Range<Int64>],
         refused: [Int32: [Int64: String]]
     ) throws -> String?
+    /// The dumps of the stream.
+    var dumps: [String] { get }
     /// The reasons for which records of the stream can be rejected.
     var reasons: [String] { get }
     /// Offsets of the rejected records by partition.
@@ -78,6 +80,8 @@ final class ModelFeed<Model: StreamModel>: Feed {
     }
 
     var records: Int { sent.count }
+
+    var dumps: [String] { Model.dumps + ["rejected"] }
 
     var reasons: [String] {
         RejectionReason.allCases.map(\.name).filter { name in

@@ -7,6 +7,7 @@ import Foundation
 import History
 import Program
 import Store
+import Streams
 
 // What operators do while records come in. Each of it is a process that may be killed, and whose disk may fail.
 
@@ -170,18 +171,37 @@ extension Simulation {
         }
         kill(worker)
         let set = machine.replayed[worker.name] ?? ""
+        var isRefused = false
         let isDone = try run {
             let order = PromotionOrder(
                 data: worker.directory, target: isBack ? .back : .directory(set), source: source,
                 threadCount: 1)
-            _ = try Promotion(order).run(stop: StopSignal())
+            do {
+                _ = try Promotion(order).run(stop: StopSignal())
+            } catch PromotionError.lessHistory(_, _, first: nil, _) where isBack {
+                // The store before was never begun, for want of room or a disk: nobody goes back to that.
+                isRefused = true
+            }
         }
         // One that was killed may have come to its end: a set is promoted once.
         if !isBack { machine.replayed[worker.name] = nil }
-        guard isDone else { return true }
+        guard isDone, !isRefused else { return true }
         cluster.note(isBack ? .rolledBack : .promoted)
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
+        if !isBack, stream == emittingStream { try sendCorrections(of: set, source) }
         return true
+    }
+
+    /// The same records under the same configuration: partners were told what is right.
+    private func sendCorrections(of set: String, _ source: ReplaySource) throws {
+        var count = 0
+        let isDone = try run {
+            count = try CorrectionSending(directory: set, source: source).run(stop: StopSignal())
+        }
+        guard count == 0 else {
+            throw SimulationFault("\(count) corrections of \(set), whose records are the same")
+        }
+        if isDone { cluster.note(.nothingCorrected) }
     }
 
     private func replay(

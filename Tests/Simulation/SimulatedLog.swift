@@ -77,6 +77,12 @@ final class SimulatedCluster: RecordSink {
     /// What was met, by its name.
     private(set) var met: [String: Int] = [:]
     var chances = Chances()
+    /// Whether a member keeps the partitions that are its own before and after a rebalance.
+    var isIncremental = false
+    /// How many appends are refused before the leaders of partitions are there again.
+    var appendsToRefuse = 0
+    /// The first thing that a member of a group should not have done.
+    fileprivate(set) var fault: SimulationFault?
     var random: SeededGenerator
     private var topics: [String: Topic] = [:]
     private var groups: [String: Group] = [:]
@@ -402,15 +408,17 @@ final class SimulatedReader: LogReader {
         case nil: return .idle
         case .shared:
             guard let group, generation != group.generation else { return nil }
-            if !positions.isEmpty || !paused.isEmpty {
-                let revoked = positions.keys.sorted()
-                positions = [:]
-                paused = []
+            let share = group.share(of: self, partitionCount: count)
+            let kept = log.cluster.isIncremental ? Set(share) : []
+            let revoked = Set(positions.keys).union(paused).subtracting(kept)
+            if !revoked.isEmpty {
+                for number in revoked { positions[number] = nil }
+                paused.subtract(revoked)
                 log.cluster.note(.revoked)
-                return .revoked(revoked)
+                return .revoked(revoked.sorted())
             }
             generation = group.generation
-            return assigned(group.share(of: self, partitionCount: count))
+            return assigned(share.filter { positions[$0] == nil })
         case .all:
             guard isSubscribing else { return nil }
             return assigned((0..<count).map { Int32($0) })
@@ -459,6 +467,10 @@ final class SimulatedReader: LogReader {
             return
         }
         for (partition, offset) in offsets.sorted(by: { $0.key < $1.key }) {
+            if positions[partition] == nil {
+                log.cluster.fault = SimulationFault(
+                    "offsets of \(topic)/\(partition) are told by a process that does not have it")
+            }
             group.committed[partition] = offset
         }
     }
@@ -499,6 +511,11 @@ final class SimulatedWriter: LogWriter {
     ) throws(LogError) -> [RecordPosition] {
         try log.call(.append)
         let cluster = log.cluster
+        guard cluster.appendsToRefuse == 0 else {
+            cluster.appendsToRefuse -= 1
+            cluster.note(.appendsRefused)
+            throw log.unavailable(.append)
+        }
         var positions: [RecordPosition] = []
         // A part of them may be there although the caller is told that it failed.
         let isLost = cluster.happens(cluster.chances.lostAnswer, .lostAnswer)

@@ -247,9 +247,9 @@ final class SimulatedWorker {
     }
 
     /// The machine is without power: what was not synced may be lost.
-    func losePower(seed: UInt64) {
+    func losePower(seed: UInt64, losesNames: Bool) {
         kill()
-        weir_sim_lose_power(directory, seed)
+        weir_sim_lose_power(directory, seed, losesNames)
     }
 
     /// The operator moves the stores away, so that the worker begins anew.
@@ -258,6 +258,7 @@ final class SimulatedWorker {
         weir_sim_enter(0)
         guard FileManager.default.fileExists(atPath: directory) else { return }
         try FileManager.default.removeItem(atPath: directory)
+        weir_sim_forget_names(directory)
     }
 
     /// Kills the process at one of its next calls to the disk.

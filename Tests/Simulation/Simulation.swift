@@ -121,12 +121,14 @@ package final class Simulation {
             try? files.removeItem(atPath: "\(root)/\(name)")
             try files.createDirectory(atPath: "\(root)/\(name)", withIntermediateDirectories: true)
         }
-        // Floods take long. What is drawn apart from the others leaves those as they are.
         kinds = Set(
-            FaultKind.allCases.filter { kind in
-                kind == .flood ? isDrawn(1, in: 16, by: 0xF1) : chance(1, in: 2)
-            }
+            FaultKind.allCases.enumerated().filter { place, kind in
+                guard let whole = kind.isOneIn else { return chance(1, in: 2) }
+                return isDrawn(1, in: whole, by: kind == .flood ? 0xF1 : 0xF100 + UInt64(place))
+            }.map(\.element)
         ).subtracting(options.without)
+        cluster.isIncremental = kinds.contains(.incrementalRebalances)
+        if cluster.isIncremental { meet(.incrementalRebalances) }
         eventMilliseconds = Self.beginNanoseconds / 1_000_000
         drawFeeds()
         if chance(1, in: 4) {
@@ -175,9 +177,13 @@ package final class Simulation {
         self.installs = installs
         cluster.make(InstallLedger.topic, partitionCount: Int32(1 + report.seed % 4))
         addWorker(CollectorProgram.name, CollectorProgram(installs: installs))
+        // Several on one Kafka each have a file of their own.
+        guard machine == nil, isDrawn(1, in: 2, by: 0xC2) else { return }
+        installs.hasSeveralCollectors = true
+        addWorker("\(CollectorProgram.name)-2", CollectorProgram(installs: installs))
     }
 
-    private func isDrawn(_ part: UInt64, in whole: UInt64, by salt: UInt64) -> Bool {
+    func isDrawn(_ part: UInt64, in whole: UInt64, by salt: UInt64) -> Bool {
         var random = SeededGenerator(seed: report.seed ^ salt)
         return random.next() % whole < part
     }
@@ -330,7 +336,7 @@ package final class Simulation {
         case .goesOn, .ended: partners.settle(process)
         case .died, .failed: partners.forget(process)
         }
-        if let fault = partners.fault { throw fault }
+        if let fault = partners.fault ?? cluster.fault { throw fault }
         switch turn {
         case .goesOn: break
         case .ended:
@@ -341,16 +347,6 @@ package final class Simulation {
             note("\(worker.name) is killed at a call")
             if kinds.contains(.powerLoss), chance(1, in: 2) { losePower(worker) }
         case .failed(let error): try judge(error, of: worker)
-        }
-    }
-
-    /// An error that ends a process is fine when there was a reason for it.
-    private func judge(_ error: any Error, of worker: SimulatedWorker) throws {
-        note("\(worker.name) ends: \(error)")
-        switch error {
-        case let error as StoreError: try judge(error, of: worker)
-        case let error as LogError: try judge(error, of: worker)
-        default: try judgeWorker(error, of: worker)
         }
     }
 
@@ -416,6 +412,8 @@ package final class Simulation {
             guard let worker = one(of: running) else { return }
             worker.stop()
             note("\(worker.name) is asked to stop")
+            // What it has to publish then waits for the next start.
+            if kinds.contains(.leaderAway), chance(1, in: 2) { refuseAppends() }
         case .pause:
             if let worker = one(of: workers.filter(\.isPaused)) {
                 worker.goOn()
@@ -489,14 +487,17 @@ package final class Simulation {
 
     private func losePower(_ worker: SimulatedWorker) {
         meet(.powerLoss)
+        let losesNames = kinds.contains(.unsyncedNames)
+        if losesNames { meet(.unsyncedNames) }
         note("\(worker.name) loses power")
         installs?.mayBeDamaged = true
         guard let machine else {
             kill(worker)
-            return worker.losePower(seed: random.next())
+            return worker.losePower(
+                seed: random.next(), losesNames: losesNames)
         }
         for worker in workers { kill(worker) }
-        machine.losePower(seed: random.next())
+        machine.losePower(seed: random.next(), losesNames: losesNames)
     }
 
     /// A second process on the same store has to be refused.
@@ -533,6 +534,11 @@ package final class Simulation {
         return chances
     }
 
+    private func refuseAppends() {
+        meet(.leaderAway)
+        cluster.appendsToRefuse = number(below: 100)
+    }
+
     private func drawChancesOfLog() {
         func draw(_ kind: FaultKind, _ most: Int) -> UInt64 {
             guard kinds.contains(kind), chance(1, in: 2) else { return 0 }
@@ -543,85 +549,11 @@ package final class Simulation {
             unavailable: draw(.unavailableLog, 50_000), slow: draw(.slowLog, 300_000),
             lostAnswer: draw(.lostAnswer, 200_000), repeated: draw(.repeatedAppend, 100_000),
             notTaken: draw(.offsetsNotTaken, 500_000))
+        if kinds.contains(.leaderAway), chance(1, in: 4) { refuseAppends() }
         guard deliverer != nil else { return }
         partners.chances = SimulatedPartners.Chances(
             away: draw(.partnerAway, 600_000), lostAnswer: draw(.partnerLostAnswer, 300_000),
             busy: draw(.partnerBusy, 300_000), refuses: draw(.partnerRefuses, 300_000),
             shut: draw(.partnerShut, 100_000), late: draw(.partnerLate, 500_000))
-    }
-}
-
-// MARK: Errors
-
-extension Simulation {
-    private func judge(_ error: StoreError, of worker: SimulatedWorker) throws {
-        switch error {
-        case .disk where worker.hasDiskFaults: cluster.note(.diskFailed)
-        default: throw error
-        }
-    }
-
-    private func judge(_ error: LogError, of worker: SimulatedWorker) throws {
-        switch error {
-        case .unavailable: cluster.note(.logFailed)
-        case .disk where worker.hasDiskFaults: cluster.note(.logDiskFailed)
-        default: throw error
-        }
-    }
-
-    private func judgeWorker(_ error: any Error, of worker: SimulatedWorker) throws {
-        switch error as? WorkerError {
-        case .store(let error): try judge(error, of: worker)
-        case .log(.offsetGone) where isOf(trimmed, worker) || isOf(madeAnew, worker):
-            cluster.note(.recordsGone)
-        case .log(let error): try judge(error, of: worker)
-        case .changed(.logStartsLater) where isOf(trimmed, worker):
-            cluster.note(.startsLater)
-            try worker.moveStoresAway()
-        case .dedupeMemoryFull where report.kinds.contains(.fewIDs):
-            cluster.note(.memoryFull)
-            try raiseBound(of: worker.program.topic)
-        case .changed(.partitionCountChanged(_, _, let now, _)):
-            cluster.note(.otherPartitions)
-            worker.acceptedPartitionCount = now
-        case let other?:
-            guard let transition = Self.transition(ofTopicMadeAnew: other), isOf(madeAnew, worker)
-            else { throw error }
-            cluster.note(transition)
-            try beginAnew(worker)
-        case nil: throw error
-        }
-    }
-
-    /// What a worker ends with that has met another topic of the same name; nil for an error of another kind.
-    private static func transition(ofTopicMadeAnew error: WorkerError) -> Transition? {
-        switch error {
-        case .changed(.logEndsEarlier): .endsEarlier
-        case .changed(.otherRecords), .offsetsAgain: .otherRecords
-        default: nil
-        }
-    }
-
-    /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
-    /// group's offsets are deleted.
-    private func beginAnew(_ worker: SimulatedWorker) throws {
-        for stream in madeAnew where worker.program.topic == stream {
-            for other in workers where other.program.topic == stream {
-                try other.moveStoresAway()
-            }
-            cluster.forgetOffsets(ofTopic: stream)
-            clearPublished(stream)
-            note("\(stream) begins with empty stores")
-        }
-    }
-
-    /// What was published of another topic is not compared.
-    private func clearPublished(_ stream: String) {
-        cluster.disregard("\(stream).dlq")
-        if stream == emittingStream { cluster.disregard(SimulatedDocuments.topic) }
-    }
-
-    private func isOf(_ topics: Set<String>, _ worker: SimulatedWorker) -> Bool {
-        topics.contains(worker.program.topic)
     }
 }

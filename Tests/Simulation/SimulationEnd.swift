@@ -1,12 +1,15 @@
 import CSimulatedSystem
+import ConfigurationFiles
 import ConversionValues
 import Deliveries
+import EventLog
 import Streams
 
 extension Simulation {
     /// Faults cease; everything catches up, stops, and is compared.
     func finish() throws {
         cluster.chances = SimulatedCluster.Chances()
+        cluster.appendsToRefuse = 0
         kinds = []
         partners.chances = SimulatedPartners.Chances()
         for feed in feeds { try raiseBound(of: feed.stream.streamName) }
@@ -77,10 +80,22 @@ extension Simulation {
         try first.foldAnew(as: processes, in: anew)
         try comparison.compareDigest(withFoldIn: anew)
         try comparison.compareDeadLetters(self.topic("\(stream).dlq"))
+        if isDrawn(1, in: 8, by: 0xE1) {
+            weir_sim_enter(0)
+            try comparison.checkEvidence(
+                of: feed.dumps[Int(report.seed % UInt64(feed.dumps.count))], in: root,
+                openReader: openReader, pipelines: PipelineDirectory("\(root)/pipelines"))
+            cluster.note(.evidenceHolds)
+        }
         guard stream == emittingStream else { return }
         report.met[Transition.published.rawValue, default: 0] +=
             try comparison.comparePartnerPostbacks(
                 self.topic(SimulatedDocuments.topic), withFoldIn: anew)
+    }
+
+    private func openReader(ofTopic name: String) throws -> any LogReader {
+        try machine?.reader(ofTopic: name)
+            ?? SimulatedLog(cluster, process: 0).reader(topic: name, group: nil)
     }
 
     private func topic(_ name: String) throws -> SimulatedCluster.Topic? {

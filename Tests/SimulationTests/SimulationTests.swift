@@ -32,6 +32,10 @@ import Testing
             30_046,
             // A disk that fails while the journal of deliveries is read.
             20_971, 21_383,
+            // A set before a promotion that was never begun, and an operator who goes back to it.
+            70_103,
+            // Evidence of names that look alike; an explanation from an archive and what is left of its log.
+            90_000, 43,
         ])
     func findings(seed: Int) throws {
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])

@@ -43,8 +43,12 @@ void weir_sim_kill(int process);
 bool weir_sim_is_dead(int process);
 
 /// Takes back what was written below a directory and not synced: nothing of it, all of it, the last part, or any part of
-/// it, whole or torn between sectors, as the seed says. Nobody has the files open.
-void weir_sim_lose_power(const char *directory, uint64_t seed);
+/// it, whole or torn between sectors, as the seed says. Nobody has the files open. Files that were made, renamed or
+/// removed since their directory was synced may be again as they were: the last of them, as many as the seed says.
+void weir_sim_lose_power(const char *directory, uint64_t seed, bool loses_names);
+
+/// Takes the names of files below a directory for synced: somebody outside the simulation has changed them.
+void weir_sim_forget_names(const char *directory);
 
 /// Nanoseconds since 1970, and of the clock that does not jump.
 int64_t weir_sim_now(void);
@@ -57,7 +61,7 @@ void weir_sim_jump(int64_t nanoseconds);
 enum weir_sim_event {
     WEIR_SIM_WRITES, WEIR_SIM_SYNCS, WEIR_SIM_CRASHES, WEIR_SIM_WRITE_ERRORS, WEIR_SIM_DISK_FULL,
     WEIR_SIM_SYNC_ERRORS, WEIR_SIM_READ_ERRORS, WEIR_SIM_SHORT_READS, WEIR_SIM_SHORT_WRITES, WEIR_SIM_LOST_WRITES,
-    WEIR_SIM_KEPT_WRITES, WEIR_SIM_TORN_WRITES, WEIR_SIM_POWER_LOSSES, WEIR_SIM_SLEEPS, WEIR_SIM_EVENTS
+    WEIR_SIM_LOST_NAMES, WEIR_SIM_KEPT_WRITES, WEIR_SIM_TORN_WRITES, WEIR_SIM_POWER_LOSSES, WEIR_SIM_SLEEPS, WEIR_SIM_EVENTS
 };
 
 uint64_t weir_sim_count(enum weir_sim_event event);

@@ -269,6 +269,15 @@ extension StoreNotificationsModel {
         return record
     }
 
+    /// A record without the secrets by which those who have them know Apple; nil when it has none.
+    static func masked(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
+        let text = String(decoding: value, as: UTF8.self)
+        let masked = ["secret", "other", "secret of maps", "secret of nobody"].reduce(text) {
+            $0.replacing("\"password\":\"\($1)\"", with: "\"password\":\"***\"")
+        }
+        return masked == text ? nil : Array(masked.utf8)
+    }
+
     /// Has the program trust the chain of the pool, and Xcode.
     static func writeConfiguration(to directory: String) throws {
         let text = """

@@ -1,0 +1,89 @@
+import Engine
+import EventLog
+import Store
+import Streams
+
+// What a process may end with, and what its operator does then.
+
+extension Simulation {
+    /// An error that ends a process is fine when there was a reason for it.
+    func judge(_ error: any Error, of worker: SimulatedWorker) throws {
+        note("\(worker.name) ends: \(error)")
+        switch error {
+        case let error as StoreError: try judge(error, of: worker)
+        case let error as LogError: try judge(error, of: worker)
+        default: try judgeWorker(error, of: worker)
+        }
+    }
+
+    private func judge(_ error: StoreError, of worker: SimulatedWorker) throws {
+        switch error {
+        case .disk where worker.hasDiskFaults: cluster.note(.diskFailed)
+        default: throw error
+        }
+    }
+
+    private func judge(_ error: LogError, of worker: SimulatedWorker) throws {
+        switch error {
+        case .unavailable: cluster.note(.logFailed)
+        case .disk where worker.hasDiskFaults: cluster.note(.logDiskFailed)
+        default: throw error
+        }
+    }
+
+    private func judgeWorker(_ error: any Error, of worker: SimulatedWorker) throws {
+        switch error as? WorkerError {
+        case .store(let error): try judge(error, of: worker)
+        case .log(.offsetGone) where isOf(trimmed, worker) || isOf(madeAnew, worker):
+            cluster.note(.recordsGone)
+        case .log(let error): try judge(error, of: worker)
+        case .changed(.logStartsLater) where isOf(trimmed, worker):
+            cluster.note(.startsLater)
+            try worker.moveStoresAway()
+        case .dedupeMemoryFull where report.kinds.contains(.fewIDs):
+            cluster.note(.memoryFull)
+            try raiseBound(of: worker.program.topic)
+        case .changed(.partitionCountChanged(_, _, let now, _)):
+            cluster.note(.otherPartitions)
+            worker.acceptedPartitionCount = now
+        case let other?:
+            guard let transition = Self.transition(ofTopicMadeAnew: other), isOf(madeAnew, worker)
+            else { throw error }
+            cluster.note(transition)
+            try beginAnew(worker)
+        case nil: throw error
+        }
+    }
+
+    /// What a worker ends with that has met another topic of the same name; nil for an error of another kind.
+    private static func transition(ofTopicMadeAnew error: WorkerError) -> Transition? {
+        switch error {
+        case .changed(.logEndsEarlier): .endsEarlier
+        case .changed(.otherRecords), .offsetsAgain: .otherRecords
+        default: nil
+        }
+    }
+
+    /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
+    /// group's offsets are deleted.
+    private func beginAnew(_ worker: SimulatedWorker) throws {
+        for stream in madeAnew where worker.program.topic == stream {
+            for other in workers where other.program.topic == stream {
+                try other.moveStoresAway()
+            }
+            cluster.forgetOffsets(ofTopic: stream)
+            clearPublished(stream)
+            note("\(stream) begins with empty stores")
+        }
+    }
+
+    /// What was published of another topic is not compared.
+    func clearPublished(_ stream: String) {
+        cluster.disregard("\(stream).dlq")
+        if stream == emittingStream { cluster.disregard(SimulatedDocuments.topic) }
+    }
+
+    private func isOf(_ topics: Set<String>, _ worker: SimulatedWorker) -> Bool {
+        topics.contains(worker.program.topic)
+    }
+}
