@@ -81,6 +81,8 @@ final class SimulatedCluster: RecordSink {
     var isIncremental = false
     /// How many appends are refused before the leaders of partitions are there again.
     var appendsToRefuse = 0
+    /// Is told which process has to wait because of that.
+    var onRefusal: (_ process: Int32) -> Void = { _ in }
     /// The first thing that a member of a group should not have done.
     fileprivate(set) var fault: SimulationFault?
     var random: SeededGenerator
@@ -514,6 +516,7 @@ final class SimulatedWriter: LogWriter {
         guard cluster.appendsToRefuse == 0 else {
             cluster.appendsToRefuse -= 1
             cluster.note(.appendsRefused)
+            cluster.onRefusal(log.process)
             throw log.unavailable(.append)
         }
         var positions: [RecordPosition] = []

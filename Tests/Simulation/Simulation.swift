@@ -129,6 +129,13 @@ package final class Simulation {
         ).subtracting(options.without)
         cluster.isIncremental = kinds.contains(.incrementalRebalances)
         if cluster.isIncremental { meet(.incrementalRebalances) }
+        if kinds.contains(.stop) {
+            // What a worker has to publish then waits for its next start.
+            cluster.onRefusal = { [unowned self] process in
+                guard chance(1, in: 60) else { return }
+                workers.first { $0.process == process }?.stop()
+            }
+        }
         eventMilliseconds = Self.beginNanoseconds / 1_000_000
         drawFeeds()
         if chance(1, in: 4) {
@@ -412,8 +419,6 @@ package final class Simulation {
             guard let worker = one(of: running) else { return }
             worker.stop()
             note("\(worker.name) is asked to stop")
-            // What it has to publish then waits for the next start.
-            if kinds.contains(.leaderAway), chance(1, in: 2) { refuseAppends() }
         case .pause:
             if let worker = one(of: workers.filter(\.isPaused)) {
                 worker.goOn()
@@ -534,11 +539,6 @@ package final class Simulation {
         return chances
     }
 
-    private func refuseAppends() {
-        meet(.leaderAway)
-        cluster.appendsToRefuse = number(below: 100)
-    }
-
     private func drawChancesOfLog() {
         func draw(_ kind: FaultKind, _ most: Int) -> UInt64 {
             guard kinds.contains(kind), chance(1, in: 2) else { return 0 }
@@ -549,7 +549,10 @@ package final class Simulation {
             unavailable: draw(.unavailableLog, 50_000), slow: draw(.slowLog, 300_000),
             lostAnswer: draw(.lostAnswer, 200_000), repeated: draw(.repeatedAppend, 100_000),
             notTaken: draw(.offsetsNotTaken, 500_000))
-        if kinds.contains(.leaderAway), chance(1, in: 4) { refuseAppends() }
+        if kinds.contains(.leaderAway), chance(1, in: 4) {
+            meet(.leaderAway)
+            cluster.appendsToRefuse = number(below: 100)
+        }
         guard deliverer != nil else { return }
         partners.chances = SimulatedPartners.Chances(
             away: draw(.partnerAway, 600_000), lostAnswer: draw(.partnerLostAnswer, 300_000),
