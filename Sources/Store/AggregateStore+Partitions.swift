@@ -96,12 +96,12 @@ extension AggregateStore {
         partition: Int32, deadLettersNext: Int64, outboxEmitted: Int64
     ) throws(StoreError) {
         try commit { db in
-            try db.execute(
+            try db.cachedStatement(
                 sql: """
                     UPDATE partitions SET dead_letters_next = ?, outbox_emitted = ?
                     WHERE partition = ?
-                    """,
-                arguments: [deadLettersNext, outboxEmitted, partition])
+                    """
+            ).execute(arguments: [deadLettersNext, outboxEmitted, partition])
         }
     }
 }
@@ -138,11 +138,11 @@ extension AggregateStore {
         guard emits else { return [] }
         return try read { db in
             try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT *, CAST(ad_network_id AS BLOB) AS network FROM outbox WHERE partition = ? AND sequence >= ?
-                    ORDER BY sequence LIMIT ?
-                    """,
+                db.cachedStatement(
+                    sql: """
+                        SELECT *, CAST(ad_network_id AS BLOB) AS network FROM outbox
+                        WHERE partition = ? AND sequence >= ? ORDER BY sequence LIMIT ?
+                        """),
                 arguments: [partition, sequence, limit]
             ).map { row in (row["sequence"], PartnerPostback(outbox: row)) }
         }

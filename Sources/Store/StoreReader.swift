@@ -105,7 +105,9 @@ package final class StoreReader {
     }
 
     static func partitionStates(_ db: Database) throws -> [PartitionState] {
-        try Row.fetchAll(db, sql: "SELECT * FROM partitions ORDER BY partition").map { row in
+        try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT * FROM partitions ORDER BY partition")
+        ).map { row in
             PartitionState(
                 partition: row["partition"], firstOffset: row["first_offset"],
                 nextOffset: row["next_offset"], watermarkMilliseconds: row["watermark_ms"],

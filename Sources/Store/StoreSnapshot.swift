@@ -247,12 +247,12 @@ extension StoredRefusal {
     ) throws -> [StoredRefusal] {
         let bytes = withBytes ? "key, headers, value" : "NULL AS key, x'' AS headers, NULL AS value"
         return try Row.fetchAll(
-            db,
-            sql: """
-                SELECT partition, offset, timestamp_ms, reason, value_sha256, \(bytes),
-                  CAST(type AS BLOB) AS type_bytes, CAST(detail AS BLOB) AS detail_bytes
-                FROM refused WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?
-                """,
+            db.cachedStatement(
+                sql: """
+                    SELECT partition, offset, timestamp_ms, reason, value_sha256, \(bytes),
+                      CAST(type AS BLOB) AS type_bytes, CAST(detail AS BLOB) AS detail_bytes
+                    FROM refused WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?
+                    """),
             arguments: [partition, offset, limit]
         ).map { row in
             StoredRefusal(
