@@ -1,3 +1,4 @@
+import Foundation
 import TestKit
 import Testing
 
@@ -41,6 +42,33 @@ import Testing
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])
         try run.waitForExit(seconds: Self.patience)
         #expect(run.status == 0, "\(run.output.suffix(3000)) \(run.error.suffix(1000))")
+    }
+
+    @Test("Each fault that the documentation lists is met by the run of its seed")
+    func faults() throws {
+        let text = try String(
+            contentsOfFile: Repository.path("docs/simulation.md"), encoding: .utf8)
+        var met: [String: [String]] = [:]
+        var rows = 0
+        for row in text.matches(of: /(?m)^\| \d+\. [^|]+ \| (\d+) \| (.+) \|$/) {
+            let seed = String(row.1)
+            if met[seed] == nil {
+                let run = try Program(
+                    "weir-simulate", ["--seed", seed, "--count", "1", "--trace"])
+                try run.waitForExit(seconds: Self.patience)
+                let line = run.output.split(separator: "\n").first { $0.hasPrefix("met: ") } ?? ""
+                met[seed] = line.dropFirst(5).components(separatedBy: ", ")
+            }
+            for name in row.2.matches(of: /`([^`]+)`/).map({ String($0.1) })
+            where !name.hasSuffix("Tests") {
+                let isMet = met[seed]?.contains { event in
+                    name.hasSuffix("...") ? event.hasPrefix(name.dropLast(3)) : event == name
+                }
+                #expect(isMet == true, "\(name) in seed \(seed)")
+            }
+            rows += 1
+        }
+        #expect(rows == 26, "all but 5 and 28, which have no seed of their own")
     }
 
     @Test("A seed repeats exactly, whatever the threads of a worker do")

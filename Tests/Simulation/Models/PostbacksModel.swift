@@ -223,7 +223,12 @@ struct PostbacksModel: StreamModel {
                 copy.forge()
             }
         }
-        if random.chance(40) { copy.unsigned = Self.unsigned(of: copy, using: &random) }
+        if random.chance(40) {
+            copy.unsigned = Self.unsigned(of: copy, using: &random)
+        } else if copy.isOfAdAttributionKit, random.chance(15) {
+            // Copies that differ in a word that no version of Apple's has.
+            copy.unsigned.interaction = random.pick(["hover", "Click"])
+        }
         if sent.count == 50 { sent.removeFirst() }
         sent.append(copy)
         // Not remembered: a second change, or a relay, could make the copy genuine again.
