@@ -186,6 +186,7 @@ extension Simulation {
         // One that was killed may have come to its end: a set is promoted once.
         if !isBack { machine.replayed[worker.name] = nil }
         guard isDone, !isRefused else { return true }
+        worker.promotionCount = try PromotionJournal(directory: worker.directory).promotions.count
         cluster.note(isBack ? .rolledBack : .promoted)
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
         if !isBack, stream == emittingStream { try sendCorrections(of: set, source) }

@@ -154,6 +154,8 @@ final class SimulatedWorker {
     private(set) var hasDiskFaults = false
     /// The archive that is read before the log.
     var archivePath: String?
+    /// How many promotions its operator was told were done.
+    var promotionCount = 0
     /// The number of partitions that its operator has accepted.
     var acceptedPartitionCount: Int32?
 
@@ -259,6 +261,7 @@ final class SimulatedWorker {
         guard FileManager.default.fileExists(atPath: directory) else { return }
         try FileManager.default.removeItem(atPath: directory)
         weir_sim_forget_names(directory)
+        promotionCount = 0
     }
 
     /// Kills the process at one of its next calls to the disk.

@@ -3,6 +3,7 @@ import ConfigurationFiles
 import ConversionValues
 import Deliveries
 import EventLog
+import Store
 import Streams
 
 extension Simulation {
@@ -28,6 +29,12 @@ extension Simulation {
             worker.stop()
             for _ in 0..<100 where worker.isRunning { try turn(worker) }
             guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
+        }
+        for worker in workers where worker.promotionCount > 0 {
+            let journal = try PromotionJournal(directory: worker.directory)
+            guard journal.promotions.count >= worker.promotionCount else {
+                throw SimulationFault("a promotion of \(worker.name) was done, and is gone")
+            }
         }
         try machine?.verify()
         for feed in feeds { try compare(feed) }
