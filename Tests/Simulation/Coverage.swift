@@ -83,6 +83,7 @@ enum Transition: String, CaseIterable {
     case replayed = "operator: a stream was replayed"
     case promoted = "operator: a replayed store was promoted"
     case rolledBack = "operator: a promotion was taken back"
+    case promotionStopped = "operator: a promotion was stopped"
     case nothingCorrected = "operator: a promoted set had no correction to send"
     case operatorKilled = "operator: killed at a call"
     case operatorFailed = "operator: the disk failed"

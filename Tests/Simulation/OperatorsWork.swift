@@ -171,13 +171,20 @@ extension Simulation {
         }
         kill(worker)
         let set = machine.replayed[worker.name] ?? ""
+        let stop = StopSignal()
+        let lastStep =
+            kinds.contains(.stop) && chance(1, in: 3) ? one(of: PromotionStep.allCases) : nil
         var isRefused = false
         let isDone = try run {
             let order = PromotionOrder(
                 data: worker.directory, target: isBack ? .back : .directory(set), source: source,
                 threadCount: 1)
             do {
-                _ = try Promotion(order).run(stop: StopSignal())
+                _ = try Promotion(order).run(
+                    stop: stop, onStep: { if $0 == lastStep { stop.request() } })
+            } catch PromotionError.stopped where stop.isRequested {
+                isRefused = true
+                cluster.note(.promotionStopped)
             } catch PromotionError.lessHistory(_, _, first: nil, _) where isBack {
                 // The store before was never begun, for want of room or a disk: nobody goes back to that.
                 isRefused = true
