@@ -72,8 +72,13 @@ package struct Explanation: Sendable {
             }
             return
                 "does not add up: \(records) \(measure.found) to \(measure.name), the store says \(measure.stored), "
-                + "which is \(measure.stored - measure.found) more: \(reason)"
+                + "which is \(Self.difference(measure)): \(reason)"
         }
+    }
+
+    private static func difference(_ measure: Measure) -> String {
+        let more = measure.stored - measure.found
+        return more > 0 ? "\(more) more" : "\(-more) less"
     }
 
     /// Whether it is the log, a worker that runs, or damage.

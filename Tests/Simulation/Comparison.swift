@@ -188,13 +188,24 @@ struct Comparison {
         let name = "\(stream).dlq"
         var found: [Int32: [Int64]] = [:]
         for record in letters?.recordsAsAppended ?? [] {
-            func header(_ name: String) -> Int64? {
-                record.headers.first { $0.name == name }?.value
-                    .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+            func header(_ name: String) -> String? {
+                record.headers.last { $0.name == name }?.value
+                    .map { String(decoding: $0, as: UTF8.self) }
             }
-            guard let partition = header("weir_partition"), let offset = header("weir_offset")
+            guard let partition = header("weir_partition").flatMap({ Int64($0) }),
+                let offset = header("weir_offset").flatMap({ Int64($0) })
             else {
                 throw SimulationFault("\(name): a dead letter does not say where it is from")
+            }
+            let records = topic.partitions[Int(partition)].records
+            let original = records.first { $0.offset == offset }
+            let isLeftBehind = header("weir_sha256") != nil
+            guard let original, record.key == original.key,
+                record.headers.starts(with: original.headers),
+                isLeftBehind ? record.value == nil : record.value == original.value
+            else {
+                throw SimulationFault(
+                    "\(name) has another record of partition \(partition) at \(offset)")
             }
             let offsets = found[Int32(partition)] ?? []
             if !offsets.contains(offset) { found[Int32(partition)] = offsets + [offset] }

@@ -54,7 +54,7 @@ final class SimulatedCluster: RecordSink {
         var committed: [Int32: Int64] = [:]
         var generation = 0
 
-        /// Which partitions a member has now: as Kafka's range assignor gives them.
+        /// Which partitions a member has now: each one in turn.
         func share(of member: SimulatedReader, partitionCount: Int) -> [Int32] {
             guard let place = members.firstIndex(where: { $0 === member }) else { return [] }
             return (0..<partitionCount).filter { $0 % members.count == place }.map { Int32($0) }

@@ -34,6 +34,7 @@ final class SimulatedPartners {
 
     private struct Answer {
         let process: Int32
+        let partner: String
         let key: String
         let result: AttemptResult
         /// Looks at the answers until it is there.
@@ -49,6 +50,11 @@ final class SimulatedPartners {
     private var handed: [Int32: Set<String>] = [:]
     /// What a process has stored as delivered: it is not sent again.
     private var settled: Set<String> = []
+    /// What was answered in a way that ends a delivery, and how often each was tried, by idempotency key.
+    private var ended: Set<String> = []
+    private var attempts: [String: Int] = [:]
+    /// Until when a process may send nothing to a partner, by both: what it has read in its last turn, and before.
+    private var pauses: (read: [String: Int64], known: [String: Int64]) = ([:], [:])
     /// The first request that should not have been.
     private(set) var fault: SimulationFault?
 
@@ -65,8 +71,14 @@ final class SimulatedPartners {
         let ready = answers.filter { $0.process == process && $0.left == 0 }
         answers.removeAll { $0.process == process && $0.left == 0 }
         for answer in ready {
-            if case .answered(200...299, _) = answer.result {
-                handed[process, default: []].insert(answer.key)
+            switch answer.result {
+            case .answered(200...299, _): handed[process, default: []].insert(answer.key)
+            case .answered(429, let pause?), .answered(503, let pause?):
+                // A day at most.
+                let until = weir_sim_now() + min(pause, 86_400_000) * 1_000_000
+                let place = "\(process) \(answer.partner)"
+                pauses.read[place] = max(until, pauses.read[place] ?? 0)
+            default: break
             }
             answer.completion(answer.result)
         }
@@ -75,7 +87,15 @@ final class SimulatedPartners {
     /// A turn went well, and what was answered before it is stored.
     func settle(_ process: Int32) {
         settled.formUnion(handed.removeValue(forKey: process) ?? [])
+        pauses.known.merge(pauses.read) { max($0, $1) }
+        pauses.read = [:]
     }
+
+    /// The clock of the day has jumped, or somebody has ended the pauses.
+    func endPauses() { pauses = ([:], [:]) }
+
+    /// Whether there is a reason that a document is not sent any more.
+    func mayBeDead(_ key: String) -> Bool { ended.contains(key) || attempts[key] ?? 0 >= 10 }
 
     /// The process is over: its connections are closed.
     func forget(_ process: Int32) {
@@ -97,6 +117,16 @@ final class SimulatedPartners {
             case .failed(.timeout, _): true
             default: false
             }
+        attempts[key, default: 0] += 1
+        if case .answered(let status, _) = result, 300...499 ~= status,
+            ![401, 403, 429].contains(status)
+        {
+            ended.insert(key)
+        }
+        let partner = request.url.split(separator: "/").last.map(String.init) ?? ""
+        if let pause = pauses.known["\(process) \(partner)"], weir_sim_now() < pause {
+            note("\(key) is sent to \(partner), which has asked for a pause")
+        }
         let parts = key.split(separator: ":")
         if case .failed(.connection, _) = result {
         } else {
@@ -115,13 +145,13 @@ final class SimulatedPartners {
             }
             requests.append(
                 Request(
-                    partner: request.url.split(separator: "/").last.map(String.init) ?? "", id: id,
-                    revision: revision, body: request.body ?? [], isAccepted: isAccepted))
+                    partner: partner, id: id, revision: revision, body: request.body ?? [],
+                    isAccepted: isAccepted))
         }
         let isLate = cluster.happens(chances.late, .partnerLate)
         answers.append(
             Answer(
-                process: process, key: key, result: result,
+                process: process, partner: partner, key: key, result: result,
                 left: 1 + (isLate ? cluster.random.next() % 8 : 0), completion: completion))
     }
 
@@ -317,7 +347,13 @@ final class SimulatedDocuments {
 extension DeliveryStore {
     /// What the operator does who sees that partners are well: retries what they have refused. Returns how many
     /// deliveries still wait.
-    func retryRefused() throws -> Int {
+    func retryRefused(by partners: SimulatedPartners) throws -> Int {
+        for delivery in try deliveries(state: .dead, limit: .max)
+        where !delivery.partner.isEmpty && !partners.mayBeDead(delivery.idempotencyKey) {
+            throw SimulationFault(
+                "\(delivery.idempotencyKey) is dead without a reason: \(delivery.reason)")
+        }
+        partners.endPauses()
         let now = weir_sim_now() / 1_000_000
         for partner in try disabledPartners() {
             _ = try retry(.partner(partner.name), nowMilliseconds: now)

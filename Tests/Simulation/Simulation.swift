@@ -138,7 +138,8 @@ package final class Simulation {
         }
         eventMilliseconds = Self.beginNanoseconds / 1_000_000
         drawFeeds()
-        if chance(1, in: 4) {
+        // Nothing on such a machine delivers.
+        if chance(1, in: 4), options.streams != [SimulatedDocuments.topic] {
             try beginMachine()
         } else {
             kinds.subtract(FaultKind.ofEmbeddedLogs)
@@ -155,7 +156,7 @@ package final class Simulation {
         try SimulatedDocuments.writeConfiguration(
             to: "\(root)/pipelines", settings: drawSettings())
         let documentTopic = SimulatedDocuments.topic
-        let isDelivering = chance(1, in: 2)
+        let isDelivering = chance(1, in: 2) || options.streams == [documentTopic]
         if isDelivering, machine == nil,
             options.streams.isEmpty || options.streams.contains(documentTopic)
         {
@@ -433,6 +434,7 @@ package final class Simulation {
         case .clockJump:
             let nanoseconds = Int64(number(below: 7_200)) * 1_000_000_000
             weir_sim_jump(chance(1, in: 2) ? nanoseconds : -nanoseconds)
+            partners.endPauses()
         case .backup, .restore, .archive, .promotion:
             guard let worker = one(of: workers.filter { feed(of: $0) != nil }) else { return }
             guard try operate(kind, on: worker) else { return }

@@ -53,7 +53,7 @@ extension Simulation {
         guard worker.isCaughtUp else { return false }
         guard worker === deliverer else { return true }
         let store = try DeliveryStore(existing: DeliveryStore.path(in: worker.directory))
-        guard try store.retryRefused() > 0 else { return true }
+        guard try store.retryRefused(by: partners) > 0 else { return true }
         weir_sim_pass(600 * 1_000_000_000)
         return false
     }

@@ -47,6 +47,9 @@ struct WeirSimulate: ParsableCommand {
         guard count > 0, steps > 0, workers > 0 else {
             throw ValidationError("numbers have to be above 0")
         }
+        guard seed <= .max - count else {
+            throw ValidationError("seed and count reach beyond \(UInt64.max)")
+        }
         _ = try options()
     }
 
@@ -123,7 +126,15 @@ struct WeirSimulate: ParsableCommand {
         let base =
             FileManager.default.isWritableFile(atPath: "/dev/shm")
             ? "/dev/shm" : NSTemporaryDirectory()
-        let root = URL(fileURLWithPath: "\(base)/weir-simulate-\(getpid())")
+        let name = "weir-simulate-"
+        // What programs have left that were killed.
+        for entry in (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? [] {
+            guard entry.hasPrefix(name), let process = Int32(entry.dropFirst(name.count)),
+                kill(process, 0) != 0, errno == ESRCH
+            else { continue }
+            try? FileManager.default.removeItem(atPath: "\(base)/\(entry)")
+        }
+        let root = URL(fileURLWithPath: "\(base)/\(name)\(getpid())")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         return root.resolvingSymlinksInPath().path
     }

@@ -27,7 +27,7 @@ extension WindowedModel {
         var firstSeen: [[[UInt8]]: Int64] = [:]
         var watermark = Int64.min
         for record in records {
-            let timestamp = record.timestampMilliseconds
+            let timestamp = max(record.timestampMilliseconds, 0)
             watermark = max(watermark, timestamp)
             let hour = hourText(timestamp)
             var outcome = "rejected"
