@@ -90,7 +90,7 @@ struct NumberScan {
             }
             let place = StreamPartition(stream: slice.stream, partition: partition)
             if let timePlace, case .text(let text) = columns[timePlace] {
-                let hour = UTC.milliseconds(text: text).map { Hour(containing: $0) }
+                let hour = Hour(text: text)
                 if let day = table.day {
                     let first = day.isAtMostTomorrow ? hour.map(\.dayBefore) : nil
                     firstOfDays = min(firstOfDays ?? first ?? .unknown, first ?? .unknown)

@@ -50,9 +50,9 @@ package protocol Number: AnyObject {
 extension Number {
     package var streams: [String] { sources.map(\.stream) }
 
-    /// Whether rows of a stored hour may count. Years of more than four digits are looked at row by row.
+    /// Whether rows of a stored hour may count. What is no hour is looked at row by row.
     package func mayCount(inHour text: String) -> Bool {
-        UTC.milliseconds(text: text).map { mayCount(in: Hour(containing: $0)) } ?? true
+        Hour(text: text).map { mayCount(in: $0) } ?? true
     }
 
     /// Most dumps are of one stream, or of every stream.
@@ -189,7 +189,8 @@ package final class DumpNumber: Number {
         let start = hour.hoursSince1970 * Hour.milliseconds
         // Of refused records the timestamp counts, of rows the hour's beginning.
         let isOfRefusals = sources.allSatisfy(\.tables.isEmpty)
-        let last = isOfRefusals ? start + Hour.milliseconds - 1 : start
+        let rest = isOfRefusals ? Hour.milliseconds - 1 : 0
+        let last = min(start, .max - rest) + rest
         if let since = query.sinceMilliseconds, last < since { return false }
         if let until = query.untilMilliseconds, start >= until { return false }
         return selection.includes(.text(hour.text), ofColumn: "hour")

@@ -19,9 +19,9 @@ extension StoreSnapshot {
                 """,
             arguments: [partition]
         ).compactMap { row in
-            UTC.milliseconds(text: row["hour"]).map { milliseconds in
+            Hour(text: row["hour"]).map { hour in
                 HourRange(
-                    partition: partition, hour: Hour(containing: milliseconds),
+                    partition: partition, hour: hour,
                     firstOffset: row["first_offset"], lastOffset: row["last_offset"],
                     records: row["records"])
             }

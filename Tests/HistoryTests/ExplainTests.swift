@@ -49,6 +49,23 @@ struct ExplainTests {
         }
     }
 
+    @Test("add up in years beyond 9999, too", arguments: ["rejected", "overlay-clicks"])
+    func farTimes(_ dump: String) throws {
+        let place = try MeasuredPlace("overlay-clicks")
+        var records = try place.records(40, seed: 2)
+        for (index, time) in [253_402_300_799_999, 253_402_905_599_998, Int64.max].enumerated() {
+            for record in records.indices where record % 4 == index {
+                records[record].timestampMilliseconds = time
+            }
+        }
+        try place.fold(records)
+        let explanation = try place.explainer(place.stores()).explain(
+            DumpNumber(DumpQuery(name: dump))
+        ) { _ in }
+        #expect(explanation.addsUp && explanation.counted > 0, "\(explanation.summary)")
+        #expect(explanation.missing.isEmpty)
+    }
+
     @Test(
         "add up from an archive and from what is left of its log",
         arguments: MeasuredPlace.streams)

@@ -37,6 +37,8 @@ import Testing
             70_103,
             // Evidence of names that look alike; an explanation from an archive and what is left of its log.
             90_000, 43,
+            // Refused records in a year beyond 9999.
+            301_187,
         ])
     func findings(seed: Int) throws {
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])

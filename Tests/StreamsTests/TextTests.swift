@@ -90,6 +90,16 @@ struct TimeTests {
         }
     }
 
+    @Test(
+        "an hour is read back from its text, in every year that a record can have",
+        arguments: [0, 1, 951_782_400_000, 253_402_300_799_999, 253_402_905_599_998, .max])
+    func hourTexts(milliseconds: Int64) {
+        let hour = Hour(containing: milliseconds)
+        #expect(Hour(text: hour.text) == hour)
+        #expect(Hour(text: hour.day) == hour.startOfDay)
+        #expect(Hour(text: hour.text + "+") == nil && Hour(text: "+" + hour.text) == nil)
+    }
+
     @Test("an hour holds its instants, before 1970 too")
     func hours() {
         for (milliseconds, hour) in [

@@ -139,6 +139,19 @@ package struct Hour: Hashable, Comparable, Sendable {
         hoursSince1970 = remainder < 0 ? quotient - 1 : quotient
     }
 
+    /// Reads the text of an hour, or of a day, as stores have it: with a year of four digits or more.
+    package init?(text: String) {
+        let digits = text.prefix { $0 != "-" && $0 != "+" }
+        // The calendar comes again every 400 years.
+        let cycles = digits.count > 4 ? Int64(digits).map { ($0 - 2000) / 400 } ?? 0 : 0
+        let near =
+            cycles > 0
+            ? Int64(digits).map { "\($0 - cycles * 400)" + text.dropFirst(digits.count) } : text
+        guard let milliseconds = near.flatMap({ UTC.milliseconds(text: $0) }) else { return nil }
+        self.init(containing: milliseconds)
+        hoursSince1970 += cycles * 146_097 * 24
+    }
+
     package var text: String {
         // The first hour of all begins before the first millisecond.
         self == .unknown ? "" : UTC.text(seconds: hoursSince1970 * 3600)
