@@ -14,12 +14,14 @@
 #include "Sums.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     reserved_bytes = 8,
@@ -50,6 +52,8 @@ typedef struct page_file {
     struct page_file *database;
     /// A rollback journal: its pages have sums of SQLite's own, and only what the system refuses is noted.
     bool is_journal;
+    /// A log or journal whose name is perhaps not on the disk yet.
+    bool has_new_name;
     uint8_t *buffer;
     size_t buffer_size;
     /// Which file was opened.
@@ -302,9 +306,33 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size) {
     return note_refusal((page_file *)base, real->pMethods->xTruncate(real, size));
 }
 
+/// Puts the name of a file on the disk, without which a loss of power takes the file. SQLite does so too, but
+/// takes no notice when it fails, and the system tells of a failure once: so this comes first.
+static int sync_name(page_file *file) {
+    char directory[PATH_MAX];
+    const char *slash = strrchr(file->path, '/');
+    const int length = slash == NULL ? 1 : slash == file->path ? 1 : (int)(slash - file->path);
+    if (length >= PATH_MAX) return SQLITE_CANTOPEN;
+    snprintf(directory, sizeof directory, "%.*s", length, slash == NULL ? "." : file->path);
+    const int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int result = descriptor < 0 ? -1 : fsync(descriptor);
+    const int number = errno;
+    if (descriptor >= 0) close(descriptor);
+    // EINVAL: a file system that knows no sync of directories.
+    if (result == 0 || number == EINVAL) {
+        file->has_new_name = false;
+        return SQLITE_OK;
+    }
+    weir_fault_note(file->path, (struct weir_fault){.error_number = number});
+    return SQLITE_IOERR_DIR_FSYNC;
+}
+
 static int sync_file(sqlite3_file *base, int flags) {
+    page_file *file = (page_file *)base;
     sqlite3_file *real = below(base);
-    return note_refusal((page_file *)base, real->pMethods->xSync(real, flags));
+    const int code = file->has_new_name ? sync_name(file) : SQLITE_OK;
+    if (code != SQLITE_OK) return code;
+    return note_refusal(file, real->pMethods->xSync(real, flags));
 }
 
 static int file_size(sqlite3_file *base, sqlite3_int64 *size) {
@@ -450,6 +478,8 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
     }
     base->pMethods = &methods;
     file->opened = identify(path);
+    file->has_new_name =
+        (flags & SQLITE_OPEN_CREATE) && (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL));
     if (flags & SQLITE_OPEN_MAIN_JOURNAL) {
         file->is_journal = true;
     } else if (flags & SQLITE_OPEN_WAL) {

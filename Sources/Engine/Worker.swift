@@ -43,6 +43,8 @@ package final class Worker<Fold: StreamFold> {
     /// The last folded records of partitions that were just taken: they are read again, and must still
     /// be what they were.
     private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
+    /// Of partitions of which nothing is folded, the oldest record that their log may have.
+    private var oldestExpected: [Int32: Int64] = [:]
     private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
     private var hasUncommittedOffsets = false
@@ -344,10 +346,11 @@ extension Worker {
         let place = TopicPartition(topic: reader.topic, partition: partition)
         var state = try store.partitionStates().first { $0.partition == partition }
         groupOffsets[partition] = emitted
-        if state == nil {
+        if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
             // A reader that cannot begin there says so before the store begins.
             try reader.seek(partition: partition, to: bounds.earliestOffset)
-            try store.beginPartition(partition, at: bounds.earliestOffset, emitFrom: emitted)
+            try store.beginPartition(
+                partition, at: bounds.earliestOffset, logStart: bounds.logStart, emitFrom: emitted)
             if bounds.earliestOffset > 0 {
                 logger.warning(
                     "the log no longer has its beginning: what came before is not counted",
@@ -381,6 +384,7 @@ extension Worker {
         readOffsets[partition] = state.nextOffset
         newest[partition] = state.watermarkMilliseconds
         ends[partition] = bounds.endOffset
+        oldestExpected[partition] = state.oldestExpected
         metrics?.take(state, end: bounds.endOffset)
         let last = state.nextOffset - 1
         if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
@@ -437,6 +441,9 @@ extension Worker {
             let partition = batch.position(index).partition
             var expected = readOffsets[partition]
             var newest = newest[partition]
+            if let oldest = oldestExpected.removeValue(forKey: partition) {
+                try checkBeginning(of: partition, expected: oldest)
+            }
             while index < batch.count, batch.position(index).partition == partition {
                 let offset = batch.position(index).offset
                 if let expected, offset != expected {
@@ -451,6 +458,16 @@ extension Worker {
             readOffsets[partition] = expected
             self.newest[partition] = newest
         }
+    }
+
+    /// A topic that was created anew before anything of it was folded may have records before those that are read.
+    private func checkBeginning(of partition: Int32, expected: Int64) throws {
+        guard expected > 0, let bounds = try reader.bounds(of: [partition]).first,
+            bounds.logStart < expected
+        else { return }
+        throw LogChange.logStartsEarlier(
+            TopicPartition(topic: reader.topic, partition: partition), expected: expected,
+            earliest: bounds.logStart, store: store.path)
     }
 
     private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {
@@ -493,6 +510,7 @@ extension Worker {
         readOffsets[partition] = nil
         newest[partition] = nil
         lastFolded[partition] = nil
+        oldestExpected[partition] = nil
         watch?.drop(partition)
         ends[partition] = nil
         metrics?.drop(partition)

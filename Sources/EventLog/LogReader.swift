@@ -22,12 +22,15 @@ package struct PartitionBounds: Equatable, Sendable {
     package var partition: Int32
     /// Offset of the oldest record; equal to `endOffset` when there is none.
     package var earliestOffset: Int64
+    /// Offset of the oldest record of the log, also where a reader of a stretch begins later.
+    package let logStart: Int64
     /// Offset of the next record to be appended.
     package var endOffset: Int64
 
     package init(partition: Int32, earliestOffset: Int64, endOffset: Int64) {
         self.partition = partition
         self.earliestOffset = earliestOffset
+        logStart = earliestOffset
         self.endOffset = endOffset
     }
 }

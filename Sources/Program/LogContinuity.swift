@@ -75,6 +75,8 @@ package struct FoldedLog {
 package enum LogChange: OperatorError {
     /// The log no longer holds records that the store has not folded.
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
+    /// The log begins before where it began when the store did, and nothing is folded yet.
+    case logStartsEarlier(TopicPartition, expected: Int64, earliest: Int64, store: String)
     /// The log ends before what the store has folded.
     case logEndsEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
     /// The topic was deleted and created again since the store began.
@@ -92,6 +94,8 @@ package enum LogChange: OperatorError {
         switch self {
         case .logStartsLater(let partition, let next, let earliest, let store):
             "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
+        case .logStartsEarlier(let partition, let expected, let earliest, let store):
+            "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. Nothing of the partition is folded yet; start again, and it is folded from its new beginning"
         case .logEndsEarlier(let partition, let next, let end, let store):
             "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
         case .otherTopic(let topic, let store):

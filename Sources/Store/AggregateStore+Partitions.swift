@@ -9,16 +9,28 @@ extension AggregateStore {
         try read { try StoreReader.partitionStates($0) }
     }
 
-    /// Begins a partition at its oldest record. What comes of records below `emitFrom` counts as
-    /// emitted.
+    /// Begins a partition, or begins one anew of which nothing is folded yet.
+    ///
+    /// - Parameters:
+    ///   - firstOffset: where folding begins.
+    ///   - logStart: the oldest record that the log has; nil for `firstOffset`.
+    ///   - emitFrom: what comes of records below it counts as emitted.
     package func beginPartition(
-        _ partition: Int32, at firstOffset: Int64, emitFrom: Int64
+        _ partition: Int32, at firstOffset: Int64, logStart: Int64? = nil, emitFrom: Int64
     ) throws(StoreError) {
         try commit { db in
+            for table in ["epochs", "partitions"] {
+                try db.execute(
+                    sql: """
+                        DELETE FROM \(table) WHERE partition = ?1 AND 0 =
+                          (SELECT records FROM partitions WHERE partition = ?1)
+                        """, arguments: [partition])
+            }
             try db.execute(
-                sql: "INSERT INTO partitions VALUES (?, ?, ?, 0, 0, ?, ?, 0, 0, '')",
+                sql: "INSERT INTO partitions VALUES (?, ?, ?, ?, 0, 0, ?, ?, 0, 0, '')",
                 arguments: [
-                    partition, firstOffset, firstOffset, emitFrom, max(emitFrom, firstOffset),
+                    partition, firstOffset, logStart ?? firstOffset, firstOffset, emitFrom,
+                    max(emitFrom, firstOffset),
                 ])
         }
     }
@@ -111,6 +123,8 @@ package struct PartitionState: Equatable, Sendable {
     package var partition: Int32
     /// Offset at which folding began.
     package var firstOffset: Int64
+    /// Offset of the oldest record that the log had then.
+    package var logStart: Int64
     /// The first record that is not folded yet.
     package var nextOffset: Int64
     /// Largest record timestamp so far, in milliseconds since 1970.
@@ -126,6 +140,12 @@ package struct PartitionState: Equatable, Sendable {
     package var outboxEmitted: Int64
     /// `RecordView.fingerprint` of the last folded record; empty when there was none.
     package var lastRecord: String
+
+    /// The oldest record of a log that cannot be another one, while nothing that was folded tells logs apart: the
+    /// start of a log only rises. Nil once something is folded, and where a replay was told to begin.
+    package var oldestExpected: Int64? {
+        records == 0 && firstOffset <= logStart ? logStart : nil
+    }
 }
 
 // MARK: What is to be published

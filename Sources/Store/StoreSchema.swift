@@ -6,9 +6,9 @@ import Streams
 enum StoreSchema {
     /// "Weir".
     static let mark = StoreMark(
-        applicationID: 0x5765_6972, version: 6, foreign: "a database of something else")
+        applicationID: 0x5765_6972, version: 7, foreign: "a database of something else")
     /// Older ones were never released.
-    private static let oldestVersion = 6
+    private static let oldestVersion = 7
 
     /// The reasons of refused records that are not rejections, in SQL.
     static let otherReasons = RefusedRecord.otherReasons.map { "'\($0)'" }.joined(separator: ", ")
@@ -65,7 +65,8 @@ enum StoreSchema {
         CREATE TABLE partitions (
           -- How far each partition of the topic is folded. All tables of this file are at this point.
           partition INTEGER PRIMARY KEY,
-          first_offset INTEGER NOT NULL, -- folding began here: the oldest record there was
+          first_offset INTEGER NOT NULL, -- folding began here
+          log_start INTEGER NOT NULL, -- the oldest record that the log had then; only a replay may begin later
           next_offset INTEGER NOT NULL, -- the first record that is not folded yet
           watermark_ms INTEGER NOT NULL, -- largest record timestamp so far, ms since 1970
           records INTEGER NOT NULL, -- records folded

@@ -407,12 +407,6 @@ int ftruncate64(int descriptor, off64_t size) {
 
 int ftruncate(int descriptor, off_t size) { return ftruncate64(descriptor, size); }
 
-/// SQLite takes no notice of an error of a directory's sync, and never syncs it again. So there is none here.
-static bool is_directory(int descriptor) {
-    struct stat found;
-    return fstatat(descriptor, "", &found, AT_EMPTY_PATH) == 0 && S_ISDIR(found.st_mode);
-}
-
 static int sync_file(int descriptor, long call) {
     if (!is_known(descriptor)) return (int)syscall(call, descriptor);
     pthread_mutex_lock(&lock);
@@ -421,7 +415,7 @@ static int sync_file(int descriptor, long call) {
     int result = -1;
     if (dies(process)) {
         errno = EIO;
-    } else if (happens(&process->random, process->chances.sync_error) && !is_directory(descriptor)) {
+    } else if (happens(&process->random, process->chances.sync_error)) {
         counts[WEIR_SIM_SYNC_ERRORS]++;
         errno = EIO;
     } else {

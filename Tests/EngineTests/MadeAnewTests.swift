@@ -35,6 +35,10 @@ struct MadeAnewTests {
 
     private var folded: Int64 { place.folded("bids") ?? 0 }
 
+    private var records: Int64 {
+        get throws { try place.states("bids").reduce(0) { $0 + $1.records } }
+    }
+
     private func fold() throws {
         try place.foldBids(topic.reader(), untilEnd: true, openReader: topic.reader)
     }
@@ -165,6 +169,62 @@ struct MadeAnewTests {
         try #require(try StoreCheck("bids", in: place.path + "/data"))
             .run(IdentifiedLog(topic), topic: "bids", into: &report)
         #expect(report.wrongCount == 0, "\(report.text)")
+    }
+
+    /// Trims all that there is of the topic, so that a store begins behind it and has nothing to fold.
+    private func trimAll() throws {
+        for bounds in try topic.reader().bounds() {
+            _ = try topic.log.trim(
+                topic: "bids", partition: bounds.partition, before: bounds.endOffset)
+        }
+    }
+
+    @Test("A topic made anew before anything of it was folded is folded from its new beginning")
+    func nothingFolded() throws {
+        try trimAll()
+        try fold()
+        #expect(try records == 0 && folded == 3000)
+        try topic.makeAnew(with: Self.records(0..<4000, "b"))
+        try fold()
+        #expect(try records == 4000)
+    }
+
+    @Test("and one made anew under a worker that has folded nothing stops it before it folds")
+    func nothingFoldedYet() throws {
+        try trimAll()
+        let deadline = ContinuousClock.now + .seconds(Wait.seconds)
+        var isAnew = false
+        let words = try refusal {
+            try place.foldBids(
+                topic.reader(), openReader: topic.reader,
+                isDone: {
+                    if !isAnew, folded == 3000 {
+                        isAnew = true
+                        do { try topic.makeAnew(with: Self.records(0..<4000, "b")) } catch {
+                            Issue.record(error)
+                        }
+                    }
+                    return ContinuousClock.now > deadline
+                })
+        }
+        #expect(words.contains("starts at offset 0, and started at 1500 when"), "\(words)")
+        #expect(try records == 0)
+        try fold()
+        #expect(try records == 4000)
+    }
+
+    @Test("A store that a replay was told to begin late goes on there, though nothing is folded")
+    func chosenBeginning() throws {
+        do {
+            let store = try AggregateStore(
+                path: place.path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
+                logIdentity: "the cluster's", partitionCount: 2)
+            for partition: Int32 in [0, 1] {
+                try store.beginPartition(partition, at: 1000, logStart: 500, emitFrom: 0)
+            }
+        }
+        try fold()
+        #expect(try records == 1000)
     }
 
     private static func inTwoPartitions(_ record: OutgoingRecord) -> OutgoingRecord {

@@ -58,7 +58,7 @@ struct WorkerMetricsTests {
 
     private func state(nextOffset: Int64, watermarkMilliseconds: Int64) -> PartitionState {
         PartitionState(
-            partition: 3, firstOffset: 0, nextOffset: nextOffset,
+            partition: 3, firstOffset: 0, logStart: 0, nextOffset: nextOffset,
             watermarkMilliseconds: watermarkMilliseconds, records: nextOffset, emitFrom: 0,
             deadLettersNext: 0, outboxNext: 0, outboxEmitted: 0, lastRecord: "")
     }

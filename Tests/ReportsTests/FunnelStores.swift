@@ -103,7 +103,7 @@ final class FunnelStores {
     ) throws {
         if stream != "postbacks" {
             try sample.change(
-                "INSERT OR IGNORE INTO partitions VALUES (0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
+                "INSERT OR IGNORE INTO partitions VALUES (0, 0, 0, 1, 0, 0, 0, 0, 0, 0, '')",
                 stream: stream)
         }
         let columns = table.columns.dropFirst()

@@ -112,7 +112,7 @@ struct FunnelTimeTests {
         try stores.postbacks(
             postback(["version": "3.0"]), postback(["version": "3.0", "partition": 1]))
         try stores.sample.change(
-            "INSERT INTO partitions VALUES (1, 0, 1, 0, 0, 0, 0, 0, 0, '')", stream: "postbacks")
+            "INSERT INTO partitions VALUES (1, 0, 0, 1, 0, 0, 0, 0, 0, 0, '')", stream: "postbacks")
         try stores.decoded(
             "conversion-values",
             postback([
@@ -137,7 +137,7 @@ struct FunnelTimeTests {
         let event = postback(["campaign": "39", "currency": "USD", "revenue_max_micros": 1])
         try stores.decoded("decoded-events", event, event.merging(["partition": 1]) { $1 })
         try stores.sample.change(
-            "INSERT INTO partitions VALUES (1, 0, 1, 0, 0, 0, 0, 0, 0, '')", stream: "postbacks")
+            "INSERT INTO partitions VALUES (1, 0, 0, 1, 0, 0, 0, 0, 0, 0, '')", stream: "postbacks")
         func lines(_ directories: String...) throws -> [String] {
             try stores.funnel(date: .install, directories: directories).lines
         }

@@ -66,7 +66,7 @@ enum Transition: String, CaseIterable {
     case logDiskFailed = "ended: the embedded log's disk failed"
     case recordsGone = "ended: the log lost records that were to be read"
     case startsLater = "ended: the log starts later"
-    case endsEarlier = "ended: the new topic ends earlier"
+    case endsEarlier = "ended: the new topic ends or begins earlier"
     case otherRecords = "ended: the new topic has other records or offsets again"
     case memoryFull = "ended: more ids than dedupe_max_ids"
     case otherPartitions = "ended: the topic has more partitions"

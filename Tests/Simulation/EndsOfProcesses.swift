@@ -58,7 +58,7 @@ extension Simulation {
     /// What a worker ends with that has met another topic of the same name; nil for an error of another kind.
     private static func transition(ofTopicMadeAnew error: WorkerError) -> Transition? {
         switch error {
-        case .changed(.logEndsEarlier): .endsEarlier
+        case .changed(.logEndsEarlier), .changed(.logStartsEarlier): .endsEarlier
         case .changed(.otherRecords), .offsetsAgain: .otherRecords
         default: nil
         }

@@ -37,6 +37,10 @@ import Testing
             70_103,
             // Evidence of names that look alike; an explanation from an archive and what is left of its log.
             90_000, 43,
+            // A topic that was made anew after its partition began late and before anything of it was folded.
+            302_219,
+            // A directory's sync that fails, and a loss of power right after.
+            202_179,
             // Refused records in a year beyond 9999.
             301_187,
         ])

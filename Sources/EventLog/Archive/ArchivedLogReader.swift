@@ -207,12 +207,13 @@ extension ArchivedLogReader {
     package func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
         let known = try archive.bounds(of: partitions.filter(isKnown))
         return try live.bounds(of: partitions).map { bounds in
-            var bounds = bounds
-            let held = known.first { $0.partition == bounds.partition }
-            if let held, !held.isEmpty, !crossed.contains(bounds.partition) {
-                bounds.earliestOffset = min(bounds.earliestOffset, held.earliestOffset)
-            }
-            return bounds
+            guard let held = known.first(where: { $0.partition == bounds.partition }),
+                !held.isEmpty, !crossed.contains(bounds.partition)
+            else { return bounds }
+            return PartitionBounds(
+                partition: bounds.partition,
+                earliestOffset: min(bounds.earliestOffset, held.earliestOffset),
+                endOffset: bounds.endOffset)
         }
     }
 
