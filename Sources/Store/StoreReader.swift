@@ -110,7 +110,8 @@ package final class StoreReader {
         ).map { row in
             PartitionState(
                 partition: row["partition"], firstOffset: row["first_offset"],
-                logStart: row["log_start"], nextOffset: row["next_offset"], watermarkMilliseconds: row["watermark_ms"],
+                logStart: row["log_start"], nextOffset: row["next_offset"],
+                watermarkMilliseconds: row["watermark_ms"],
                 records: row["records"], emitFrom: row["emit_from"],
                 deadLettersNext: row["dead_letters_next"], outboxNext: row["outbox_next"],
                 outboxEmitted: row["outbox_emitted"], lastRecord: row["last_record"])
