@@ -1,4 +1,5 @@
 import Crypto
+import EventLog
 import Foundation
 import Streams
 
@@ -170,5 +171,5 @@ protocol DeliveryClock: Sendable {
 }
 
 struct SystemClock: DeliveryClock {
-    var nowMilliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    var nowMilliseconds: Int64 { WallClock.milliseconds }
 }

@@ -125,7 +125,9 @@ final class SimulatedPartners {
         }
         let partner = request.url.split(separator: "/").last.map(String.init) ?? ""
         if let pause = pauses.known["\(process) \(partner)"], weir_sim_now() < pause {
-            note("\(key) is sent to \(partner), which has asked for a pause")
+            note(
+                "\(key) is sent to \(partner), which has asked for a pause: \(pause - weir_sim_now()) ns too early"
+            )
         }
         let parts = key.split(separator: ":")
         if case .failed(.connection, _) = result {

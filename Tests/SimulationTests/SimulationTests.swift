@@ -41,6 +41,8 @@ import Testing
             302_219,
             // A directory's sync that fails, and a loss of power right after.
             202_179,
+            // A clock that was sometimes a millisecond behind, and a partner's pause.
+            1_002_581,
             // Refused records in a year beyond 9999.
             301_187,
         ])

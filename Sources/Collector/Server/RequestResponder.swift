@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import EventLog
 import Foundation
 import HTTPTypes
 import HummingbirdCore
@@ -95,7 +96,7 @@ final class RequestResponder: Sendable {
             path: path.hasSuffix("/") ? String(path.dropLast()) : String(path),
             pathArgument: argument, query: query, headers: request.headers,
             mediaType: mediaType.isEmpty ? route.mediaTypes.first ?? "" : mediaType, body: [],
-            clientAddress: client, receivedAtMilliseconds: Self.nowMilliseconds)
+            clientAddress: client, receivedAtMilliseconds: WallClock.milliseconds)
         if let refusal = route.admission(asked) { return refusal }
         guard !route.mediaTypes.isEmpty else { return await route.response(to: asked) }
         var body = BodyBytes(
@@ -136,11 +137,5 @@ extension RequestResponder {
     private static func mediaType(_ contentType: String?) -> String {
         guard let contentType else { return "" }
         return contentType.prefix { $0 != ";" }.trimmed.lowercased()
-    }
-
-    private static var nowMilliseconds: Int64 {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 }

@@ -43,7 +43,7 @@ struct EmbeddedAppend {
     init(_ db: Database, address: String) throws {
         self.db = db
         self.address = address
-        nowMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
+        nowMilliseconds = WallClock.milliseconds
         insertion = try EmbeddedInsertion(db)
     }
 

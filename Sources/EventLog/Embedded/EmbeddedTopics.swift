@@ -38,7 +38,7 @@ extension EmbeddedLog {
 
     /// Inserts a topic without partitions; returns whether it is new.
     static func insertTopic(_ name: String, identity: String, in db: Database) throws -> Bool {
-        let createdMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
+        let createdMilliseconds = WallClock.milliseconds
         try db.execute(
             sql: """
                 INSERT INTO topics (name, identity, created_ms) VALUES (?, ?, ?)

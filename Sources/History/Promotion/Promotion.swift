@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import Program
 import Store
@@ -172,7 +173,7 @@ package final class Promotion {
     }
 
     private var promotion: StorePromotion {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.milliseconds
         return StorePromotion(
             // The journal is in order, whatever the clock says.
             atMilliseconds: max(now, (sets.promotions.last?.atMilliseconds ?? 0) + 1), kind: kind,

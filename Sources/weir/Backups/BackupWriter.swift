@@ -43,7 +43,7 @@ struct BackupWriter {
                 "a promotion is under way in \(data): wait until it is done, then back up")
         }
         sets = try PromotionJournal(directory: data)
-        manifest = BackupManifest(atMilliseconds: LogTime.now, data: data)
+        manifest = BackupManifest(atMilliseconds: WallClock.milliseconds, data: data)
     }
 
     /// Writes the backup under a temporary name, which an error removes. It gets its own name once

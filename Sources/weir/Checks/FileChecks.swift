@@ -101,7 +101,7 @@ struct DeliveryCheck {
     ///   - now: the present, milliseconds since 1970.
     func run(
         _ log: (any LogBackend)?, topic configured: String?,
-        nowMilliseconds now: Int64 = LogTime.now,
+        nowMilliseconds now: Int64 = WallClock.milliseconds,
         into report: inout CheckReport
     ) {
         do {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConfigurationFiles
+import EventLog
 import Foundation
 import Reports
 import Streams
@@ -154,7 +155,7 @@ struct ChangesCommand: ParsableCommand {
         let start = try LogTime.milliseconds(from, option: "--from")
         let end =
             try to.map { try LogTime.milliseconds($0, option: "--to") }
-            ?? LogTime.now
+            ?? WallClock.milliseconds
         let hours = try source.hours()
         let query = try selection.query(name)
         guard name != Funnel.name else {

@@ -49,7 +49,7 @@ struct CostsImportCommand: ParsableCommand {
         let found = try CostsImport(
             InputFile.contents(of: file), name: file.flatMap { $0 == "-" ? nil : $0 },
             mapping: directory.costMapping(mapping), named: mapping,
-            nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(found.report, as: format)
         guard !dryRun else {
             return StandardError.write(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
 import Deliveries
+import EventLog
 import Foundation
 import JSON
 import Reports
@@ -188,7 +189,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
             try pipelines.directory.checkPartner(name, in: stores)
         case .allDead: break
         }
-        let now = LogTime.now
+        let now = WallClock.milliseconds
         let retried = try stores.reduce(RetriedDeliveries()) { sum, store in
             let left =
                 selection == .allDead

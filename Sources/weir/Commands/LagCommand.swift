@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLog
 import Foundation
 import JSON
 import Reports
@@ -32,7 +33,7 @@ struct LagCommand: ParsableCommand {
         let format = try format.chosen()
         let report = try LagReport(
             directories: data.directories, log: log.open(.existing, data),
-            groups: pipelines.groups(), nowMilliseconds: LogTime.now)
+            groups: pipelines.groups(), nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {
             Console.write("no stores in \(data.listed): run a worker first, or give --data")

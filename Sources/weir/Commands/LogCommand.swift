@@ -69,7 +69,7 @@ struct LogTrimCommand: ParsableCommand {
                 archivePath: Environment().archivePath(archive), pipelines: pipelines.directory)
         let trim = LogTrim(
             log, described, needs: needs,
-            nowMilliseconds: LogTime.now)
+            nowMilliseconds: WallClock.milliseconds)
         let rows = try trim.plan(topics: Set(topic))
         if !dryRun { try trim.run(rows) }
         let report = TrimReport(rows: rows, isDry: dryRun)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConfigurationFiles
+import EventLog
 import Program
 import Reports
 import Streams
@@ -102,7 +103,7 @@ extension SourceOptions {
     /// An instant for which hours that it lies in are folded from the log.
     func asOf(_ text: String) throws -> AsOf {
         let milliseconds = try LogTime.milliseconds(text, option: "--as-of")
-        guard milliseconds <= LogTime.now else {
+        guard milliseconds <= WallClock.milliseconds else {
             throw CommandError.usage(
                 "--as-of \(text) is still to come: give a time that is past, or leave it out")
         }

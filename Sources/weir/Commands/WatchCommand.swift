@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
 import Deliveries
+import EventLog
 import Foundation
 import Logging
 import Monitoring
@@ -93,7 +94,7 @@ struct WatchCommand: ParsableCommand {
                     warning.document(change: warning.isOpen ? .opened : .closed, report))
             }
             // The next line of cron sends again what failed, under the same ids.
-            if let (fault, _) = webhook.send(nowMilliseconds: LogTime.now) {
+            if let (fault, _) = webhook.send(nowMilliseconds: WallClock.milliseconds) {
                 throw CommandError.failure(
                     "\(webhook.waitingCount) warnings are not sent: \(fault)")
             }
@@ -119,7 +120,7 @@ struct WatchCommand: ParsableCommand {
         let watch = try Watch(file)
         let since = try since.map { try LogTime.milliseconds($0, option: "--since") }
         let instant = try asOf.map { try LogTime.milliseconds($0, option: "--as-of") }
-        if let instant, instant > LogTime.now {
+        if let instant, instant > WallClock.milliseconds {
             throw CommandError.usage(
                 "--as-of \(UTC.text(milliseconds: instant)) is still to come: give a time that is past"
             )
@@ -222,7 +223,7 @@ private struct WatchFollowing {
             open = now
             let end = ContinuousClock.now + .seconds(seconds)
             while ContinuousClock.now < end, !StopSignal.ofProcess.isRequested {
-                if let (fault, next) = webhook?.send(nowMilliseconds: LogTime.now) {
+                if let (fault, next) = webhook?.send(nowMilliseconds: WallClock.milliseconds) {
                     Console.write("\(fault): \(next)")
                 }
                 Thread.sleep(forTimeInterval: Self.pollSeconds)

@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import Program
 import Reports
@@ -19,7 +20,7 @@ struct ChangesPage {
         self.source = source
         var question = try viewing.limited(Question(name, viewing.parameters))
         from = viewing.parameters["from"].nonempty ?? ""
-        guard let begin = UTC.milliseconds(text: from), begin <= LogTime.now else {
+        guard let begin = UTC.milliseconds(text: from), begin <= WallClock.milliseconds else {
             throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
         }
         measures = question.measures
@@ -27,7 +28,7 @@ struct ChangesPage {
         self.question = question
         let query = try source.options.pipelines.dumpQuery(question.query)
         let (hours, directories, now) = (
-            try source.options.hours(), source.options.data.directories, LogTime.now
+            try source.options.hours(), source.options.data.directories, WallClock.milliseconds
         )
         changes =
             name == Funnel.name

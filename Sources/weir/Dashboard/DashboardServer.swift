@@ -1,5 +1,6 @@
 import Collector
 import ConfigurationFiles
+import EventLog
 import Foundation
 import HTTPTypes
 import HummingbirdCore
@@ -130,7 +131,7 @@ final class DashboardServer: Sendable {
         }
     }
 
-    private static var nowSeconds: Int64 { LogTime.now / 1000 }
+    private static var nowSeconds: Int64 { WallClock.milliseconds / 1000 }
 
     private static func bearer(_ header: String?) -> String? {
         guard let header, header.lowercased().hasPrefix("bearer ") else { return nil }

@@ -1,5 +1,6 @@
 import ConfigurationFiles
 import Deliveries
+import EventLog
 import Foundation
 import Program
 import Reports
@@ -11,7 +12,7 @@ import Streams
 extension PageWriter {
     /// The newest record of each stream that is folded, and how old it is.
     mutating func writeStreams() throws {
-        let now = LogTime.now
+        let now = WallClock.milliseconds
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
             .text("newest_record") { $0.newestMilliseconds.map { UTC.text(milliseconds: $0) } },
@@ -28,7 +29,8 @@ extension PageWriter {
             let report = try LagReport(
                 directories: page.source.options.data.directories,
                 log: page.source.options.log.open(.existing, page.source.options.data),
-                groups: page.source.options.pipelines.groups(), nowMilliseconds: LogTime.now)
+                groups: page.source.options.pipelines.groups(),
+                nowMilliseconds: WallClock.milliseconds)
             let rows = report.streams.flatMap { stream in
                 stream.partitions.map { (stream.topic, $0) }
             }

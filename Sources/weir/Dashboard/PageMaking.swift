@@ -1,4 +1,5 @@
 import Collector
+import EventLog
 import Foundation
 import Program
 import Reports
@@ -32,7 +33,7 @@ struct PageMaking {
         let standings = (try? source.standings()) ?? []
         // A stream whose records are ahead of the clock must not move all periods there.
         let all = standings.compactMap(\.newestMilliseconds)
-        let newest = all.filter { $0 <= LogTime.now }.max() ?? all.min()
+        let newest = all.filter { $0 <= WallClock.milliseconds }.max() ?? all.min()
         return (
             Viewing(
                 path: path, parameters: parameters, scope: scope, newestMilliseconds: newest),

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import EventLog
 import Foundation
 import Program
 import Reports
@@ -102,7 +103,7 @@ final class PageSource {
 
     private func stores(asOf milliseconds: Int64?) throws -> OpenStores {
         guard let milliseconds else { return try stores }
-        guard milliseconds <= LogTime.now else {
+        guard milliseconds <= WallClock.milliseconds else {
             throw CommandError.usage("as_of is still to come: give a time that is past")
         }
         return try OpenStores(

@@ -217,7 +217,7 @@ struct UpTrim {
                 needs: try LogNeeds(
                     of: log, directories: [directory], archivePath: archivePath,
                     pipelines: pipelines),
-                nowMilliseconds: LogTime.now)
+                nowMilliseconds: WallClock.milliseconds)
             let rows = try trim.plan()
             try trim.run(rows)
             if rows.contains(where: { $0.count > 0 }) {

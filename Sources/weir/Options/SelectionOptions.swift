@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLog
 import Foundation
 import History
 import Program
@@ -169,7 +170,7 @@ enum LogTime {
 
     /// The clock at the start of the program: all relative times of a command line refer to the
     /// same instant.
-    private static let startMilliseconds = now
+    private static let startMilliseconds = WallClock.milliseconds
     private static let dayMilliseconds: Int64 = 86_400_000
     /// Numbers count as milliseconds since 1970 from 2001-09-09 to the end of 9999. A person who
     /// writes a smaller number means seconds, days or a year.
@@ -179,9 +180,6 @@ enum LogTime {
     ]
     /// The relative times that were explained on standard error already.
     private static let named = Mutex<Set<String>>([])
-
-    /// Milliseconds since 1970.
-    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     /// Milliseconds since 1970. What a relative time stands for is written to standard error, once.
     static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {
