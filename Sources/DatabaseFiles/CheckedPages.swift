@@ -68,12 +68,26 @@ package enum CheckedPages {
             resultCode: .SQLITE_READONLY_DBMOVED, message: String(cString: end))
     }
 
-    /// Opens a file for reading, beside its writer.
-    package static func openToRead(_ path: String) throws -> DatabaseQueue {
+    /// Opens a file for reading, beside its writer. What a writer left half done that was killed is taken back.
+    package static func openToRead(
+        _ path: String, busySeconds: TimeInterval = 10
+    ) throws -> DatabaseQueue {
         var configuration = Configuration()
+        configuration.busyMode = .timeout(busySeconds)
+        func open() throws -> DatabaseQueue {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            // The first read finds the journal of a transaction that was not ended.
+            try queue.inDatabase { _ = try Row.fetchOne($0, sql: "PRAGMA schema_version") }
+            return queue
+        }
         configuration.readonly = true
-        configuration.busyMode = .timeout(10)
-        return try DatabaseQueue(path: path, configuration: configuration)
+        do { return try open() } catch let error as DatabaseError
+        where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+            configuration.readonly = false
+            try open().close()
+            configuration.readonly = true
+            return try open()
+        }
     }
 
     static func check(_ code: Int32, _ db: Database) throws {

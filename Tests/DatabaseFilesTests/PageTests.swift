@@ -44,6 +44,31 @@ struct PageTests {
         }
     }
 
+    @Test("what a writer left half done that was killed is taken back when the file is read")
+    func killed() throws {
+        let writer = try scratch.open()
+        try writer.write {
+            try $0.execute(
+                sql: """
+                    CREATE TABLE t (k INTEGER PRIMARY KEY, v BLOB);
+                    WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 100)
+                    INSERT INTO t SELECT k, zeroblob(500) FROM n
+                    """)
+        }
+        let rows = try writer.rows()
+        try writer.inDatabase { db in
+            try db.execute(sql: "BEGIN IMMEDIATE; UPDATE t SET v = zeroblob(400)")
+            for end in ["", "-journal"] {
+                try FileManager.default.copyItem(
+                    atPath: scratch.path + end, toPath: "\(scratch.directory)/b.sqlite\(end)")
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        #expect(try scratch.bytes("b.sqlite") != scratch.bytes())
+        #expect(try CheckedPages.openToRead("\(scratch.directory)/b.sqlite").rows() == rows)
+        #expect(try scratch.bytes("b.sqlite") == scratch.bytes())
+    }
+
     @Test("what a record has not is another thing than what is empty in it")
     func records() {
         func sum(_ key: [UInt8]?, _ value: [UInt8]?, offset: Int64 = 1) -> Int64 {

@@ -19,6 +19,9 @@ final class SimulatedCluster: RecordSink {
         var records: [Record] = []
         var earliestOffset: Int64 = 0
         var endOffset: Int64 = 0
+        /// Where the topic ended that this one has replaced. Below it there are no gaps: an offset without a record says
+        /// nothing of what was folded there.
+        var oldEndOffset: Int64 = 0
     }
 
     final class Topic {
@@ -130,7 +133,12 @@ final class SimulatedCluster: RecordSink {
 
     /// Deletes a topic and makes one of the same name, as an operator does; offsets of groups go with it.
     func makeAnew(_ name: String, partitionCount: Int32) {
-        make(name, partitionCount: partitionCount)
+        let old = topics[name]?.partitions ?? []
+        let topic = make(name, partitionCount: partitionCount)
+        for (place, partition) in old.enumerated().prefix(topic.partitions.count) {
+            topic.partitions[place].oldEndOffset = max(
+                partition.endOffset, partition.oldEndOffset)
+        }
         forgetOffsets(ofTopic: name)
     }
 
@@ -199,7 +207,11 @@ final class SimulatedCluster: RecordSink {
 
     /// Leaves offsets out, as the marks of a transaction and its aborted records do.
     func leaveGap(in topic: Topic, partition: Int32, count: Int64) {
-        topic.partitions[Int(partition)].endOffset += count
+        let place = Int(partition)
+        guard topic.partitions[place].endOffset >= topic.partitions[place].oldEndOffset else {
+            return
+        }
+        topic.partitions[place].endOffset += count
         note(.gap)
     }
 }

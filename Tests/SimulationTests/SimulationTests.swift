@@ -43,6 +43,8 @@ import Testing
             202_179,
             // A clock that was sometimes a millisecond behind, and a partner's pause.
             1_002_581,
+            // An archive whose writer was killed, and is read.
+            1_485,
             // Refused records in a year beyond 9999.
             301_187,
         ])

@@ -105,16 +105,12 @@ package final class EmbeddedLog: LogBackend, Sendable {
             throw .disk(
                 operation: "open", address: address, detail: SystemRefusal.directory.explanation)
         }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(timeoutSeconds)
-        configuration.foreignKeysEnabled = false
         // A connection that closes at this moment removes the write-ahead log while this one opens
         // it, which SQLite reports as an I/O error. A disk that really failed fails again.
         var triesLeft = 5
         while true {
             do {
-                let connection = try DatabaseQueue(path: path, configuration: configuration)
+                let connection = try CheckedPages.openToRead(path, busySeconds: timeoutSeconds)
                 let finding = try connection.inDatabase { db in
                     try EmbeddedSchema.inspect(db, address: address)
                 }
