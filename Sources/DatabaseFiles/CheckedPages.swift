@@ -82,7 +82,8 @@ package enum CheckedPages {
         }
         configuration.readonly = true
         do { return try open() } catch let error as DatabaseError
-        where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
+        {
             configuration.readonly = false
             try open().close()
             configuration.readonly = true

@@ -132,16 +132,21 @@ struct Comparison {
         return offsets
     }
 
-    /// What a fold from scratch has for partners was published, each document at least once, the first time in the
+    /// What partners are told is what the contract says. What a fold from scratch has for them was published, each document at least once, the first time in the
     /// order of its partition, and nothing else.
     ///
     /// - Returns: how many documents there are.
     func comparePartnerPostbacks(
         _ published: SimulatedCluster.Topic?, withFoldIn anew: String
     ) throws -> Int {
-        let ids = (published?.recordsAsAppended ?? []).compactMap { record in
-            record.headers.first { $0.name == "ce_id" }?.value.map {
-                String(decoding: $0, as: UTF8.self)
+        let documents = feed.documents
+        var ids: [String] = []
+        for record in published?.recordsAsAppended ?? [] {
+            let bytes = record.headers.first { $0.name == "ce_id" }?.value
+            guard let id = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { continue }
+            ids.append(id)
+            if let difference = documents?.difference(id, record.value) {
+                throw SimulationFault(difference)
             }
         }
         var seen: Set<String> = []
@@ -177,8 +182,11 @@ struct Comparison {
                 }
             }
         }
-        if let other = first.first(where: { partitions[$0] == nil }) {
-            throw SimulationFault("\(other) was published, and is for nobody")
+        let wanted = Set(documents.map(\.documents.keys) ?? [:].keys)
+        if let other = wanted.symmetricDifference(partitions.keys).first {
+            throw SimulationFault(
+                "\(other) is \(wanted.contains(other) ? "not in a store, and is" : "in a store, and not") for partners by the contract"
+            )
         }
         return partitions.count
     }

@@ -45,6 +45,8 @@ protocol Feed: AnyObject {
     var reasons: [String] { get }
     /// Offsets of the rejected records by partition.
     var rejected: [Int32: [Int64]] { get }
+    /// What partners are told; nil for streams that tell them nothing.
+    var documents: PartnerDocumentsModel? { get }
 }
 
 final class ModelFeed<Model: StreamModel>: Feed {
@@ -193,6 +195,8 @@ final class ModelFeed<Model: StreamModel>: Feed {
     }
 
     var rejected: [Int32: [Int64]] { Model.rows(of: sent).rejected }
+
+    var documents: PartnerDocumentsModel? { Model.rows(of: sent).documents }
 
     func beginAnew() {
         sent = []

@@ -13,6 +13,16 @@ struct PostbacksModel: StreamModel {
     struct Meaning {
         var type: String
         var postback: Postback?
+        /// The members of the record, of which the first of a name counts, and those that a relay has filled in.
+        var members: PostbackWire.Members = []
+        var filled: [String] = []
+    }
+
+    struct DecodedEvent {
+        var name: String
+        var counts: ClosedRange<Int64>
+        /// Millionths.
+        var revenue: ClosedRange<Int64>
     }
 
     /// A copy of a postback, with the verdict that its signature deserves.
@@ -97,6 +107,7 @@ struct PostbacksModel: StreamModel {
 
     static func rows(of records: [LoggedMeaning<Meaning>]) -> ModelRows {
         var rows = ModelRows()
+        var told = PartnerDocumentsModel()
         var best: [[String]: Postback] = [:]
         for record in records {
             let hour = hourText(record.timestampMilliseconds)
@@ -109,14 +120,19 @@ struct PostbacksModel: StreamModel {
                 if outcome == "accepted" {
                     best[id] = copy
                     add(copy, hour, to: &rows)
+                    let received = max(record.timestampMilliseconds, 0)
+                    let isModelled = copy.app == modelledApp && received - day >= 0
+                    let event = isModelled ? decode(copy) : nil
+                    told.add(record, copy, event, isModelled: isModelled)
                     // Development is not trusted here.
                     if copy.verdict == "valid", copy.didWin {
-                        addTrusted(copy, hour, max(record.timestampMilliseconds, 0), to: &rows)
+                        addTrusted(copy, event, isModelled, hour, received, to: &rows)
                     }
                 }
             }
             rows.add("outcomes", [hour, stream, record.meaning.type], [outcome: 1])
         }
+        rows.documents = told
         return rows
     }
 
@@ -143,31 +159,33 @@ struct PostbacksModel: StreamModel {
 
     /// The app that has a model: one version, in effect since 1970.
     private static let modelledApp: Int64 = 5_000_000_000
-    /// By fine value, or by window and coarse value: event, its counts, its revenue in millionths.
-    private static let meanings: [String: (String, ClosedRange<Int64>, ClosedRange<Int64>)] = [
-        "12": ("sale", 1...1, 1_500_000...2_000_000),
-        "63": ("sale", 2...5, 10_000_000...99_990_000),
-        "0 low": ("open", 1...1, 0...0), "0 high": ("sale", 1...9, 990_000...50_000_000),
-        "1 medium": ("sale", 1...1, 3_000_000...3_000_000), "2 high": ("rest", 1...2, 0...1),
+    private static let day: Int64 = 86_400_000
+    /// By fine value, or by window and coarse value.
+    private static let meanings: [String: DecodedEvent] = [
+        "12": DecodedEvent(name: "sale", counts: 1...1, revenue: 1_500_000...2_000_000),
+        "63": DecodedEvent(name: "sale", counts: 2...5, revenue: 10_000_000...99_990_000),
+        "0 low": DecodedEvent(name: "open", counts: 1...1, revenue: 0...0),
+        "0 high": DecodedEvent(name: "sale", counts: 1...9, revenue: 990_000...50_000_000),
+        "1 medium": DecodedEvent(name: "sale", counts: 1...1, revenue: 3_000_000...3_000_000),
+        "2 high": DecodedEvent(name: "rest", counts: 1...2, revenue: 0...1),
     ]
+
+    private static func decode(_ copy: Postback) -> DecodedEvent? {
+        let values = copy.unsigned
+        if let fine = values.fine { return meanings["\(fine)"] }
+        return values.coarse.flatMap { meanings["\(copy.signedIndex) \($0)"] }
+    }
 
     /// - Parameter received: milliseconds since 1970.
     private static func addTrusted(
-        _ copy: Postback, _ hour: String, _ received: Int64, to rows: inout ModelRows
+        _ copy: Postback, _ event: DecodedEvent?, _ isModelled: Bool, _ hour: String,
+        _ received: Int64, to rows: inout ModelRows
     ) {
-        let day: Int64 = 86_400_000
         let campaign = [
             copy.network.lowercased(), copy.campaign, "\(copy.app)",
             "\(copy.layout < "2.0" ? 0 : copy.sourceApp ?? 0)",
         ]
         let values = copy.unsigned
-        var event: (name: String, counts: ClosedRange<Int64>, revenue: ClosedRange<Int64>)?
-        let isModelled = copy.app == modelledApp && received - day >= 0
-        if isModelled, let fine = values.fine {
-            event = meanings["\(fine)"]
-        } else if isModelled, let coarse = values.coarse {
-            event = meanings["\(copy.signedIndex) \(coarse)"]
-        }
         let revenue = event?.revenue ?? 0...0
         if let event {
             rows.add(
@@ -236,8 +254,8 @@ struct PostbacksModel: StreamModel {
         let filled = Self.change(&copy, via: via, using: &random)
         let members = PostbackWire.members(of: copy, using: &random) + filled.map { ($0, "0") }
         return Self.record(
-            copy, PostbackWire.object(members), via: via, Meaning(type: "", postback: copy),
-            using: &random)
+            copy, PostbackWire.object(members), via: via,
+            Meaning(type: "", postback: copy, members: members, filled: filled), using: &random)
     }
 
     /// Changes what is signed, sometimes.

@@ -65,6 +65,8 @@ struct ModelRows {
     /// Why records were refused, by partition and offset: the reason of a rejection, `conflict` or `untrusted`; empty
     /// for a rejection whose reason the model does not know.
     private(set) var refused: [Int32: [Int64: String]] = [:]
+    /// Of postbacks.
+    var documents: PartnerDocumentsModel?
 
     /// The name of a row. Bytes beyond ASCII are written as numbers, since Swift takes texts for equal that differ in
     /// their bytes only.
@@ -104,6 +106,15 @@ struct ModelRows {
 func hourText(_ milliseconds: Int64) -> String {
     let instant = max(milliseconds, 0)
     return "\(dayText(instant))T\(padded(instant / 3_600_000 % 24, 2)):00:00Z"
+}
+
+/// An instant as documents have it: `2026-11-21T05:00:00Z`, with milliseconds when there are any.
+func timeText(_ milliseconds: Int64) -> String {
+    let day: Int64 = 86_400_000
+    let rest = (milliseconds % day + day) % day
+    let clock = [rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60].map { padded($0, 2) }
+    return "\(dayText(milliseconds))T" + clock.joined(separator: ":")
+        + (rest % 1000 == 0 ? "" : "." + padded(rest % 1000, 3)) + "Z"
 }
 
 /// The day of an instant, which may lie before 1970: `2026-11-21`.
