@@ -242,6 +242,7 @@ enum StoreWire {
                 ("revocationDate", purchase.cancelledAt.map { "\($0)" }),
                 ("revocationPercentage", purchase.percentage.map { "\($0)" }),
                 ("isUpgraded", "\(purchase.isUpgraded)"),
+                ("revocationType", notification.kind.revocation.map { "\"\($0)\"" }),
             ]
             let transaction = changes.object(members + purchase.offer.version2, in: .transaction)
             data.append(("signedTransactionInfo", "\"\(try sign(transaction))\""))

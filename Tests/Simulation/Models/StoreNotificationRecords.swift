@@ -7,15 +7,27 @@ struct StoreKind {
     var type: String
     var subtype: String?
     var measure: String
+    /// Counted too.
+    var detail: String?
+    /// `revocationType` of the transaction.
+    var revocation: String?
 
-    init(_ type: String, _ subtype: String?, _ measure: String) {
+    init(
+        _ type: String, _ subtype: String?, _ measure: String, _ detail: String? = nil,
+        revocation: String? = nil
+    ) {
         self.type = type
         self.subtype = subtype
         self.measure = measure
+        self.detail = detail
+        self.revocation = revocation
     }
 
     /// Whether its price is revenue.
-    var isSale: Bool { ["SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE"].contains(type) }
+    var isSale: Bool {
+        ["SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE"].contains(type)
+            || ["DID_CHANGE_RENEWAL_PREF", "OFFER_REDEEMED"].contains(type) && subtype == "UPGRADE"
+    }
 
     static let all = [
         StoreKind("SUBSCRIBED", "INITIAL_BUY", "initial_buys"),
@@ -34,6 +46,29 @@ struct StoreKind {
         StoreKind("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", "auto_renew_off"),
         StoreKind("DID_CHANGE_RENEWAL_STATUS", nil, "other"), StoreKind("GIFTED", nil, "other"),
         StoreKind("TEST", nil, "tests"),
+        StoreKind("DID_FAIL_TO_RENEW", nil, "renewal_failures"),
+        StoreKind("DID_FAIL_TO_RENEW", "GRACE_PERIOD", "renewal_failures", "grace_periods"),
+        StoreKind("DID_FAIL_TO_RENEW", "LATER", "other"),
+        StoreKind("GRACE_PERIOD_EXPIRED", nil, "grace_period_expirations"),
+        StoreKind("DID_CHANGE_RENEWAL_PREF", nil, "preference_changes"),
+        StoreKind("DID_CHANGE_RENEWAL_PREF", "UPGRADE", "preference_changes", "upgrades"),
+        StoreKind("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", "preference_changes", "downgrades"),
+        StoreKind("OFFER_REDEEMED", nil, "offers_redeemed"),
+        StoreKind("OFFER_REDEEMED", "UPGRADE", "offers_redeemed"),
+        StoreKind("OFFER_REDEEMED", "DOWNGRADE", "offers_redeemed"),
+        StoreKind("REFUND_DECLINED", nil, "refunds_declined"),
+        StoreKind("REVOKE", nil, "family_revocations"),
+        StoreKind("REVOKE", nil, "family_revocations", revocation: "FAMILY_REVOKE"),
+        StoreKind("REVOKE", nil, "assignment_revocations", revocation: "ASSIGNMENT_REVOKE"),
+        StoreKind("CONSUMPTION_REQUEST", nil, "consumption_requests"),
+        StoreKind("PRICE_INCREASE", "PENDING", "price_increases_pending"),
+        StoreKind("PRICE_INCREASE", "ACCEPTED", "price_increases_accepted"),
+        StoreKind("PRICE_INCREASE", nil, "other"),
+        StoreKind("RENEWAL_EXTENDED", nil, "renewals_extended"),
+        StoreKind("RENEWAL_EXTENSION", "FAILURE", "renewal_extension_failures"),
+        StoreKind("METADATA_UPDATE", nil, "metadata_updates"),
+        StoreKind("MIGRATION", nil, "migrations"), StoreKind("MIGRATE", nil, "migrations"),
+        StoreKind("PRICE_CHANGE", nil, "price_changes"),
     ]
     /// More often than the others, since they hang on each other.
     static let refunds =
@@ -161,7 +196,11 @@ extension StoreNotificationsModel {
     private static func version1(
         ofLine line: Int, using random: inout SeededGenerator
     ) -> ModelRecord<Meaning> {
-        let others = ["INITIAL_BUY", "DID_RENEW", "INTERACTIVE_RENEWAL", "DID_RECOVER", "UPSELL"]
+        let others = [
+            "INITIAL_BUY", "DID_RENEW", "INTERACTIVE_RENEWAL", "DID_RECOVER", "UPSELL", "RENEWAL",
+            "DID_FAIL_TO_RENEW", "DID_CHANGE_RENEWAL_PREF", "CONSUMPTION_REQUEST",
+            "PRICE_INCREASE_CONSENT", "REVOKE",
+        ]
         let type = random.pick(
             random.chance(40) ? StoreBody.refunds : others + ["DID_CHANGE_RENEWAL_STATUS"])
         let purchases = StoreWire.history(around: line, using: &random)

@@ -131,13 +131,15 @@ struct StoreBody {
     /// The transaction of the id, with its instant.
     private var subject: (purchase: StorePurchase?, at: Int64?) {
         if let at = change?.at { return (nil, at) }
-        if Self.refunds.contains(type),
-            let found = Self.newest(of: cancelled, by: { $0.cancelledAt ?? 0 })
+        if Self.refunds.contains(type) || type == "REVOKE",
+            let found = newestCancelled
         {
             return (found, found.cancelledAt)
         }
         return (newestPurchase, newestPurchase?.purchasedAt)
     }
+
+    var newestCancelled: StorePurchase? { Self.newest(of: cancelled) { $0.cancelledAt ?? 0 } }
 
     private var ownLine: String? { line ?? subject.purchase?.line ?? newestPurchase?.line }
 
@@ -223,6 +225,7 @@ private struct StoreFold {
     private mutating func add(_ notification: StoreNotification, _ hour: String) {
         let kind = notification.kind
         var measures: [String: Int64] = [kind.measure: 1]
+        if let detail = kind.detail { measures[detail] = 1 }
         var at = notification.purchase.flatMap { $0.hidesPurchase ? nil : $0.purchasedAt }
         var refunded: String?
         if let purchase = notification.purchase {
@@ -318,11 +321,21 @@ private struct StoreFold {
 
     private mutating func add(_ body: StoreBody, _ hour: String) {
         if StoreBody.refunds.contains(body.type) { return cancel(body.counted, body.from, hour) }
+        if body.type == "REVOKE" {
+            guard let purchase = body.newestCancelled else { return }
+            // An upgrade is one whatever the body calls it.
+            if purchase.isUpgraded { return cancel([purchase], body.from, hour) }
+            return add(["family_revocations": 1], hour, body.from, purchase)
+        }
         let measure =
             switch body.type {
             case "INITIAL_BUY": "initial_buys"
             case "DID_RENEW", "INTERACTIVE_RENEWAL": "renewals"
-            case "DID_RECOVER": "recoveries"
+            case "DID_RECOVER", "RENEWAL": "recoveries"
+            case "DID_FAIL_TO_RENEW": "renewal_failures"
+            case "DID_CHANGE_RENEWAL_PREF": "preference_changes"
+            case "CONSUMPTION_REQUEST": "consumption_requests"
+            case "PRICE_INCREASE_CONSENT": "price_increases_pending"
             case "DID_CHANGE_RENEWAL_STATUS":
                 body.change?.isOn.map { $0 ? "auto_renew_on" : "auto_renew_off" } ?? "other"
             default: "other"
