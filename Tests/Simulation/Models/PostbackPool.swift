@@ -107,9 +107,10 @@ enum PostbackWire {
     typealias Members = [(name: String, json: String)]
 
     static let malformed = [
-        "", "{", "[]", "7", "{\"app-id\":1e999}", "{\"version\":\"\\ud800\"}",
-        String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
+        "", "{", "{\"app-id\":1e999}", "{\"version\":\"\\ud800\"}",
     ]
+    static let noObjects = ["[]", "7", "null"]
+    static let tooDeep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
 
     static func object(_ members: Members) -> String {
         "{" + members.map { "\"\($0.name)\":\($0.json)" }.joined(separator: ",") + "}"
@@ -217,22 +218,43 @@ enum PostbackWire {
         return members
     }
 
-    /// A copy with one member for which it is rejected, whatever its verdict.
+    /// What a member may be, nil for absent, and why its record is rejected then.
+    private typealias FaultyValues = [(json: String?, reason: ContractReason)]
+    private typealias Faults = (name: String, values: FaultyValues)
+
+    /// A copy with a member for which it is rejected, or two, whatever its verdict.
     static func brokenMembers(
         of copy: PostbacksModel.Postback, using random: inout SeededGenerator
-    ) -> Members {
+    ) -> (Members, ContractReason) {
         var copy = copy
         copy.unsigned.fine = nil
         copy.unsigned.coarse = nil
-        let outside: [(String, [String?])] = [
-            ("conversion-value", ["64", "-1", "\"5\"", "5,\"coarse-conversion-value\":\"low\""]),
-            ("coarse-conversion-value", ["\"none\"", "\"LOW\"", "1"]),
+        let outside: [Faults] = [
+            (
+                "conversion-value",
+                [
+                    ("64", .outOfRange), ("-1", .outOfRange), ("\"5\"", .wrongType),
+                    ("5,\"coarse-conversion-value\":\"low\"", .outOfRange),
+                ]
+            ),
+            (
+                "coarse-conversion-value",
+                [("\"none\"", .outOfRange), ("\"LOW\"", .outOfRange), ("1", .wrongType)]
+            ),
         ]
-        let ids: [String?] = [nil, "null", "\"\"", "7"]
-        let apps: [String?] = [nil, "\"app\"", "9223372036854775808", "true"]
-        let sources: [String?] = [nil, "\"\"", "\"12345\"", "true"]
-        let indices: [String?] = ["3", "-1", "\"x\""]
-        let noTexts: [String?] = ["7", "false", "[]", "{}"]
+        let missing: FaultyValues = [(nil, .missingField), ("null", .missingField)]
+        let ids: FaultyValues = missing + [("\"\"", .missingField), ("7", .wrongType)]
+        let apps: FaultyValues =
+            missing + [
+                ("\"app\"", .wrongType), ("9223372036854775808", .outOfRange), ("true", .wrongType),
+            ]
+        let tooLong: FaultyValues = [("\"12345\"", .outOfRange)]
+        let sources: FaultyValues =
+            missing + tooLong + [("\"\"", .missingField), ("true", .wrongType)]
+        let indices: FaultyValues = [
+            ("3", .outOfRange), ("-1", .outOfRange), ("\"x\"", .wrongType),
+        ]
+        let noTexts: FaultyValues = ["7", "false", "[]", "{}"].map { ($0, .wrongType) }
         guard !copy.isOfAdAttributionKit else {
             var claims = claims(of: copy)
             let inside = random.pick([
@@ -241,30 +263,49 @@ enum PostbackWire {
                 ("postback-sequence-index", indices), ("conversion-type", noTexts),
                 ("marketplace-identifier", noTexts),
             ])
-            replace(inside.0, random.pick(inside.1), in: &claims)
+            var reasons = [replace(inside, in: &claims, using: &random)]
             copy.seal = jws("", claims, "AAAA")
             var members = members(of: copy, using: &random)
+            let seals: FaultyValues = [
+                (nil, .missingField), ("\"\"", .malformedJSON), ("\"a.b\"", .malformedJSON),
+                ("\"e30.W10.AAAA\"", .malformedJSON), ("7", .wrongType),
+            ]
             let fault = random.pick(
-                outside + [
-                    ("jws-string", [nil, "\"\"", "\"a.b\"", "\"e30.W10.AAAA\"", "7"]),
-                    ("ad-interaction-type", noTexts),
-                ])
-            if random.chance(50) { replace(fault.0, random.pick(fault.1), in: &members) }
-            return members
+                outside + [("jws-string", seals), ("ad-interaction-type", noTexts)])
+            if random.chance(50) {
+                // Without the claims nothing of them is wrong.
+                if fault.name == "jws-string" { reasons = [] }
+                reasons.append(replace(fault, in: &members, using: &random))
+            }
+            return (members, ContractReason.first(of: reasons) ?? .overflow)
         }
         var faults = outside + [("transaction-id", ids), ("ad-network-id", ids), ("app-id", apps)]
         if copy.layout < "4.0" {
-            faults.append(("campaign-id", [nil, "0", "101", "\"x\""]))
+            faults.append(
+                (
+                    "campaign-id",
+                    missing + [("0", .outOfRange), ("101", .outOfRange), ("\"x\"", .wrongType)]
+                ))
         } else {
             faults.append(("postback-sequence-index", indices))
             // Nothing but the ids is required of a version that nobody knows.
-            faults.append(("source-identifier", copy.version == "4.0" ? sources : ["\"12345\""]))
+            faults.append(("source-identifier", copy.version == "4.0" ? sources : tooLong))
         }
-        if copy.layout >= "2.2" { faults.append(("fidelity-type", ["2", "-1"])) }
-        let fault = random.pick(faults)
+        if copy.layout >= "2.2" {
+            faults.append(("fidelity-type", [("2", .outOfRange), ("-1", .outOfRange)]))
+        }
         var members = members(of: copy, using: &random)
-        replace(fault.0, random.pick(fault.1), in: &members)
-        return members
+        let reason = replace(random.pick(faults), in: &members, using: &random)
+        return (members, reason)
+    }
+
+    /// - Returns: why a record is rejected that has the member so.
+    private static func replace(
+        _ faults: Faults, in members: inout Members, using random: inout SeededGenerator
+    ) -> ContractReason {
+        let fault = random.pick(faults.values)
+        replace(faults.name, fault.json, in: &members)
+        return fault.reason
     }
 
     private static func replace(_ name: String, _ json: String?, in members: inout Members) {

@@ -13,6 +13,8 @@ struct PostbacksModel: StreamModel {
     struct Meaning {
         var type: String
         var postback: Postback?
+        /// Why it is rejected.
+        var reason = ContractReason.malformedJSON
         /// The members of the record, of which the first of a name counts, and those that a relay has filled in.
         var members: PostbackWire.Members = []
         var filled: [String] = []
@@ -112,7 +114,9 @@ struct PostbacksModel: StreamModel {
         for record in records {
             let hour = hourText(record.timestampMilliseconds)
             var outcome = "rejected"
-            if record.meaning.postback == nil { rows.refuse(record, "") }
+            if record.meaning.postback == nil {
+                rows.refuse(record, record.meaning.reason.rawValue)
+            }
             if let copy = record.meaning.postback {
                 let id = ["\(record.partition)"] + copy.id
                 outcome = judge(copy, after: best[id])
@@ -327,12 +331,21 @@ struct PostbacksModel: StreamModel {
         let good = PostbackWire.object(PostbackWire.members(of: copy, using: &random))
         var record = record(copy, good, via: nil, rejected, using: &random)
         switch random.below(8) {
-        case 0: record.value = nil
-        case 1: record.value = Array(random.pick(PostbackWire.malformed).utf8)
+        case 0:
+            record.value = nil
+            record.meaning.reason = .tombstone
+        case 1:
+            let (body, reason): (String, ContractReason) = random.pick([
+                (random.pick(PostbackWire.malformed), .malformedJSON),
+                (random.pick(PostbackWire.noObjects), .wrongType), (PostbackWire.tooDeep, .tooDeep),
+            ])
+            record.value = Array(body.utf8)
+            record.meaning.reason = reason
         case 2:
             let isLarge = random.chance(5)
             record.value =
                 isLarge ? Array(repeating: 0x20, count: 1 << 20 | 1) : [0x22, 0xFF, 0x22]
+            record.meaning.reason = isLarge ? .tooLarge : .invalidUTF8
         case 3:
             // A known type in structured mode is unknown too.
             record.headers =
@@ -340,9 +353,13 @@ struct PostbacksModel: StreamModel {
                 ? [.init("ce_type", random.pick(["skadnetwork.install", "bids", ""]))]
                 : record.headers + [.init("content-type", "application/cloudevents+json")]
             record.meaning.type = "unknown"
-        case 4: record.headers.append(.init("ce_via", "pigeon"))
+            record.meaning.reason = .unknownType
+        case 4:
+            record.headers.append(.init("ce_via", "pigeon"))
+            record.meaning.reason = .outOfRange
         default:
-            let members = PostbackWire.brokenMembers(of: copy, using: &random)
+            let (members, reason) = PostbackWire.brokenMembers(of: copy, using: &random)
+            record.meaning.reason = reason
             record.value = Array(PostbackWire.object(members).utf8)
         }
         return record

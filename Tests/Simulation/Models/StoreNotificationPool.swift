@@ -63,13 +63,15 @@ struct StorePool: Sendable {
         }
         try add(31, .untrusted, .init()) { _ in "" }
         try add(31, .untrusted, .init()) { _ in try chain.sign("{}".utf8) }
-        let rejected: [StoreWire.Changes] = [
-            .init(in: .payload, "notificationUUID", nil),
-            .init(in: .payload, "notificationType", nil),
-            .init(in: .transaction, "price", "-1"),
-            .init(in: .transaction, "inAppOwnershipType", "7"),
+        let rejected: [(StoreWire.Changes, ContractReason)] = [
+            (.init(in: .payload, "notificationUUID", nil), .missingField),
+            (.init(in: .payload, "notificationType", nil), .missingField),
+            (.init(in: .transaction, "price", "-1"), .outOfRange),
+            (.init(in: .transaction, "inAppOwnershipType", "7"), .wrongType),
         ]
-        for changes in rejected { try add(31, .rejected, changes) { try chain.sign($0.utf8) } }
+        for (changes, reason) in rejected {
+            try add(31, .rejected(reason), changes) { try chain.sign($0.utf8) }
+        }
         // Only what is of Production has a cohort: free trials, what followed, and refunds with their reversals.
         let kinds =
             StoreKind.refunds + StoreKind.refunds
@@ -116,20 +118,23 @@ enum StoreWire {
 
         static func rejected(
             _ notification: StoreNotification, using random: inout SeededGenerator
-        ) -> Changes {
-            var changes: [Changes] = [
-                .init(in: .payload, "notificationUUID", nil),
-                .init(in: .payload, "notificationUUID", "\"\""),
-                .init(in: .payload, "notificationUUID", "7"),
-                .init(in: .payload, "notificationType", nil),
-                .init(in: .payload, "notificationType", "5"),
+        ) -> (Changes, ContractReason) {
+            var changes: [(Changes, ContractReason)] = [
+                (.init(in: .payload, "notificationUUID", nil), .missingField),
+                (.init(in: .payload, "notificationUUID", "\"\""), .missingField),
+                (.init(in: .payload, "notificationUUID", "7"), .wrongType),
+                (.init(in: .payload, "notificationType", nil), .missingField),
+                (.init(in: .payload, "notificationType", "5"), .wrongType),
             ]
             guard notification.purchase != nil else { return random.pick(changes) }
-            changes.append(.init(in: .transaction, "inAppOwnershipType", "7"))
-            if notification.kind.isSale { changes.append(.init(in: .transaction, "price", "-1")) }
+            changes.append((.init(in: .transaction, "inAppOwnershipType", "7"), .wrongType))
+            if notification.kind.isSale {
+                changes.append((.init(in: .transaction, "price", "-1"), .outOfRange))
+            }
             if notification.kind.type == "REFUND" {
-                changes.append(.init(in: .transaction, "revocationPercentage", "100001"))
-                changes.append(.init(in: .transaction, "revocationDate", "\"soon\""))
+                let percentage = Changes(in: .transaction, "revocationPercentage", "100001")
+                changes.append((percentage, .outOfRange))
+                changes.append((.init(in: .transaction, "revocationDate", "\"soon\""), .wrongType))
             }
             return random.pick(changes)
         }

@@ -168,8 +168,9 @@ extension StoreNotificationsModel {
         var changes = StoreWire.Changes()
         var content = Content.version2(notification)
         if random.chance(8) {
-            content = .rejected
-            changes = StoreWire.Changes.rejected(notification, using: &random)
+            let (fault, reason) = StoreWire.Changes.rejected(notification, using: &random)
+            content = .rejected(reason)
+            changes = fault
         } else if random.chance(5) {
             content = .untrusted
             changes = random.pick([
@@ -231,17 +232,22 @@ extension StoreNotificationsModel {
                 [("environment", "\"LocalTesting\"")], [("environment", "\"Moon\"")],
             ])
         } else if random.chance(6) {
-            content = .rejected
-            changes = random.pick([
-                [("notification_type", nil)], [("notification_type", "5")],
-                [("environment", nil), ("unified_receipt", nil)],
-                [
-                    ("original_transaction_id", nil), ("unified_receipt", nil),
-                    ("cancellation_date_ms", nil),
-                    ("auto_renew_status_change_date_ms", nil),
-                ],
-                [("unified_receipt", "{\"latest_receipt_info\":[\(undated)]}")],
-            ])
+            let faults: [(StoreWire.Members, ContractReason)] = [
+                ([("notification_type", nil)], .missingField),
+                ([("notification_type", "5")], .wrongType),
+                ([("environment", nil), ("unified_receipt", nil)], .missingField),
+                (
+                    [
+                        ("original_transaction_id", nil), ("unified_receipt", nil),
+                        ("cancellation_date_ms", nil), ("auto_renew_status_change_date_ms", nil),
+                    ], .missingField
+                ),
+                (
+                    [("unified_receipt", "{\"latest_receipt_info\":[\(undated)]}")], .wrongType
+                ),
+            ]
+            let (fault, reason) = random.pick(faults)
+            (content, changes) = (.rejected(reason), fault)
         }
         return StoreWire.record(
             1, key: body.id[2], StoreWire.body(body, changes, using: &random), content,
@@ -275,7 +281,7 @@ extension StoreNotificationsModel {
             0, key: StoreWire.line(line), text, isUntrusted ? .untrusted : content, using: &random)
         if !isUntrusted, random.chance(8) {
             record.key = random.pick([nil, []])
-            record.meaning.content = .rejected
+            record.meaning.content = .rejected(.missingField)
         }
         return record
     }
@@ -284,27 +290,38 @@ extension StoreNotificationsModel {
         key: String, using random: inout SeededGenerator
     ) -> ModelRecord<Meaning> {
         let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
+        let body = random.pick(["", "{", "[]", "7", "{\"a\":1e999}", "{\"a\":\"\\ud800\"}", deep])
+        var reason: ContractReason =
+            ["[]", "7"].contains(body) ? .wrongType : body == deep ? .tooDeep : .malformedJSON
         var record = StoreWire.record(
-            random.below(3), key: key,
-            random.pick(["", "{", "[]", "7", "{\"a\":1e999}", "{\"a\":\"\\ud800\"}", deep]),
-            .rejected, using: &random)
+            random.below(3), key: key, body, .rejected(reason), using: &random)
         switch random.below(5) {
-        case 0: record.value = nil
-        case 1: record.value = [0x22, 0xFF, 0x22]
+        case 0:
+            record.value = nil
+            reason = .tombstone
+        case 1:
+            record.value = [0x22, 0xFF, 0x22]
+            reason = .invalidUTF8
         case 2:
-            record = StoreWire.record(
-                2, key: key,
-                random.pick(["{}", "{\"signedPayload\":null}", "{\"signedPayload\":7}"]), .rejected,
-                using: &random)
+            let isText = random.chance(67)
+            let body =
+                isText ? random.pick(["{}", "{\"signedPayload\":null}"]) : "{\"signedPayload\":7}"
+            reason = isText ? .missingField : .wrongType
+            record = StoreWire.record(2, key: key, body, .rejected(reason), using: &random)
         case 3:
+            if reason == .wrongType { reason = .unknownType }
             record.meaning.type = "unknown"
             record.headers =
                 random.chance(50)
                 ? [.init("ce_type", random.pick(["appstore.notification.v3", ""]))]
                 : record.headers + [.init("content-type", "application/cloudevents+json")]
         default:
-            if random.chance(3) { record.value = Array(repeating: 0x20, count: 1 << 20 | 1) }
+            if random.chance(3) {
+                record.value = Array(repeating: 0x20, count: 1 << 20 | 1)
+                reason = .tooLarge
+            }
         }
+        record.meaning.content = .rejected(reason)
         return record
     }
 

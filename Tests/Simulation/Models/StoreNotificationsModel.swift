@@ -12,7 +12,7 @@ struct StoreNotificationsModel: StreamModel {
     }
 
     enum Content {
-        case rejected
+        case rejected(ContractReason)
         case untrusted
         case version2(StoreNotification)
         case version1(StoreBody)
@@ -36,7 +36,7 @@ struct StoreNotificationsModel: StreamModel {
                 record.meaning.content, hour)
             rows.add("outcomes", [hour, stream, record.meaning.type], [outcome: 1])
             switch (outcome, record.meaning.content) {
-            case ("rejected", .rejected): rows.refuse(record, "")
+            case ("rejected", .rejected(let reason)): rows.refuse(record, reason.rawValue)
             case ("rejected", _): rows.refuse(record, ContractReason.overflow.rawValue)
             case ("untrusted", _): rows.refuse(record, "untrusted")
             default: break
