@@ -185,11 +185,10 @@ final class ModelFeed<Model: StreamModel>: Feed {
                         meaning: attempts[attempt].meaning))
             }
         }
-        if let lost = attempts.indices.first(where: {
-            attempts[$0].position != nil && !found.contains($0)
-        }) {
+        for (number, attempt) in attempts.enumerated() where !found.contains(number) {
+            guard let position = attempt.position else { continue }
             throw SimulationFault(
-                "\(topic.name) lost what was acknowledged at \(String(describing: attempts[lost].position))"
+                "\(topic.name)/\(position.partition) lost what was acknowledged at \(position.offset)"
             )
         }
     }

@@ -224,7 +224,9 @@ private struct StoreFold {
 
     private mutating func add(_ notification: StoreNotification, _ hour: String) {
         let kind = notification.kind
-        var measures: [String: Int64] = [kind.measure: 1]
+        // What was revoked is said by the transaction.
+        let isUnsaid = notification.purchase == nil && kind.revocation != nil
+        var measures = [isUnsaid ? "family_revocations" : kind.measure: Int64(1)]
         if let detail = kind.detail { measures[detail] = 1 }
         var at = notification.purchase.flatMap { $0.hidesPurchase ? nil : $0.purchasedAt }
         var refunded: String?
