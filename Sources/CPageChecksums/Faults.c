@@ -6,14 +6,16 @@
 #include <string.h>
 #include <time.h>
 
-/// What went wrong last. An error is turned into words by whoever ran the statement, right after and
-/// maybe on another thread.
+/// What went wrong last, of a file once as damage and once as a refusal. An error is turned into words by whoever
+/// ran the statement, right after and maybe on another thread.
 static struct {
-    char *path;
+    char *path; // NULL when free
     struct weir_fault fault;
     time_t seconds;
-} faults[16];
-static size_t next_fault;
+    uint64_t number;
+} faults[64];
+enum { fault_count = sizeof faults / sizeof faults[0] };
+static uint64_t noted;
 static pthread_mutex_t faults_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /// What is older belongs to an error that nobody reported.
@@ -30,11 +32,20 @@ void weir_fault_note(const char *path, struct weir_fault fault) {
     char *copy = strdup(path);
     if (copy == NULL) return;
     pthread_mutex_lock(&faults_lock);
-    free(faults[next_fault].path);
-    faults[next_fault].path = copy;
-    faults[next_fault].fault = fault;
-    faults[next_fault].seconds = now();
-    next_fault = (next_fault + 1) % (sizeof faults / sizeof faults[0]);
+    int place = 0;
+    for (int index = 0; index < fault_count; index++) {
+        if (faults[index].path != NULL && strcmp(faults[index].path, path) == 0 &&
+            weir_fault_is_damage(faults[index].fault) == weir_fault_is_damage(fault)) {
+            place = index;
+            break;
+        }
+        if (faults[index].number < faults[place].number) place = index;
+    }
+    free(faults[place].path);
+    faults[place].path = copy;
+    faults[place].fault = fault;
+    faults[place].seconds = now();
+    faults[place].number = ++noted;
     pthread_mutex_unlock(&faults_lock);
 }
 
@@ -46,14 +57,14 @@ static bool belongs(const char *name, const char *path) {
 
 /// The last that was noted lately of a file; -1 for nothing. To be called with the lock.
 static int last_fault(const char *path, bool of_page) {
-    const int count = sizeof faults / sizeof faults[0];
-    for (int back = 1; back <= count; back++) {
-        const int index = ((int)next_fault + count - back) % count;
+    int last = -1;
+    for (int index = 0; index < fault_count; index++) {
         if (faults[index].path == NULL || !belongs(faults[index].path, path)) continue;
-        if (now() - faults[index].seconds > longest_seconds) return -1;
-        if (weir_fault_is_damage(faults[index].fault) == of_page) return index;
+        if (now() - faults[index].seconds > longest_seconds) continue;
+        if (weir_fault_is_damage(faults[index].fault) != of_page) continue;
+        if (last < 0 || faults[index].number > faults[last].number) last = index;
     }
-    return -1;
+    return last;
 }
 
 bool weir_fault_take(const char *path, struct weir_fault *fault) {
@@ -73,6 +84,7 @@ bool weir_fault_take(const char *path, struct weir_fault *fault) {
             *fault = faults[index].fault;
             free(faults[index].path);
             faults[index].path = NULL;
+            faults[index].number = 0;
         }
         pthread_mutex_unlock(&faults_lock);
     }

@@ -133,6 +133,22 @@ struct PageTests {
         #expect(try !isFound())
     }
 
+    @Test("the page that is damaged is named, whatever is refused of other files meanwhile")
+    func meanwhile() throws {
+        try fill(try scratch.open())
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.path))
+        try file.seek(toOffset: 1024 + 500)
+        try file.write(contentsOf: [0xA5])
+        try file.close()
+        let error = #expect(throws: DatabaseError.self) {
+            try CheckedPages.openToRead(scratch.path).rows()
+        }
+        for _ in 0..<100 { _ = try? DatabaseQueue(path: scratch.directory) }
+        for _ in 0..<20 { _ = try? DatabaseQueue(path: "\(scratch.directory)/none/b.sqlite") }
+        let fault = FileFault(try #require(error), path: scratch.path)
+        #expect(fault == .damaged("the checksum of page 2 is wrong"), "\(fault)")
+    }
+
     /// Whether a check finds damage; a file that cannot be opened as it should be is found too.
     private func isFound() throws -> Bool {
         do {
