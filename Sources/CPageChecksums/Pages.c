@@ -52,7 +52,7 @@ typedef struct page_file {
     struct page_file *database;
     /// A rollback journal: its pages have sums of SQLite's own, and only what the system refuses is noted.
     bool is_journal;
-    /// A log or journal whose name is perhaps not on the disk yet.
+    /// A log or journal whose directory was not synced since it was opened.
     bool has_new_name;
     uint8_t *buffer;
     size_t buffer_size;
@@ -306,8 +306,8 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size) {
     return note_refusal((page_file *)base, real->pMethods->xTruncate(real, size));
 }
 
-/// Puts the name of a file on the disk, without which a loss of power takes the file. SQLite does so too, but
-/// takes no notice when it fails, and the system tells of a failure once: so this comes first.
+/// Syncs the directory of a new file, which a power loss could otherwise remove. SQLite does this too but ignores
+/// failures, and the system reports each failure only once: so this sync comes first.
 static int sync_name(page_file *file) {
     char directory[PATH_MAX];
     const char *slash = strrchr(file->path, '/');

@@ -68,7 +68,8 @@ package enum CheckedPages {
             resultCode: .SQLITE_READONLY_DBMOVED, message: String(cString: end))
     }
 
-    /// Opens a file for reading, beside its writer. What a writer left half done that was killed is taken back.
+    /// Opens a file for reading while another process may write it. A transaction that a killed writer left
+    /// unfinished is rolled back.
     package static func openToRead(
         _ path: String, busySeconds: TimeInterval = 10
     ) throws -> DatabaseQueue {

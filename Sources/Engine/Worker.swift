@@ -43,7 +43,7 @@ package final class Worker<Fold: StreamFold> {
     /// The last folded records of partitions that were just taken: they are read again, and must still
     /// be what they were.
     private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
-    /// Of partitions of which nothing is folded, the oldest record that their log may have.
+    /// `PartitionState.oldestExpected` of each partition, until its first record is read.
     private var oldestExpected: [Int32: Int64] = [:]
     private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
@@ -460,7 +460,8 @@ extension Worker {
         }
     }
 
-    /// A topic that was created anew before anything of it was folded may have records before those that are read.
+    /// Throws when the topic was created anew before any of its records was folded: the new one may have records
+    /// before the position of the reader.
     private func checkBeginning(of partition: Int32, expected: Int64) throws {
         guard expected > 0, let bounds = try reader.bounds(of: [partition]).first,
             bounds.logStart < expected

@@ -22,7 +22,7 @@ package struct PartitionBounds: Equatable, Sendable {
     package var partition: Int32
     /// Offset of the oldest record; equal to `endOffset` when there is none.
     package var earliestOffset: Int64
-    /// Offset of the oldest record of the log, also where a reader of a stretch begins later.
+    /// Offset of the log's oldest record. `earliestOffset` is higher for a reader that begins later.
     package let logStart: Int64
     /// Offset of the next record to be appended.
     package var endOffset: Int64

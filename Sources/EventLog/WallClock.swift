@@ -1,8 +1,9 @@
 import Foundation
 
-/// The clock of the day. It may jump; durations are measured by a `ContinuousClock`.
+/// The system's wall clock. It can jump: durations are measured with `ContinuousClock`.
 package enum WallClock {
-    /// Milliseconds since 1970. `Date` has seconds as a double: what follows from it is sometimes one less.
+    /// Milliseconds since 1970. Exact, unlike a conversion from `Date`, whose floating-point seconds can give one
+    /// millisecond less.
     package static var milliseconds: Int64 {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

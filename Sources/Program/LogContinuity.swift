@@ -75,7 +75,7 @@ package struct FoldedLog {
 package enum LogChange: OperatorError {
     /// The log no longer holds records that the store has not folded.
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
-    /// The log begins before where it began when the store did, and nothing is folded yet.
+    /// The log starts at a lower offset than when the store began the partition, and nothing is folded yet.
     case logStartsEarlier(TopicPartition, expected: Int64, earliest: Int64, store: String)
     /// The log ends before what the store has folded.
     case logEndsEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)

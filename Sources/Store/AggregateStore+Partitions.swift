@@ -13,8 +13,8 @@ extension AggregateStore {
     ///
     /// - Parameters:
     ///   - firstOffset: where folding begins.
-    ///   - logStart: the oldest record that the log has; nil for `firstOffset`.
-    ///   - emitFrom: what comes of records below it counts as emitted.
+    ///   - logStart: offset of the log's oldest record; nil for `firstOffset`.
+    ///   - emitFrom: documents and dead letters of records below this offset count as emitted already.
     package func beginPartition(
         _ partition: Int32, at firstOffset: Int64, logStart: Int64? = nil, emitFrom: Int64
     ) throws(StoreError) {
@@ -123,7 +123,7 @@ package struct PartitionState: Equatable, Sendable {
     package var partition: Int32
     /// Offset at which folding began.
     package var firstOffset: Int64
-    /// Offset of the oldest record that the log had then.
+    /// Offset of the log's oldest record at that time.
     package var logStart: Int64
     /// The first record that is not folded yet.
     package var nextOffset: Int64
@@ -141,8 +141,9 @@ package struct PartitionState: Equatable, Sendable {
     /// `RecordView.fingerprint` of the last folded record; empty when there was none.
     package var lastRecord: String
 
-    /// The oldest record of a log that cannot be another one, while nothing that was folded tells logs apart: the
-    /// start of a log only rises. Nil once something is folded, and where a replay was told to begin.
+    /// The lowest offset at which this partition's log can start, or nil when it is not needed: once something is
+    /// folded, fingerprints identify the log, and a replay may choose where to begin. The start of a log never
+    /// decreases, so a lower one belongs to another topic.
     package var oldestExpected: Int64? {
         records == 0 && firstOffset <= logStart ? logStart : nil
     }

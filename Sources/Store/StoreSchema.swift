@@ -66,7 +66,7 @@ enum StoreSchema {
           -- How far each partition of the topic is folded. All tables of this file are at this point.
           partition INTEGER PRIMARY KEY,
           first_offset INTEGER NOT NULL, -- folding began here
-          log_start INTEGER NOT NULL, -- the oldest record that the log had then; only a replay may begin later
+          log_start INTEGER NOT NULL, -- offset of the log's oldest record at that time; lower than first_offset when a replay began later
           next_offset INTEGER NOT NULL, -- the first record that is not folded yet
           watermark_ms INTEGER NOT NULL, -- largest record timestamp so far, ms since 1970
           records INTEGER NOT NULL, -- records folded
