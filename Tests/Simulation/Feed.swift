@@ -195,7 +195,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     var rejected: [Int32: [Int64]] { Model.rows(of: sent).rejected }
 
-    var documents: PartnerDocumentsModel? { Model.rows(of: sent).documents }
+    var documents: PartnerDocumentsModel? { Model.rows(of: sent).documents?() }
 
     func beginAnew() {
         sent = []

@@ -12,12 +12,24 @@ struct PartnerDocumentsModel {
 
     private var revisions: [String: Int] = [:]
 
-    /// Adds a copy that was accepted.
-    mutating func add(
+    /// A copy that was accepted, with what its app's model says of it, if there is a model.
+    struct Accepted {
+        var record: LoggedMeaning<PostbacksModel.Meaning>
+        var copy: PostbacksModel.Postback
+        var event: PostbacksModel.DecodedEvent?
+        var isModelled: Bool
+    }
+
+    init(_ accepted: [Accepted]) {
+        for copy in accepted where ["valid", "development"].contains(copy.copy.verdict) {
+            add(copy.record, copy.copy, copy.event, isModelled: copy.isModelled)
+        }
+    }
+
+    private mutating func add(
         _ record: LoggedMeaning<PostbacksModel.Meaning>, _ copy: PostbacksModel.Postback,
         _ event: PostbacksModel.DecodedEvent?, isModelled: Bool
     ) {
-        guard ["valid", "development"].contains(copy.verdict) else { return }
         for partner in Self.partners {
             let id = Self.id(
                 [partner, copy.framework, copy.network.lowercased(), copy.transaction.lowercased()]

@@ -109,7 +109,7 @@ struct PostbacksModel: StreamModel {
 
     static func rows(of records: [LoggedMeaning<Meaning>]) -> ModelRows {
         var rows = ModelRows()
-        var told = PartnerDocumentsModel()
+        var accepted: [PartnerDocumentsModel.Accepted] = []
         var best: [[String]: Postback] = [:]
         for record in records {
             let hour = hourText(record.timestampMilliseconds)
@@ -127,7 +127,8 @@ struct PostbacksModel: StreamModel {
                     let received = max(record.timestampMilliseconds, 0)
                     let isModelled = copy.app == modelledApp && received - day >= 0
                     let event = isModelled ? decode(copy) : nil
-                    told.add(record, copy, event, isModelled: isModelled)
+                    accepted.append(
+                        .init(record: record, copy: copy, event: event, isModelled: isModelled))
                     // Development is not trusted here.
                     if copy.verdict == "valid", copy.didWin {
                         addTrusted(copy, event, isModelled, hour, received, to: &rows)
@@ -136,7 +137,7 @@ struct PostbacksModel: StreamModel {
             }
             rows.add("outcomes", [hour, stream, record.meaning.type], [outcome: 1])
         }
-        rows.documents = told
+        rows.documents = { [accepted] in PartnerDocumentsModel(accepted) }
         return rows
     }
 

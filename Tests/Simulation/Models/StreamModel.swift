@@ -65,8 +65,8 @@ struct ModelRows {
     /// Why records were refused, by partition and offset: the reason of a rejection, `conflict` or `untrusted`; empty
     /// for a rejection whose reason the model does not know.
     private(set) var refused: [Int32: [Int64: String]] = [:]
-    /// Of postbacks.
-    var documents: PartnerDocumentsModel?
+    /// Works out what partners are told of postbacks; nil for other streams.
+    var documents: (() -> PartnerDocumentsModel)?
 
     /// The name of a row. Bytes beyond ASCII are written as numbers, since Swift takes texts for equal that differ in
     /// their bytes only.
