@@ -60,11 +60,11 @@ package final class Simulation {
     var workers: [SimulatedWorker] = []
     var kinds: Set<FaultKind> = []
     var processes: Int32 = 0
-    private var eventMilliseconds: Int64 = 0
+    var eventMilliseconds: Int64 = 0
     var report: Report
     /// Topics that have lost their beginning, or are not those that they were.
     var trimmed: Set<String> = []
-    private(set) var madeAnew: Set<String> = []
+    var madeAnew: Set<String> = []
     /// Copies of stores, by the names of their workers.
     var backups: [String: String] = [:]
     /// How many sets were replayed for a worker, by its name.
@@ -247,7 +247,7 @@ package final class Simulation {
     }
 
     /// Nil for a worker that folds nothing.
-    private func feed(of worker: SimulatedWorker) -> (any Feed)? {
+    func feed(of worker: SimulatedWorker) -> (any Feed)? {
         feeds.first { $0.stream.streamName == worker.program.topic }
     }
 
@@ -272,7 +272,7 @@ package final class Simulation {
         if report.trace.count > options.traceLength { report.trace.removeFirst() }
     }
 
-    private func meet(_ kind: FaultKind) { report.met[kind.rawValue, default: 0] += 1 }
+    func meet(_ kind: FaultKind) { report.met[kind.rawValue, default: 0] += 1 }
 
     // MARK: Steps
 
@@ -318,7 +318,7 @@ package final class Simulation {
         machine.start(as: processes, chances: drawChancesOfDisk(), seed: random.next())
     }
 
-    private func nextTimestamp() -> Int64 {
+    func nextTimestamp() -> Int64 {
         if kinds.contains(.extremeTimes), chance(1, in: 300) {
             meet(.extremeTimes)
             return chance(1, in: 2) ? -1 : 253_402_300_799_999
@@ -391,174 +391,5 @@ package final class Simulation {
         } catch {
             try judge(error, of: worker)
         }
-    }
-
-    private func disturb() throws {
-        guard let kind = one(of: FaultKind.allCases.filter { kinds.contains($0) }) else { return }
-        let running = workers.filter(\.isRunning)
-        if let machine, [.kill, .crashAtCall].contains(kind), chance(1, in: 3) {
-            if kind == .kill {
-                machine.kill()
-            } else {
-                machine.crash(after: Int64(number(below: 8)))
-            }
-            return meet(kind)
-        }
-        switch kind {
-        case .kill:
-            guard let worker = one(of: running) else { return }
-            kill(worker)
-            note("\(worker.name) is killed")
-        case .crashAtCall:
-            guard let worker = one(of: running) else { return }
-            worker.crash(after: Int64(number(below: 30)))
-        case .powerLoss:
-            guard let worker = one(of: running) else { return }
-            losePower(worker)
-            return
-        case .stop:
-            guard let worker = one(of: running) else { return }
-            worker.stop()
-            note("\(worker.name) is asked to stop")
-        case .pause:
-            if let worker = one(of: workers.filter(\.isPaused)) {
-                worker.goOn()
-                note("\(worker.name) goes on")
-            } else if let worker = one(of: running) {
-                worker.pause()
-                note("\(worker.name) is paused, and its group goes on without it")
-            }
-        case .secondWorker:
-            guard let worker = one(of: running) else { return }
-            try startSecond(beside: worker)
-        case .clockJump:
-            let nanoseconds = Int64(number(below: 7_200)) * 1_000_000_000
-            weir_sim_jump(chance(1, in: 2) ? nanoseconds : -nanoseconds)
-            partners.endPauses()
-        case .backup, .restore, .archive, .promotion:
-            guard let worker = one(of: workers.filter { feed(of: $0) != nil }) else { return }
-            guard try operate(kind, on: worker) else { return }
-        case .flood:
-            guard chance(1, in: 3), let feed = one(of: feeds),
-                feed.flood(machine ?? cluster, count: 500, at: eventMilliseconds)
-            else { return }
-            if let fault = machine?.fault { throw fault }
-            note("\(feed.stream.streamName) is flooded with records that are rejected")
-        case .trimming, .topicMadeAnew, .morePartitions:
-            // These are rare, and each of them asks for an operator.
-            guard chance(1, in: 3), let feed = one(of: feeds) else { return }
-            change(feed, kind)
-            // The new topic may soon be longer than the old one was.
-            if kind == .topicMadeAnew, chance(1, in: 2) {
-                for _ in 0..<number(below: 150) {
-                    _ = feed.send(to: cluster, at: nextTimestamp())
-                }
-            }
-        default: return
-        }
-        meet(kind)
-    }
-
-    /// What an operator, or a setting of the topic, does to a topic.
-    private func change(_ feed: any Feed, _ kind: FaultKind) {
-        let name = feed.stream.streamName
-        guard let topic = cluster.topic(name) else { return }
-        let count = topic.partitions.count
-        switch kind {
-        case .trimming:
-            let partition = number(below: count)
-            let end = Int(topic.partitions[partition].endOffset)
-            let offset = Int64(number(below: end + 1))
-            cluster.trim(topic, partition: Int32(partition), below: offset)
-            trimmed.insert(name)
-            note("\(name)/\(partition) is trimmed below \(offset)")
-        case .topicMadeAnew:
-            cluster.makeAnew(name, partitionCount: Int32(count))
-            clearPublished(name)
-            feed.beginAnew()
-            madeAnew.insert(name)
-            for worker in workers where worker.program.topic == name { backups[worker.name] = nil }
-            trimmed.remove(name)
-            note("\(name) is made anew")
-        default:
-            guard count < 8 else { return }
-            cluster.addPartition(to: topic)
-            note("\(name) has \(count + 1) partitions")
-        }
-    }
-
-    func kill(_ worker: SimulatedWorker) {
-        if let process = worker.process { partners.forget(process) }
-        worker.kill()
-    }
-
-    private func losePower(_ worker: SimulatedWorker) {
-        meet(.powerLoss)
-        let losesNames = kinds.contains(.unsyncedNames)
-        if losesNames { meet(.unsyncedNames) }
-        note("\(worker.name) loses power")
-        installs?.mayBeDamaged = true
-        guard let machine else {
-            kill(worker)
-            return worker.losePower(
-                seed: random.next(), losesNames: losesNames)
-        }
-        for worker in workers { kill(worker) }
-        machine.losePower(seed: random.next(), losesNames: losesNames)
-    }
-
-    /// A second process on the same store has to be refused.
-    private func startSecond(beside worker: SimulatedWorker) throws {
-        processes += 1
-        let second = SimulatedWorker(
-            "\(worker.name) again", worker.program, log: machine ?? cluster,
-            directory: worker.directory, pipelines: "\(root)/pipelines")
-        do {
-            try second.start(as: processes, lanes: 1, chances: weir_sim_chances(), seed: 0)
-        } catch let error as StoreError {
-            guard case .locked = error else { throw error }
-            cluster.note(.refused)
-            return
-        } catch is LogError {
-            return
-        }
-        throw SimulationFault("two workers on \(worker.directory)")
-    }
-
-    func drawChancesOfDisk() -> weir_sim_chances {
-        var chances = weir_sim_chances()
-        func draw(_ kind: FaultKind, _ most: Int) -> UInt32 {
-            guard kinds.contains(kind), chance(1, in: 3) else { return 0 }
-            meet(kind)
-            return UInt32(number(below: most))
-        }
-        chances.write_error = draw(.writeError, 20_000)
-        chances.disk_full = draw(.diskFull, 20_000)
-        chances.sync_error = draw(.syncError, 50_000)
-        chances.read_error = draw(.readError, 5000)
-        chances.short_read = draw(.shortReadsAndWrites, 100_000)
-        chances.short_write = draw(.shortReadsAndWrites, 100_000)
-        return chances
-    }
-
-    private func drawChancesOfLog() {
-        func draw(_ kind: FaultKind, _ most: Int) -> UInt64 {
-            guard kinds.contains(kind), chance(1, in: 2) else { return 0 }
-            meet(kind)
-            return UInt64(number(below: most))
-        }
-        cluster.chances = SimulatedCluster.Chances(
-            unavailable: draw(.unavailableLog, 50_000), slow: draw(.slowLog, 300_000),
-            lostAnswer: draw(.lostAnswer, 200_000), repeated: draw(.repeatedAppend, 100_000),
-            notTaken: draw(.offsetsNotTaken, 500_000))
-        if kinds.contains(.leaderAway), chance(1, in: 4) {
-            meet(.leaderAway)
-            cluster.appendsToRefuse = number(below: 100)
-        }
-        guard deliverer != nil else { return }
-        partners.chances = SimulatedPartners.Chances(
-            away: draw(.partnerAway, 600_000), lostAnswer: draw(.partnerLostAnswer, 300_000),
-            busy: draw(.partnerBusy, 300_000), refuses: draw(.partnerRefuses, 300_000),
-            shut: draw(.partnerShut, 100_000), late: draw(.partnerLate, 500_000))
     }
 }
