@@ -87,7 +87,9 @@ extension StoreView {
             for id in try snapshot.outboxIDs(of: state.partition) {
                 lines.add("\(partition) outbox \(id)")
             }
-            for epoch in try snapshot.epochs(of: state.partition) {
+            // A worker may have been started with a configuration, and have folded nothing.
+            for epoch in try snapshot.epochs(of: state.partition)
+            where epoch.fromOffset < state.nextOffset {
                 lines.add("\(partition) epoch \(epoch.fromOffset) \(epoch.configuration.hash)")
             }
         }

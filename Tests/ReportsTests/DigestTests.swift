@@ -45,6 +45,18 @@ struct DigestTests {
         #expect(try digest("data") != before)
     }
 
+    @Test("a configuration that nothing is folded under is no part of the digest")
+    func emptyEpoch() throws {
+        try sample.foldBids(records)
+        let before = try digest("data")
+        let insertion =
+            "INSERT INTO epochs SELECT partition, next_offset - %, 'hash', '{}', 1 FROM partitions"
+        try sample.change(insertion.replacing("%", with: "0"), stream: "bids")
+        #expect(try digest("data") == before)
+        try sample.change(insertion.replacing("%", with: "1"), stream: "bids")
+        #expect(try digest("data") != before)
+    }
+
     @Test("everything that a store holds changes the digest")
     func differences() throws {
         try sample.foldBids(records)

@@ -41,7 +41,7 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
         }
     }
 
-    func open(for _: Int32) throws -> any LogBackend { try openLog() }
+    func open(for _: Int32, in _: String) throws -> any LogBackend { try openLog() }
 
     func openLog() throws -> EmbeddedLog { try EmbeddedLog(path: path, mode: .existing) }
 
@@ -57,7 +57,7 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
         weir_sim_set_chances(process, chances, seed)
         do {
             producer = Producer(
-                process: process, writer: try open(for: process).writer(),
+                process: process, writer: try openLog().writer(),
                 hasDiskFaults: chances.isAny)
         } catch {
             judge(error, hasDiskFaults: chances.isAny)

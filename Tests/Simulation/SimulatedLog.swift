@@ -88,6 +88,7 @@ final class SimulatedCluster: RecordSink {
     var onRefusal: (_ process: Int32) -> Void = { _ in }
     /// The first thing that a member of a group should not have done.
     fileprivate(set) var fault: SimulationFault?
+    var publications = Publications()
     var random: SeededGenerator
     private var topics: [String: Topic] = [:]
     private var groups: [String: Group] = [:]
@@ -143,6 +144,7 @@ final class SimulatedCluster: RecordSink {
     }
 
     func forgetOffsets(ofTopic name: String) {
+        publications.forget(topic: name)
         for (group, members) in groups where group.hasSuffix(" \(name)") {
             members.committed = [:]
         }
@@ -469,7 +471,9 @@ final class SimulatedReader: LogReader {
 
     func committedOffsets() throws(LogError) -> [Int32: Int64] {
         try log.call(.ask)
-        return group?.committed ?? [:]
+        let committed = group?.committed ?? [:]
+        log.cluster.publications.tell(log.process, committed, of: topic)
+        return committed
     }
 
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {
@@ -525,6 +529,9 @@ final class SimulatedWriter: LogWriter {
     ) throws(LogError) -> [RecordPosition] {
         try log.call(.append)
         let cluster = log.cluster
+        if let fault = cluster.publications.begin(records, by: log.process) {
+            cluster.fault = SimulationFault(fault)
+        }
         guard cluster.appendsToRefuse == 0 else {
             cluster.appendsToRefuse -= 1
             cluster.note(.appendsRefused)
@@ -545,6 +552,7 @@ final class SimulatedWriter: LogWriter {
             }
         }
         if isLost { throw log.unavailable(.append) }
+        cluster.publications.acknowledge(records, of: log.process)
         return positions
     }
 }

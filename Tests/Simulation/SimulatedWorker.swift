@@ -45,11 +45,27 @@ struct ProcessPlace {
 
 /// A log that processes open.
 protocol LogOfProcesses: AnyObject {
-    func open(for process: Int32) throws -> any LogBackend
+    func open(for process: Int32, in directory: String) throws -> any LogBackend
+    /// A process has ended as it was asked to.
+    func end(_ process: Int32)
+    /// Stores were moved away.
+    func forget(_ directory: String)
+}
+
+extension LogOfProcesses {
+    func end(_: Int32) {}
+    func forget(_: String) {}
 }
 
 extension SimulatedCluster: LogOfProcesses {
-    func open(for process: Int32) -> any LogBackend { SimulatedLog(self, process: process) }
+    func open(for process: Int32, in directory: String) -> any LogBackend {
+        publications.begin(process, in: directory)
+        return SimulatedLog(self, process: process)
+    }
+
+    func end(_ process: Int32) { publications.end(process) }
+
+    func forget(_ directory: String) { publications.forget(directory) }
 }
 
 /// A program, which a worker starts again and again.
@@ -198,7 +214,7 @@ final class SimulatedWorker {
         as number: Int32, lanes: Int, in directory: String, isMember: Bool,
         accepting partitionCount: Int32?
     ) throws -> Incarnation {
-        let log = try log.open(for: number)
+        let log = try log.open(for: number, in: directory)
         // Reading them from arguments would be a third of all work.
         var options = WorkerOptions(
             log: try LogAddress(log.address), data: directory, pipelines: pipelines,
@@ -223,6 +239,7 @@ final class SimulatedWorker {
             guard end != nil else { return .goesOn }
             self.incarnation = nil
             incarnation.reader?.close()
+            log.end(incarnation.number)
             return .ended
         } catch {
             if weir_sim_is_dead(incarnation.number) { return bury() }
@@ -261,6 +278,7 @@ final class SimulatedWorker {
         guard FileManager.default.fileExists(atPath: directory) else { return }
         try FileManager.default.removeItem(atPath: directory)
         weir_sim_forget_names(directory)
+        log.forget(directory)
         promotionCount = 0
     }
 
