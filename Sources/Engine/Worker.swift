@@ -347,6 +347,13 @@ extension Worker {
         var state = try store.partitionStates().first { $0.partition == partition }
         groupOffsets[partition] = emitted
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
+            // What lies below the group's offset counts as published. When this worker told it of the old topic, nothing
+            // of the new one is.
+            if let old = state, emitted > bounds.earliestOffset, emitted <= old.nextOffset {
+                throw LogChange.oldOffsets(
+                    place, offset: emitted, expected: old.nextOffset,
+                    earliest: bounds.logStart, store: store.path)
+            }
             // A reader that cannot begin there says so before the store begins.
             try reader.seek(partition: partition, to: bounds.earliestOffset)
             try store.beginPartition(

@@ -77,6 +77,9 @@ package enum LogChange: OperatorError {
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
     /// The log starts at a lower offset than when the store began the partition, and nothing is folded yet.
     case logStartsEarlier(TopicPartition, expected: Int64, earliest: Int64, store: String)
+    /// The same, and the group has an offset that a worker of the earlier topic may have told.
+    case oldOffsets(
+        TopicPartition, offset: Int64, expected: Int64, earliest: Int64, store: String)
     /// The log ends before what the store has folded.
     case logEndsEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
     /// The topic was deleted and created again since the store began.
@@ -96,6 +99,8 @@ package enum LogChange: OperatorError {
             "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
         case .logStartsEarlier(let partition, let expected, let earliest, let store):
             "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. Nothing of the partition is folded yet; start again, and it is folded from its new beginning"
+        case .oldOffsets(let partition, let offset, let expected, let earliest, let store):
+            "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. The group's offset \(offset) may be of the old topic, and what comes of records below it would not be published: delete the group's offsets of the topic, then start again (ops/runbooks/topic-made-anew.md)"
         case .logEndsEarlier(let partition, let next, let end, let store):
             "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
         case .otherTopic(let topic, let store):

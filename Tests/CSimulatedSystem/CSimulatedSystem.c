@@ -237,6 +237,13 @@ static bool dies(struct process *process) {
     return true;
 }
 
+/// How much of a write is done, when not all of it is: it ends where a sector does, as parts of files are kept by the
+/// page.
+static size_t part_of(uint64_t *random, size_t count, int64_t offset) {
+    int64_t end = (offset + (int64_t)(next_random(random) % (count + 1))) / sector * sector;
+    return end > offset ? (size_t)(end - offset) : 0;
+}
+
 static ssize_t simulated_write(int descriptor, const void *bytes, size_t count, int64_t offset, ssize_t *moved) {
     struct file *file = descriptors[descriptor].file;
     struct process *process = process_of(descriptors[descriptor].process);
@@ -254,14 +261,17 @@ static ssize_t simulated_write(int descriptor, const void *bytes, size_t count, 
     bool is_full = !fails && happens(&process->random, process->chances.disk_full);
     if (fails || is_full) {
         counts[fails ? WEIR_SIM_WRITE_ERRORS : WEIR_SIM_DISK_FULL]++;
-        size_t part = (size_t)(next_random(&process->random) % (count + 1)) / sector * sector;
+        size_t part = part_of(&process->random, count, offset);
         if (part > 0) change_by_writing(file, descriptor, bytes, part, offset);
         errno = fails ? EIO : ENOSPC;
         return -1;
     }
     if (count > 1 && happens(&process->random, process->chances.short_write)) {
-        counts[WEIR_SIM_SHORT_WRITES]++;
-        count = 1 + (size_t)(next_random(&process->random) % (count - 1));
+        size_t part = part_of(&process->random, count, offset);
+        if (part > 0) {
+            counts[WEIR_SIM_SHORT_WRITES]++;
+            count = part;
+        }
     }
     return *moved = change_by_writing(file, descriptor, bytes, count, offset);
 }

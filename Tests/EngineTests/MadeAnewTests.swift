@@ -213,6 +213,32 @@ struct MadeAnewTests {
         #expect(try records == 4000)
     }
 
+    @Test(
+        "The offset of a topic that is gone, told again meanwhile, keeps nothing from being published"
+    )
+    func oldOffsets() throws {
+        try trimAll()
+        try fold()
+        topic.groupOffsets = [0: 1500, 1: 1500]
+        try topic.makeAnew(with: Self.records(0..<4000, "b"))
+        let words = try refusal { try fold() }
+        #expect(words.contains("The group's offset 1500 may be of the old topic"), "\(words)")
+        topic.groupOffsets = [:]
+        try fold()
+        #expect(try records == 4000)
+        #expect(try place.states("bids").map(\.emitFrom) == [0, 0])
+    }
+
+    @Test("An offset beyond the old beginning was told by a worker of the new topic")
+    func offsetsOfAnother() throws {
+        try trimAll()
+        try fold()
+        topic.groupOffsets = [0: 1600]
+        try topic.makeAnew(with: Self.records(0..<4000, "b"))
+        try fold()
+        #expect(try place.states("bids").map(\.emitFrom) == [1600, 0])
+    }
+
     @Test("A store that a replay was told to begin late goes on there, though nothing is folded")
     func chosenBeginning() throws {
         do {

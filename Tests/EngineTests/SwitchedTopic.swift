@@ -18,6 +18,8 @@ final class SwitchedTopic {
     private(set) var generation = 0
     let name: String
     let partitionCount: Int32
+    /// Those of the group that readers are in.
+    var groupOffsets: [Int32: Int64] = [:]
     /// Whether readers hear that something is wrong with the topic.
     var isHeard = false
 
@@ -110,7 +112,7 @@ private final class SwitchedReader: LogReader {
     ) throws(LogError) -> Int64? {
         try inner.offset(partition: partition, atOrAfter: timestampMilliseconds)
     }
-    func committedOffsets() throws(LogError) -> [Int32: Int64] { [:] }
+    func committedOffsets() throws(LogError) -> [Int32: Int64] { source.groupOffsets }
     func commit(_ offsets: [Int32: Int64]) throws(LogError) {}
     func close() { inner.close() }
 }

@@ -46,6 +46,10 @@ extension Simulation {
         case .changed(.partitionCountChanged(_, _, let now, _)):
             cluster.note(.otherPartitions)
             worker.acceptedPartitionCount = now
+        case .changed(.oldOffsets) where isOf(madeAnew, worker):
+            cluster.note(.endsEarlier)
+            for other in workers where other.program.topic == worker.program.topic { kill(other) }
+            cluster.forgetOffsets(ofTopic: worker.program.topic)
         case let other?:
             guard let transition = Self.transition(ofTopicMadeAnew: other), isOf(madeAnew, worker)
             else { throw error }
