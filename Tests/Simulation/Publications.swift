@@ -76,7 +76,8 @@ struct Publications {
     mutating func begin(_ records: [OutgoingRecord], by process: Int32) -> String? {
         guard let directory = note(process) else { return nil }
         for item in records.compactMap(Item.init) {
-            let place = "\(item.topic): \(item.document ?? "") of \(item.origin) at \(item.offset)"
+            let place =
+                "\(item.topic): \(item.document ?? "the record") of \(item.origin.topic)/\(item.origin.partition) at \(item.offset)"
             if noted[directory, default: []].contains(item) {
                 return "\(place) is published again"
             }

@@ -2,222 +2,6 @@ import CSimulatedSystem
 import EventLog
 import TestKit
 
-/// A cluster that every process of a simulation reads from and writes to, with the freedoms that Kafka takes.
-final class SimulatedCluster: RecordSink {
-    struct Record {
-        /// Counts all appends to the cluster.
-        let number: Int
-        let offset: Int64
-        let timestampMilliseconds: Int64
-        let key: [UInt8]?
-        let headers: [OutgoingRecord.Header]
-        let value: [UInt8]?
-    }
-
-    struct Partition {
-        /// In order of offset, with gaps.
-        var records: [Record] = []
-        var earliestOffset: Int64 = 0
-        var endOffset: Int64 = 0
-        /// Where the topic ended that this one has replaced. Below it there are no gaps: an offset without a record says
-        /// nothing of what was folded there.
-        var oldEndOffset: Int64 = 0
-    }
-
-    final class Topic {
-        let name: String
-        let number: Int
-        var partitions: [Partition]
-
-        /// Whether `recordsAsAppended` knows the order among partitions.
-        let knowsOrder: Bool
-
-        /// - Parameter number: 0 for a copy of a topic.
-        init(name: String, number: Int, partitionCount: Int32) {
-            self.name = name
-            knowsOrder = number > 0
-            self.number = number
-            partitions = Array(repeating: Partition(), count: Int(partitionCount))
-        }
-
-        /// Of earlier appends nothing is asked any more.
-        fileprivate(set) var firstNumber = 0
-
-        /// The records of all partitions, in the order in which they were appended.
-        var recordsAsAppended: [Record] {
-            partitions.flatMap(\.records).filter { $0.number >= firstNumber }
-                .sorted { $0.number < $1.number }
-        }
-    }
-
-    /// The readers of a topic that share its partitions.
-    final class Group {
-        /// In the order in which they joined.
-        var members: [SimulatedReader] = []
-        var committed: [Int32: Int64] = [:]
-        var generation = 0
-
-        /// Which partitions a member has now: each one in turn.
-        func share(of member: SimulatedReader, partitionCount: Int) -> [Int32] {
-            guard let place = members.firstIndex(where: { $0 === member }) else { return [] }
-            return (0..<partitionCount).filter { $0 % members.count == place }.map { Int32($0) }
-        }
-    }
-
-    /// How often calls fail, in a million.
-    struct Chances {
-        var unavailable: UInt64 = 0
-        /// A read gives nothing, although there is something.
-        var slow: UInt64 = 0
-        /// An append is done, and its answer is lost.
-        var lostAnswer: UInt64 = 0
-        /// A producer sends again what was appended.
-        var repeated: UInt64 = 0
-        /// Offsets are not taken.
-        var notTaken: UInt64 = 0
-    }
-
-    /// What was met, by its name.
-    private(set) var met: [String: Int] = [:]
-    var chances = Chances()
-    /// Whether a member keeps the partitions that are its own before and after a rebalance.
-    var isIncremental = false
-    /// How many appends are refused before the leaders of partitions are there again.
-    var appendsToRefuse = 0
-    /// Is told which process has to wait because of that.
-    var onRefusal: (_ process: Int32) -> Void = { _ in }
-    /// The first thing that a member of a group should not have done.
-    fileprivate(set) var fault: SimulationFault?
-    var publications = Publications()
-    var random: SeededGenerator
-    private var topics: [String: Topic] = [:]
-    private var groups: [String: Group] = [:]
-    private var topicsMade = 0
-    private var appends = 0
-
-    init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
-    }
-
-    func send(_ record: OutgoingRecord, at milliseconds: Int64) -> RecordPosition? {
-        topic(record.topic).map { append(record, to: $0, at: milliseconds) }
-    }
-
-    func note(_ transition: Transition) { met[transition.rawValue, default: 0] += 1 }
-
-    func happens(_ millionths: UInt64, _ transition: Transition) -> Bool {
-        guard draws(millionths) else { return false }
-        note(transition)
-        return true
-    }
-
-    private func draws(_ millionths: UInt64) -> Bool {
-        millionths > 0 && random.next() % 1_000_000 < millionths
-    }
-
-    /// Whether the brokers are away for a call.
-    fileprivate func isAway(for call: LogCall) -> Bool {
-        guard draws(chances.unavailable) else { return false }
-        met[call.event, default: 0] += 1
-        return true
-    }
-
-    func topic(_ name: String) -> Topic? { topics[name] }
-
-    @discardableResult
-    func make(_ name: String, partitionCount: Int32) -> Topic {
-        topicsMade += 1
-        let topic = Topic(name: name, number: topicsMade, partitionCount: partitionCount)
-        topics[name] = topic
-        return topic
-    }
-
-    /// Deletes a topic and makes one of the same name, as an operator does; offsets of groups go with it.
-    func makeAnew(_ name: String, partitionCount: Int32) {
-        let old = topics[name]?.partitions ?? []
-        let topic = make(name, partitionCount: partitionCount)
-        for (place, partition) in old.enumerated().prefix(topic.partitions.count) {
-            topic.partitions[place].oldEndOffset = max(
-                partition.endOffset, partition.oldEndOffset)
-        }
-        forgetOffsets(ofTopic: name)
-    }
-
-    func forgetOffsets(ofTopic name: String) {
-        publications.forget(topic: name)
-        for (group, members) in groups where group.hasSuffix(" \(name)") {
-            members.committed = [:]
-        }
-    }
-
-    /// Adds a partition, of which the groups hear.
-    func addPartition(to topic: Topic) {
-        topic.partitions.append(Partition())
-        for (group, members) in groups where group.hasSuffix(" \(topic.name)") {
-            members.generation += 1
-        }
-    }
-
-    /// What was appended to a topic is not asked for any more.
-    func disregard(_ name: String) { topics[name]?.firstNumber = appends + 1 }
-
-    /// Drops the oldest records of a partition, as retention does.
-    func trim(_ topic: Topic, partition: Int32, below offset: Int64) {
-        let place = Int(partition)
-        topic.partitions[place].records.removeAll { $0.offset < offset }
-        topic.partitions[place].earliestOffset = max(
-            offset, topic.partitions[place].earliestOffset)
-    }
-
-    func group(_ name: String, of topic: String) -> Group {
-        let key = "\(name) \(topic)"
-        if let group = groups[key] { return group }
-        let group = Group()
-        groups[key] = group
-        return group
-    }
-
-    var topicDescriptions: [TopicDescription] {
-        topics.values.map {
-            TopicDescription(
-                name: $0.name, partitionCount: Int32($0.partitions.count),
-                identity: "simulated")
-        }.sorted { $0.name < $1.name }
-    }
-
-    /// Appends a record as the brokers do. Returns where it lies.
-    @discardableResult
-    func append(
-        _ record: OutgoingRecord, to topic: Topic, at milliseconds: Int64
-    ) -> RecordPosition {
-        let partition =
-            record.partition
-            ?? KeyPartitioner.partition(
-                key: record.key, value: record.value,
-                partitionCount: Int32(topic.partitions.count))
-        let place = Int(partition)
-        let offset = topic.partitions[place].endOffset
-        appends += 1
-        topic.partitions[place].records.append(
-            Record(
-                number: appends, offset: offset,
-                timestampMilliseconds: record.timestampMilliseconds ?? milliseconds,
-                key: record.key, headers: record.headers, value: record.value))
-        topic.partitions[place].endOffset = offset + 1
-        return RecordPosition(partition: partition, offset: offset)
-    }
-
-    /// Leaves offsets out, as the marks of a transaction and its aborted records do.
-    func leaveGap(in topic: Topic, partition: Int32, count: Int64) {
-        let place = Int(partition)
-        guard topic.partitions[place].endOffset >= topic.partitions[place].oldEndOffset else {
-            return
-        }
-        topic.partitions[place].endOffset += count
-        note(.gap)
-    }
-}
-
 /// The log as one process has it: what a process that was killed still asks for has no effect.
 final class SimulatedLog: LogBackend {
     let cluster: SimulatedCluster
@@ -284,6 +68,10 @@ final class SimulatedReader: LogReader {
     /// What is to be said before anything else is read.
     private var isSubscribing = false
     private var generation = -1
+    /// The group went on without this member: what it had is nobody's, or another one's, until it is given again.
+    private var wasLeftOut = false
+    /// What it still reads, and another member was given since.
+    var lost: Set<Int32> = []
     private var isClosed = false
     private(set) var isCaughtUp = false
     private var nextPartition = 0
@@ -425,16 +213,21 @@ final class SimulatedReader: LogReader {
         case .shared:
             guard let group, generation != group.generation else { return nil }
             let share = group.share(of: self, partitionCount: count)
-            let kept = log.cluster.isIncremental ? Set(share) : []
+            let kept =
+                log.cluster.isIncremental && !wasLeftOut ? Set(share).subtracting(lost) : []
             let revoked = Set(positions.keys).union(paused).subtracting(kept)
             if !revoked.isEmpty {
                 for number in revoked { positions[number] = nil }
+                lost = []
                 paused.subtract(revoked)
                 log.cluster.note(.revoked)
                 return .revoked(revoked.sorted())
             }
             generation = group.generation
-            return assigned(share.filter { positions[$0] == nil })
+            wasLeftOut = false
+            let given = share.filter { positions[$0] == nil }
+            for number in given { group.give(number, to: self) }
+            return assigned(given)
         case .all:
             guard isSubscribing else { return nil }
             return assigned((0..<count).map { Int32($0) })
@@ -506,6 +299,7 @@ final class SimulatedReader: LogReader {
         }
         group.members.remove(at: place)
         group.generation += 1
+        wasLeftOut = true
     }
 
     /// Joins again after the group went on without it; it hears of that at its next read.
