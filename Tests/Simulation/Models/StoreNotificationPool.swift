@@ -72,6 +72,19 @@ struct StorePool: Sendable {
         for (changes, reason) in rejected {
             try add(31, .rejected(reason), changes) { try chain.sign($0.utf8) }
         }
+        let apart = StoreKind.tokens + StoreKind.all.filter { $0.holder != .data }
+        for number in 0..<14 {
+            let environment = number % 2 == 0 ? "Sandbox" : "Production"
+            let notification = StoreNotification(
+                id: "apart-\(number)", kind: apart[number / 2],
+                from: StoreOrigin(environment: environment, bundle: "com.example.rides"),
+                product: "yearly")
+            let payload = try StoreWire.notification(notification, .init()) {
+                try chain.sign($0.utf8)
+            }
+            signed.append(
+                ("apart", "{\"signedPayload\":\"\(payload)\"}", .version2(notification)))
+        }
         // Only what is of Production has a cohort: free trials, what followed, and refunds with their reversals.
         let kinds =
             StoreKind.refunds + StoreKind.refunds
@@ -227,10 +240,30 @@ enum StoreWire {
     static func notification(
         _ notification: StoreNotification, _ changes: Changes, sign: (String) throws -> String
     ) rethrows -> String {
-        let from = notification.from
-        var data: Members = [
+        let (from, holder) = (notification.from, notification.kind.holder)
+        let origin: Members = [
             ("bundleId", "\"\(from.bundle)\""), ("environment", "\"\(from.environment)\""),
         ]
+        var data = origin
+        let product = notification.product.map { "\"\($0)\"" }
+        switch holder {
+        case .data:
+            if product != nil {
+                let renewal = object(
+                    origin + [("signedDate", "1795000000000"), ("productId", product)])
+                data.append(("signedRenewalInfo", "\"\(try sign(renewal))\""))
+            }
+        case .summary: data += [("productId", product), ("succeededCount", "7")]
+        case .appData:
+            let app = object([
+                origin[0], ("receiptType", origin[1].json),
+                ("receiptCreationDate", "1795000000000"),
+            ])
+            data.append(("signedAppTransactionInfo", "\"\(try sign(app))\""))
+        case .externalPurchaseToken:
+            let prefix = from.environment == "Sandbox" ? "SANDBOX_" : ""
+            data = [origin[0], ("externalPurchaseId", "\"\(prefix)\(notification.id)\"")]
+        }
         if from.environment == "Production" { data.append(("appAppleId", "525463029")) }
         if let purchase = notification.purchase {
             let members: Members = [
@@ -257,7 +290,7 @@ enum StoreWire {
                 ("notificationType", "\"\(notification.kind.type)\""),
                 ("subtype", notification.kind.subtype.map { "\"\($0)\"" }),
                 ("notificationUUID", "\"\(notification.id)\""), ("version", "\"2.0\""),
-                ("signedDate", "1795000000000"), ("data", changes.object(data, in: .data)),
+                ("signedDate", "1795000000000"), (holder.rawValue, changes.object(data, in: .data)),
             ], in: .payload)
         return try sign(payload)
     }
@@ -278,7 +311,7 @@ enum StoreWire {
                 "password",
                 body.from.bundle == "com.example.maps" ? "\"secret of maps\"" : "\"secret\""
             ),
-            ("original_transaction_id", body.line),
+            ("original_transaction_id", body.object == nil ? body.line : nil),
             ("web_order_line_item_id", body.cancellation.map { "\"\($0.order)\"" }),
             ("cancellation_date_ms", body.cancellation.map { "\"\($0.at)\"" }),
             ("auto_renew_status", isOn.map { "\"\($0)\"" }),
@@ -290,7 +323,10 @@ enum StoreWire {
                 ])
             ),
         ]
-        return object(changed(members, changes))
+        let named = body.purchases.first { body.object != nil && $0.line == body.line }
+        let object: Members =
+            named.map { [(body.object ?? "", version1($0, using: &random))] } ?? []
+        return Self.object(changed(members + object, changes))
     }
 
     static func list(_ purchases: [StorePurchase], using random: inout SeededGenerator) -> String {

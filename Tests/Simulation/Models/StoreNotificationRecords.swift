@@ -2,6 +2,11 @@ import EventLog
 import Foundation
 import TestKit
 
+/// The member in which a notification of version 2 says of which app it speaks. Only `data` has purchases.
+enum StoreHolder: String {
+    case data, summary, appData, externalPurchaseToken
+}
+
 /// A type and subtype of version 2, and what counts it.
 struct StoreKind {
     var type: String
@@ -11,11 +16,13 @@ struct StoreKind {
     var detail: String?
     /// `revocationType` of the transaction.
     var revocation: String?
+    var holder: StoreHolder
 
     init(
         _ type: String, _ subtype: String?, _ measure: String, _ detail: String? = nil,
-        revocation: String? = nil
+        revocation: String? = nil, in holder: StoreHolder = .data
     ) {
+        self.holder = holder
         self.type = type
         self.subtype = subtype
         self.measure = measure
@@ -69,6 +76,23 @@ struct StoreKind {
         StoreKind("METADATA_UPDATE", nil, "metadata_updates"),
         StoreKind("MIGRATION", nil, "migrations"), StoreKind("MIGRATE", nil, "migrations"),
         StoreKind("PRICE_CHANGE", nil, "price_changes"),
+        StoreKind(
+            "RENEWAL_EXTENSION", "SUMMARY", "renewal_extension_summaries", in: .summary),
+        StoreKind("RENEWAL_EXTENSION", nil, "other", in: .summary),
+        StoreKind("RESCIND_CONSENT", nil, "consents_rescinded", in: .appData),
+    ]
+    /// Their environment is that of an id: there is none that nobody signs.
+    static let tokens = [
+        StoreKind(
+            "EXTERNAL_PURCHASE_TOKEN", "CREATED", "external_tokens_created",
+            in: .externalPurchaseToken),
+        StoreKind(
+            "EXTERNAL_PURCHASE_TOKEN", "ACTIVE_TOKEN_REMINDER", "external_tokens_reminded",
+            in: .externalPurchaseToken),
+        StoreKind(
+            "EXTERNAL_PURCHASE_TOKEN", "UNREPORTED", "external_tokens_unreported",
+            in: .externalPurchaseToken),
+        StoreKind("EXTERNAL_PURCHASE_TOKEN", nil, "other", in: .externalPurchaseToken),
     ]
     /// More often than the others, since they hang on each other.
     static let refunds =
@@ -164,7 +188,10 @@ extension StoreNotificationsModel {
         var notification = StoreNotification(
             id: id ?? "xcode-\(count)", kind: kind, from: from, purchase: purchase)
         lastID[purchase.line] = notification.id
-        if kind.type == "TEST" || random.chance(4) { notification.purchase = nil }
+        if kind.type == "TEST" || kind.holder != .data || random.chance(4) {
+            notification.purchase = nil
+        }
+        if random.chance(15) { notification.product = random.pick(["monthly", "weekly"]) }
         var changes = StoreWire.Changes()
         var content = Content.version2(notification)
         if random.chance(8) {
@@ -212,6 +239,10 @@ extension StoreNotificationsModel {
                 bundle: StoreWire.bundle(of: purchases[0])),
             line: purchases.first { $0.line == StoreWire.line(line) }?.line, purchases: purchases)
         if random.chance(20) { body.line = nil }
+        if random.chance(15) {
+            body.line = random.pick(purchases).line
+            body.object = random.pick(["latest_receipt_info", "latest_expired_receipt_info"])
+        }
         if random.chance(30) {
             body.cancellation = (
                 random.pick(purchases).order ?? "", StoreWire.instant(using: &random)
@@ -239,6 +270,7 @@ extension StoreNotificationsModel {
                 (
                     [
                         ("original_transaction_id", nil), ("unified_receipt", nil),
+                        ("latest_receipt_info", nil), ("latest_expired_receipt_info", nil),
                         ("cancellation_date_ms", nil), ("auto_renew_status_change_date_ms", nil),
                     ], .missingField
                 ),

@@ -96,6 +96,14 @@ struct StoreNotification {
     var kind: StoreKind
     var from: StoreOrigin
     var purchase: StorePurchase?
+    /// What is renewed, or what a summary is of.
+    var product: String?
+
+    /// That of its row.
+    var countedProduct: String {
+        let isOfProduct = kind.holder == .data || kind.holder == .summary
+        return purchase?.product ?? (isOfProduct ? product : nil) ?? ""
+    }
 }
 
 /// A body of version 1.
@@ -104,6 +112,8 @@ struct StoreBody {
     var from: StoreOrigin
     /// The line that the top level names.
     var line: String?
+    /// The object of one of the purchases by which bodies from before March 2021 name it; nil for the line itself.
+    var object: String?
     var purchases: [StorePurchase]
     /// Order and instant of a cancellation that the top level names.
     var cancellation: (order: String, at: Int64)?
@@ -248,7 +258,9 @@ private struct StoreFold {
                 }
             }
         }
-        add(measures, hour, notification.from, notification.purchase, hasStorefront: true)
+        add(
+            measures, hour, notification.from, notification.purchase,
+            product: notification.countedProduct, hasStorefront: true)
         guard kind.type != "REFUND_REVERSED", let purchase = notification.purchase else { return }
         let step: TrialStep? =
             if kind.type == "SUBSCRIBED" {
@@ -398,13 +410,14 @@ private struct StoreFold {
     /// - Parameter hasStorefront: false for version 1, which names neither storefront nor currency.
     private mutating func add(
         _ measures: [String: Int64], _ hour: String, _ from: StoreOrigin,
-        _ purchase: StorePurchase?, hasStorefront: Bool = false
+        _ purchase: StorePurchase?, product: String = "", hasStorefront: Bool = false
     ) {
         let storefront = hasStorefront ? purchase?.storefront : nil
         let currency = hasStorefront ? purchase?.currency : nil
         let columns = [
-            hour, from.environment, from.bundle, purchase?.product ?? "", storefront ?? "",
-            currency ?? "", purchase?.offer.column ?? "", purchase?.ownership.column ?? "",
+            hour, from.environment, from.bundle, purchase?.product ?? product,
+            storefront ?? "", currency ?? "", purchase?.offer.column ?? "",
+            purchase?.ownership.column ?? "",
         ]
         sums.add(columns, measures)
     }
