@@ -349,7 +349,9 @@ extension Worker {
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
             // What lies below the group's offset counts as published. When this worker told it of the old topic, nothing
             // of the new one is. An archive may begin earlier than the log did, and no topic was created anew.
-            if let old = state, !(reader is ArchivedLogReader), emitted > bounds.earliestOffset, emitted <= old.nextOffset {
+            if let old = state, !(reader is ArchivedLogReader), emitted > bounds.earliestOffset,
+                emitted <= old.nextOffset
+            {
                 throw LogChange.oldOffsets(
                     place, offset: emitted, expected: old.nextOffset,
                     earliest: bounds.logStart, store: store.path)
